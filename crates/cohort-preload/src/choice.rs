@@ -18,7 +18,7 @@
 //! that runs before ours.
 
 use crate::count;
-use crate::libc::{environ, keeping_errno, readlink, say, strlen};
+use crate::libc::{environ, keeping_errno, readlink, say_texts, strlen};
 use crate::serve::{COMPOSITION, set_recipe};
 #[cfg(feature = "compositions")]
 use crate::{by_mutex, compiled};
@@ -84,11 +84,7 @@ const BESIDE: u8 = COUNTING | ASSIGNING;
 pub fn is_assigning() -> bool {
     let raw = CHOICE.load(Ordering::Acquire);
     // Before anybody has asked, nobody knows.
-    let raw = if raw == UNDECIDED {
-        keeping_errno(decide)
-    } else {
-        raw
-    };
+    let raw = if raw == UNDECIDED { decided() } else { raw };
     raw & ASSIGNING != 0
 }
 
@@ -175,7 +171,7 @@ fn decide_rwlocks() -> Rwlocks {
 #[inline]
 pub fn choice() -> (Choice, bool) {
     let raw = match CHOICE.load(Ordering::Acquire) {
-        UNDECIDED => keeping_errno(decide),
+        UNDECIDED => decided(),
         raw => raw,
     };
     (meaning(raw & !BESIDE), raw & COUNTING != 0)
@@ -199,9 +195,15 @@ pub fn is_system() -> bool {
     matches!(choice().0, Choice::System)
 }
 
+/// The choice, made now: once in the library, of which half of the functions may be the first.
+#[cold]
+#[inline(never)]
+fn decided() -> u8 {
+    keeping_errno(decide)
+}
+
 /// Two threads may decide at once; they read the same environment, and only the
 /// first decision stands.
-#[cold]
 fn decide() -> u8 {
     let mut chosen = DEFAULT;
     // Where in the catalogue the lock is that was asked for by its name.
@@ -368,8 +370,8 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
 
 /// Whether the environment leaves this program out.
 fn is_left_out() -> bool {
-    let only = variable(c"COHORT_ONLY").filter(|list| !list.is_empty());
-    let exclude = variable(c"COHORT_EXCLUDE").filter(|list| !list.is_empty());
+    let list = |name| variable_c(name).filter(|list| !list.is_empty());
+    let (only, exclude) = (list(c"COHORT_ONLY"), list(c"COHORT_EXCLUDE"));
     if only.is_none() && exclude.is_none() {
         return false;
     }
@@ -382,18 +384,19 @@ fn is_left_out() -> bool {
             buffer.len(),
         )
     };
-    let Some(path) = usize::try_from(length)
-        .ok()
-        .and_then(|length| core::str::from_utf8(&buffer[..length]).ok())
-    else {
+    let length = usize::try_from(length).ok();
+    let Some(path) = length.and_then(|length| buffer.get(..length)) else {
         return false;
     };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let names = |list: &str| {
-        list.split(':')
-            .any(|entry| entry == name || (entry.contains('/') && entry == path))
-    };
-    only.is_some_and(|list| !names(list)) || exclude.is_some_and(names)
+    only.is_some_and(|list| !names(list, path)) || exclude.is_some_and(|list| names(list, path))
+}
+
+/// Whether a list names the program at that path, by the whole or by its last part.
+#[inline(never)]
+fn names(list: &CStr, path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    let mut entries = list.to_bytes().split(|byte| *byte == b':');
+    entries.any(|entry| entry == path || Some(entry) == name)
 }
 
 /// Says that a variable of the environment, but for its first letters, is not as it was
@@ -401,7 +404,7 @@ fn is_left_out() -> bool {
 #[cold]
 #[inline(never)]
 fn warn(variable: &str, value: &str, why: &str) {
-    say(format_args!("cohort: COHORT_{variable}={value}{why}\n"));
+    say_texts(&["cohort: COHORT_", variable, "=", value, why, "\n"]);
 }
 
 /// A variable of the environment, if it is text.

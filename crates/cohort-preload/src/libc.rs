@@ -139,10 +139,22 @@ pub fn say(message: fmt::Arguments<'_>) {
     struct Stderr;
     impl fmt::Write for Stderr {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            // SAFETY: the bytes are alive; a failed write is nobody's to hear.
-            keeping_errno(|| unsafe { write(2, text.as_ptr(), text.len()) });
+            say_text(text);
             Ok(())
         }
     }
     let _ = fmt::Write::write_fmt(&mut Stderr, message);
+}
+
+/// The same of a message of texts, of which none is a format's argument: what pads and cuts such
+/// arguments would take a hundredth of the library.
+pub fn say_texts(texts: &[&str]) {
+    for text in texts {
+        say_text(text);
+    }
+}
+
+fn say_text(text: &str) {
+    // SAFETY: the bytes are alive; a failed write is nobody's to hear.
+    keeping_errno(|| unsafe { write(2, text.as_ptr(), text.len()) });
 }

@@ -3,7 +3,7 @@
 //! program that needs none of them never does.
 
 use crate::layout::{Attr, Cond, Mutex, RwLock, Spin};
-use crate::libc::{RTLD_NEXT, Timespec, dlsym, dlvsym, keeping_errno, say};
+use crate::libc::{RTLD_NEXT, Timespec, dlsym, dlvsym, keeping_errno, say_texts};
 use core::ffi::{CStr, c_int};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -21,10 +21,8 @@ pub fn find(name: &CStr, version: Option<&CStr>) -> *mut () {
         }
     }
     if found.is_null() {
-        say(format_args!(
-            "cohort: the C library has no {}\n",
-            name.to_str().unwrap_or("such function")
-        ));
+        let name = name.to_str().unwrap_or("such function");
+        say_texts(&["cohort: the C library has no ", name, "\n"]);
         // SAFETY: ends the process; there is nobody to serve the call.
         unsafe { crate::libc::abort() }
     }

@@ -60,8 +60,19 @@ pub struct Change<'a> {
 
 impl fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (from, to) = (self.from.name(), self.to.name());
+        let (from, to) = (AsItIs(self.from.name()), AsItIs(self.to.name()));
         write!(f, "lock {:#x}: {from} to {to}: {}", self.lock, self.why)
+    }
+}
+
+/// A text that is neither padded nor cut, by which the interposer, which says nothing else, is a
+/// hundredth smaller.
+#[derive(Debug)]
+pub(crate) struct AsItIs<'a>(pub &'a str);
+
+impl fmt::Display for AsItIs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
     }
 }
 

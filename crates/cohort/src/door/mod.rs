@@ -39,6 +39,7 @@ mod world;
 
 pub use absence::{Absence, Shown};
 pub use cache::{Cache, Opened};
+pub(crate) use change::AsItIs;
 pub use change::{Change, Hearer, Mode};
 pub use cohort_raw::Counter;
 pub use cohort_raw::recipe::Level;

@@ -34,10 +34,11 @@ impl<T: Default + 'static> Placed<T> {
         }
     }
 
-    /// The place that has that node.
+    /// The place that has that node.  That there is one is not said by `expect`, which takes what
+    /// formats a text along.
     fn place_of(&self, node: &'static T) -> usize {
         let place = self.places.iter().position(|place| place.has(node));
-        place.expect("a node is of one place")
+        place.unwrap_or_else(|| unreachable!("a node is of one place"))
     }
 }
 

@@ -57,10 +57,11 @@ use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
 use crate::compose::{CacheGroup, Numa};
 use crate::door::{
-    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Order, QUEUE_GROUPS,
-    QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws,
-    generation, has_lost_cpu, has_waited, hearer, is_long_quiet, is_worth_a_try, keep_cpu, mutant,
-    now, orders, pool, process_wide, repeated, thread, waits_often,
+    self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Hearer, Level, Mode, Order,
+    QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus,
+    fence_after_update, flaws, generation, has_lost_cpu, has_waited, hearer, is_long_quiet,
+    is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide, repeated, thread,
+    waits_often,
 };
 use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Gate, Generation, Pool, Scarcity, Spell};
@@ -478,14 +479,21 @@ impl Queue {
         if let Some(hearer) = hearer()
             && self.bound.0.untold.load(Order::RELAXED) == 0
         {
-            (hearer.changed)(&Change {
-                lock,
-                from,
-                to,
-                why: format_args!("{why}"),
-            });
+            tell(hearer, lock, from, to, why);
         }
     }
+}
+
+/// Tells that one that a lock goes on in another mode.
+#[cold]
+#[inline(never)]
+fn tell(hearer: &Hearer, lock: usize, from: Mode, to: Mode, why: &str) {
+    (hearer.changed)(&Change {
+        lock,
+        from,
+        to,
+        why: format_args!("{}", AsItIs(why)),
+    });
 }
 
 /// The lock; all zero when new.

@@ -216,7 +216,9 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
+    /// Once for all that set such cells: the release of a lock has no room for what it does seldom.
     #[cold]
+    #[inline(never)]
     fn wake(&self, classes: u32) {
         if mutant(flaw::FORGET_WAKE) {
             return;

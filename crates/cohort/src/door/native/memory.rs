@@ -94,18 +94,28 @@ pub const fn key_of(address: usize) -> usize {
 /// refuses, and the reserve is used up.  `make` says what a slot is where zero bytes are none.
 #[must_use]
 pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
-    let bytes = count * size_of::<S>();
-    map_pages(bytes, PRIVATE_ANONYMOUS_NORESERVE)
-        .or_else(|| from_reserve(bytes))
-        .map(NonNull::cast)
+    map_room(count * size_of::<S>()).map(NonNull::cast)
 }
 
 /// Gives that room back, which nobody has used.
 pub fn unmap_slots<S>(slots: NonNull<S>, count: usize) {
-    let bytes = count * size_of::<S>();
-    if !to_reserve(slots.cast(), bytes) {
+    unmap_room(slots.cast(), count * size_of::<S>());
+}
+
+/// [`map_slots`], once for slots of all sorts.
+#[cold]
+#[inline(never)]
+fn map_room(bytes: usize) -> Option<NonNull<u8>> {
+    map_pages(bytes, PRIVATE_ANONYMOUS_NORESERVE).or_else(|| from_reserve(bytes))
+}
+
+/// [`unmap_slots`], likewise.
+#[cold]
+#[inline(never)]
+fn unmap_room(room: NonNull<u8>, bytes: usize) {
+    if !to_reserve(room, bytes) {
         // SAFETY: the caller's room, all of it, was mapped as a piece.
-        unsafe { call(number::MUNMAP, [slots.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
+        unsafe { call(number::MUNMAP, [room.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
     }
 }
 

@@ -6,7 +6,6 @@ use super::super::{Level, NODES};
 use super::allowed::{Beyond, is_allowed};
 use super::system::{call, number};
 use super::thread;
-use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 /// CPUs that are told apart; those beyond share their places.
@@ -157,13 +156,11 @@ fn measure(one: usize, other: usize) -> u8 {
         };
         let (from, to) = (node(cpu(one)?)?, node(cpu(other)?)?);
         // A row has a number for each node that is there.
-        let is_there = |node: &usize| {
-            let file = Path::new(format_args!("node/node{node}/distance"));
-            file.is_some_and(|file| file.exists())
-        };
+        let distances = |node| Path::new("node/node#/distance", &[node]);
+        let is_there = |node: &usize| distances(*node).is_some_and(|file| file.exists());
         let column = (0..to).filter(is_there).count();
         let mut text = [0u8; 4 * NODES];
-        let row = Path::new(format_args!("node/node{from}/distance"))?.read(&mut text)?;
+        let row = distances(from)?.read(&mut text)?;
         let mut numbers = row.split(|byte| *byte == b' ');
         numbers.nth(column).and_then(leading)
     };
@@ -260,15 +257,13 @@ fn ask() -> u32 {
 #[must_use]
 pub fn lowest_of(level: Level, cpu: usize) -> usize {
     let told = match level {
-        Level::Core => first(format_args!("cpu/cpu{cpu}/topology/thread_siblings_list")),
-        Level::CacheGroup => (0..8).rev().find_map(|index| {
-            first(format_args!(
-                "cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"
-            ))
-        }),
-        Level::Numa => node(cpu).and_then(|node| first(format_args!("node/node{node}/cpulist"))),
-        Level::Package => first(format_args!("cpu/cpu{cpu}/topology/package_cpus_list"))
-            .or_else(|| first(format_args!("cpu/cpu{cpu}/topology/core_siblings_list"))),
+        Level::Core => first("cpu/cpu#/topology/thread_siblings_list", &[cpu]),
+        Level::CacheGroup => (0..8)
+            .rev()
+            .find_map(|index| first("cpu/cpu#/cache/index#/shared_cpu_list", &[cpu, index])),
+        Level::Numa => node(cpu).and_then(|node| first("node/node#/cpulist", &[node])),
+        Level::Package => first("cpu/cpu#/topology/package_cpus_list", &[cpu])
+            .or_else(|| first("cpu/cpu#/topology/core_siblings_list", &[cpu])),
         Level::Blade => None,
     };
     told.unwrap_or_else(|| {
@@ -280,18 +275,19 @@ pub fn lowest_of(level: Level, cpu: usize) -> usize {
 /// The node of a CPU, which is shown as an entry of its folder.
 fn node(cpu: usize) -> Option<usize> {
     (0..CPUS).find(|node| {
-        let entry = Path::new(format_args!("cpu/cpu{cpu}/node{node}/cpulist"));
+        let entry = Path::new("cpu/cpu#/node#/cpulist", &[cpu, *node]);
         entry.is_some_and(|entry| entry.exists())
     })
 }
 
-/// The first number of a list such as `0-3,8` in a file below the system's devices.
-fn first(file: fmt::Arguments<'_>) -> Option<usize> {
-    leading(Path::new(file)?.read(&mut [0u8; 16])?)
+/// The first number of a list such as `0-3,8` in a file below the system's devices, which is
+/// named as for [`Path::new`].
+fn first(file: &str, numbers: &[usize]) -> Option<usize> {
+    leading(Path::new(file, numbers)?.read(&mut [0u8; 16])?)
 }
 
 /// As much of a file as there is room for.
-pub(super) fn file_of<'a>(file: fmt::Arguments<'_>, text: &'a mut [u8]) -> Option<&'a [u8]> {
+pub(super) fn file_of<'a>(file: &str, text: &'a mut [u8]) -> Option<&'a [u8]> {
     Path::anywhere(file)?.read(text)
 }
 
@@ -308,25 +304,57 @@ fn close(file: usize) {
     unsafe { call(number::CLOSE, [file, 0, 0, 0, 0, 0]) };
 }
 
-/// The name of a file, made without an allocator: locks serve allocators.
+/// The name of a file, made without an allocator: locks serve allocators.  And without the
+/// standard library's formatting, which would take a hundredth of the interposer.
 struct Path {
+    /// It ends with a zero.
     bytes: [u8; 96],
     length: usize,
 }
 
 impl Path {
-    /// That of a file below the system's devices.
-    fn new(file: fmt::Arguments<'_>) -> Option<Self> {
-        Self::anywhere(format_args!("/sys/devices/system/{file}"))
+    /// That of a file below the system's devices, with these numbers where it has a `#`.
+    fn new(file: &str, numbers: &[usize]) -> Option<Self> {
+        let mut path = Self::anywhere("/sys/devices/system/")?;
+        path.add(file, numbers)?;
+        Some(path)
     }
 
-    fn anywhere(file: fmt::Arguments<'_>) -> Option<Self> {
+    fn anywhere(file: &str) -> Option<Self> {
         let mut path = Self {
             bytes: [0; 96],
             length: 0,
         };
-        write!(path, "{file}\0").ok()?;
+        path.add(file, &[])?;
         Some(path)
+    }
+
+    /// Adds a text; none if there is no room for it, or it has more places than there are numbers.
+    fn add(&mut self, text: &str, numbers: &[usize]) -> Option<()> {
+        let mut numbers = numbers.iter();
+        for byte in text.bytes() {
+            if byte == b'#' {
+                self.add_number(*numbers.next()?)?;
+            } else {
+                self.add_byte(byte)?;
+            }
+        }
+        Some(())
+    }
+
+    fn add_number(&mut self, number: usize) -> Option<()> {
+        if number > 9 {
+            self.add_number(number / 10)?;
+        }
+        self.add_byte(b'0' + (number % 10) as u8)
+    }
+
+    fn add_byte(&mut self, byte: u8) -> Option<()> {
+        // The zero behind it stays.
+        let last = self.bytes.len() - 1;
+        *self.bytes[..last].get_mut(self.length)? = byte;
+        self.length += 1;
+        Some(())
     }
 
     /// Opens it to be read.
@@ -355,16 +383,6 @@ impl Path {
         };
         close(file);
         text.get(..usize::try_from(read).ok()?)
-    }
-}
-
-impl Write for Path {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
     }
 }
 
@@ -406,8 +424,26 @@ mod tests {
     extern crate std;
 
     use super::*;
+    use std::string::String;
     use std::sync::Barrier;
     use std::vec::Vec;
+
+    #[test]
+    fn names_of_files_have_their_numbers_and_end_with_a_zero() {
+        let name = |file: &str, numbers: &[usize]| -> Option<String> {
+            let path = Path::new(file, numbers)?;
+            assert_eq!(path.bytes[path.length], 0);
+            Some(String::from_utf8_lossy(&path.bytes[..path.length]).into_owned())
+        };
+        assert_eq!(
+            name("cpu/cpu#/node#/cpulist", &[1023, 0]).as_deref(),
+            Some("/sys/devices/system/cpu/cpu1023/node0/cpulist")
+        );
+        let of_bytes = |bytes| "n".repeat(bytes - "/sys/devices/system/".len());
+        assert!(name(&of_bytes(95), &[]).is_some());
+        assert!(name(&of_bytes(96), &[]).is_none());
+        assert!(name("cpu#", &[]).is_none());
+    }
 
     #[test]
     fn a_cohort_that_threads_meet_at_once_is_counted_once() {

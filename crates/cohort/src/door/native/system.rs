@@ -294,7 +294,9 @@ pub fn sleep_on_shared(
 ///
 /// Takes a pointer because the word may already belong to somebody else: the
 /// address is a name, and a stranger's sleeper that it wakes looks again.
-#[inline]
+///
+/// A function of its own, since a hundred places call it, which would each have all its arguments.
+#[inline(never)]
 pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     futex_wake(word, count, bits, FUTEX_PRIVATE)
 }
@@ -324,7 +326,7 @@ pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bo
 }
 
 /// [`wake`], for a word that other processes map too.
-#[inline]
+#[inline(never)]
 pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     futex_wake(word, count, bits, 0)
 }

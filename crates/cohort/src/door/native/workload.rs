@@ -12,7 +12,7 @@ pub fn workload() -> Option<(i64, i64)> {
         return None;
     }
     let mut text = [0u8; 64];
-    let averages = file_of(format_args!("/proc/loadavg"), &mut text)?;
+    let averages = file_of("/proc/loadavg", &mut text)?;
     // Three averages, then `runnable/all`.
     let runnable = averages.split(|byte| *byte == b' ').nth(3)?;
     Some((leading(runnable)? as i64, online()?))
@@ -26,7 +26,7 @@ fn online() -> Option<i64> {
         return Some(i64::from(known));
     }
     let mut text = [0u8; 1024];
-    let list = file_of(format_args!("/sys/devices/system/cpu/online"), &mut text)?;
+    let list = file_of("/sys/devices/system/cpu/online", &mut text)?;
     let count = count(list)?;
     ONLINE.store(count, Ordering::Relaxed);
     Some(i64::from(count))

@@ -196,6 +196,11 @@ pub const SPIN_0_TRIES: Bounds = Bounds {
     tries: true,
     ..SPIN_0
 };
+/// Threads try what is worth a try, in clients with many steps.
+pub const TRIES_1: Bounds = Bounds {
+    tries: true,
+    ..PARK_1
+};
 /// And a turn is over as soon as it began.
 pub const TURNS_END: Bounds = Bounds {
     nanoseconds_per_look: TURN_NANOSECONDS,

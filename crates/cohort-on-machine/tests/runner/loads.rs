@@ -1,17 +1,19 @@
-//! `glk` and `glk-plus` under loads that come and go, in virtual time: what is right so soon after a
-//! change is so on every host.
+//! `glk` and `glk-plus` under loads that come and go, and locks that serve in strict order where CPUs
+//! lack, in virtual time: what is right there is so on every host.
 
 use super::trial::{HASWELL, KUNPENG, full};
 use crate::clients::host::{self, Host};
 use crate::locks::RawLock;
 use crate::locks::adaptive::glk::{Glk, Judge, Mode, OfMachine, OfProcess};
 use crate::locks::basic::mcs::McsNode;
+use crate::locks::basic::{Anderson, Futex, Mcs, Ticket};
 use crate::locks::door::{Hearer, Mode as Told, hear, nap};
+use crate::locks::numa::Hmcs2;
 use crate::slowest;
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Memory, Options, Placement, Run};
 use libtest_mimic::{Failed, Trial};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -224,21 +226,77 @@ static HEARER: Hearer = Hearer {
 /// A machine of two CPUs.
 const SMALL: &str = include_str!("../../../../docs/measurements/host-2cpu.toml");
 
+fn small() -> Hardware {
+    Hardware::new(&Machine::parse(SMALL).expect("a description of a machine"))
+}
+
+/// On lines of its own, wherever the host has room for it: two threads may run in step or not as their
+/// accesses take a little longer.
+#[repr(align(128))]
+struct OnLines<L>(L);
+
+/// Threads that want a lock there, all the time.
+const MANY: usize = 32;
+
+/// How often they have it in so many virtual milliseconds, for 200 ns and 1 µs apart.
+fn sections_on_two_cpus(lock: impl Host) -> u64 {
+    const MILLISECONDS: u64 = 40;
+    let hardware = small();
+    let memory = Memory::new();
+    let sections = Cell::new(0);
+    let lock = OnLines(lock);
+    let mut run = Run::new(&hardware, &memory, Options::default());
+    for _ in 0..MANY {
+        let (lock, sections) = (&lock.0, &sections);
+        run.spawn(move |thread| {
+            while thread.now() < MILLISECONDS * MILLISECOND {
+                lock.lock();
+                thread.work(520);
+                assert!(lock.unlock());
+                sections.set(sections.get() + 1);
+                thread.work(2_600);
+            }
+        });
+    }
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    sections.get()
+}
+
+/// Under a program, waiters that do not run are passed over on two CPUs, whichever lock they wait for: it
+/// is had about as often as one that any running thread may take.
+fn strict_locks_pass_over_those_that_do_not_run() -> Result<(), Failed> {
+    let best = sections_on_two_cpus(host::in_place::<Futex>());
+    for (name, sections) in [
+        ("mcs", sections_on_two_cpus(host::in_place::<Mcs>())),
+        ("ticket", sections_on_two_cpus(host::in_place::<Ticket>())),
+        (
+            "anderson",
+            sections_on_two_cpus(host::inflated::<Anderson>()),
+        ),
+        ("hmcs-2", sections_on_two_cpus(host::inflated::<Hmcs2>())),
+    ] {
+        if 10 * sections < 8 * best {
+            return Err(Failed::from(format!("{name}: {sections} of {best}")));
+        }
+    }
+    Ok(())
+}
+
 /// Under a program a gate stands before a lock in strict order, and most of a crowd sleeps outside;
 /// a lock that adapts sees it all the same.
 fn is_seen_under_a_program<J: Judge>() -> Result<(), Failed> {
-    let machine = Machine::parse(SMALL).expect("a description of a machine");
-    let hardware = Hardware::new(&machine);
-    let lock = host::inflated_adapting::<Glk<J>>();
+    let hardware = small();
+    let lock = OnLines(host::inflated_adapting::<Glk<J>>());
     let memory = Memory::new();
     let mut run = Run::new(&hardware, &memory, Options::default());
     for _ in 0..16 {
         run.spawn(|thread| {
             while thread.now() < 20 * MILLISECOND {
-                lock.lock();
+                lock.0.lock();
                 thread.work(520);
-                assert!(lock.unlock());
-                thread.work(2_600);
+                assert!(lock.0.unlock());
+                // For less than a section: the other CPU's thread waits already.
+                thread.work(260);
             }
         });
     }
@@ -264,6 +322,10 @@ pub fn tests() -> Vec<Trial> {
         slowest::trial(
             "load::glk_plus_sees_a_crowd_under_a_program",
             is_seen_under_a_program::<OfProcess>,
+        ),
+        slowest::trial(
+            "load::strict_locks_on_two_cpus",
+            strict_locks_pass_over_those_that_do_not_run,
         ),
         slowest::trial("load::glk_is_soon_right", modes_are_soon_right::<OfMachine>),
         slowest::trial(

@@ -28,6 +28,16 @@ models![
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
+    // The one inside tries, and so do those outside before they sleep.
+    quick("gate::tries", TRIES_1, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
+    }),
+    quick("gate::tries_ticket", TRIES_1, || {
+        host::excludes(host::in_place::<Ticket>(), 3, 1, 0)
+    }),
+    quick("gate::tries_inflated", TRIES_1, || {
+        host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0)
+    }),
     // Whether CPUs are scarce changes nothing of how it is in and out.
     quick("gate::scarce", PARK_1, || {
         Gate::expect_scarcity();
@@ -57,6 +67,12 @@ models![
     // A signal handler comes while its thread is at the gate, or inside of it and not in line yet.
     quick("gate::interrupted", PARK_1, || {
         arrivals::is_arrived_at(host::inflated_abandonable::<Tas>, |moment, handler, it| {
+            door::interrupted_at_step(moment, handler, it)
+        });
+    }),
+    // Or while its thread tries, or has the lock by that.
+    quick("gate::interrupted_trying", TRIES_1, || {
+        arrivals::is_arrived_at(arrivals::before_sleepers::<Tas>, |moment, handler, it| {
             door::interrupted_at_step(moment, handler, it)
         });
     }),

@@ -62,7 +62,14 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     #[inline]
     unsafe fn acquire(&self, cx: &L::Context) {
         // SAFETY: the caller's.
-        unsafe { self.gate.acquire(&self.lock, cx) };
+        unsafe {
+            if !self.lock.try_acquire(cx) {
+                // In the queue also where there is one place: a fair release is to one that waits there.
+                let passed = self.gate.enter(None);
+                self.lock.acquire(cx);
+                self.gate.leave(passed);
+            }
+        }
     }
 
     #[inline]
@@ -157,7 +164,7 @@ unsafe impl<L: RawTry + Fair + HighLock> HighLock for Gated<L> {
         // SAFETY: the caller's.
         unsafe {
             if !self.lock.try_acquire(cx) {
-                let passed = self.gate.enter();
+                let passed = self.gate.enter(None);
                 self.lock.acquire_at_cached_place(cx);
                 self.gate.leave(passed);
             }

@@ -208,10 +208,11 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         }
     }
 
-    /// The same, if it takes no waiting.
+    /// The same, if it takes no waiting: once in the library, where there is little room.
     ///
     /// # Safety
     /// As [`RawTry::try_acquire`], of the same lock.
+    #[inline(never)]
     unsafe fn try_climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) -> bool {
         let Some(here) = cohort else {
             // SAFETY: the caller's.

@@ -19,6 +19,14 @@
 //! are, and now and then anyway, and a woken thread passes even if all places are taken, as long
 //! as they can be counted.  So nobody is passed over for ever.
 //!
+//! **One place.**  On one or two CPUs one thread is inside, so there is no order to keep among those
+//! that are.  While others sleep outside it is not in the queue either, but tries, as do those
+//! before the gate that are still awake: in the queue it would be handed the lock while another
+//! thread has its CPU.  So a waiter that does not run is passed over, and is there again once it
+//! does, whichever lock it waits for (He, Scherer and Scott 2005 have holders find such waiters in
+//! the queue, and take them out of it).  It is passed over for no longer than a wait lasts before it
+//! sleeps; then it queues, and keeps its CPU as others do that are inside.
+//!
 //! **Where CPUs are scarce**, as those inside find out that lose theirs, few may be inside, and a
 //! thread that finds no place sleeps at once: each of those few has a CPU then, so the lock is
 //! handed over to one that runs.  A holder wakes a sleeper ahead of need, while half of the places
@@ -40,10 +48,12 @@ use super::claim::{BITS, Claim, FOR_HOLDERS};
 use super::spell::Scarcity;
 use crate::door::{
     Advice, Order, Slept, Spinner, WaitPolicy, beforehand, constructor, cpus, flaws, has_lost_cpu,
-    keep_cpu, mutant, now, policy, process_wide, sleep_on, thread, wake,
+    keep_cpu, mutant, now, policy, process_wide, sleep_on, thread, tries_anything, wake,
 };
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
+use core::marker::PhantomData;
+use core::ptr;
 
 flaws! {
     KEEP_WOKEN = "gate.keep-woken";
@@ -128,10 +138,70 @@ impl Default for Gate {
     }
 }
 
-/// Whether a waiter that passed was counted.
-#[derive(Debug)]
+/// How a thread has come past the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct Passed(bool);
+pub enum Passed {
+    /// Uncounted, as a wait that the gate does not stop.
+    Open,
+    /// Counted in, to queue.
+    Inside,
+    /// Counted in, with the lock, which was free.
+    InsideWithLock,
+    /// With the lock, which was free, and not inside.
+    WithLock,
+}
+
+impl Passed {
+    /// Whether the lock is held already.
+    #[inline]
+    #[must_use]
+    pub fn has_lock(self) -> bool {
+        matches!(self, Self::InsideWithLock | Self::WithLock)
+    }
+}
+
+/// How the lock behind a gate is tried: by one function of each lock, for which there is little
+/// room in the interposer.
+#[derive(Clone, Copy, Debug)]
+pub struct Try<'a> {
+    lock: *const u8,
+    context: *const u8,
+    tries: unsafe fn(*const u8, *const u8) -> bool,
+    borrowed: PhantomData<&'a ()>,
+}
+
+impl<'a> Try<'a> {
+    /// That lock, by that context.
+    ///
+    /// # Safety
+    /// As [`RawTry::try_acquire`], for each time that it is tried.
+    #[inline]
+    pub unsafe fn of<L: RawTry>(lock: &'a L, context: &'a L::Context) -> Self {
+        /// # Safety
+        /// They are such a lock and such a context.
+        #[inline(never)]
+        unsafe fn tries<L: RawTry>(lock: *const u8, context: *const u8) -> bool {
+            // SAFETY: the caller's, and that of `of`.
+            unsafe {
+                let (lock, context) = (&*lock.cast::<L>(), &*context.cast());
+                !lock.is_locked() && lock.try_acquire(context)
+            }
+        }
+        Self {
+            lock: ptr::from_ref(lock).cast(),
+            context: ptr::from_ref(context).cast(),
+            tries: tries::<L>,
+            borrowed: PhantomData,
+        }
+    }
+
+    /// Whether the lock is held now.
+    fn takes(self) -> bool {
+        // SAFETY: both are borrowed, and of the function's types.
+        unsafe { (self.tries)(self.lock, self.context) }
+    }
+}
 
 impl Gate {
     constructor! {
@@ -156,6 +226,12 @@ impl Gate {
         SCARCE.get().0.expect();
     }
 
+    /// Of a gate at rest: from here on somebody may sleep at it, for all that others know, until a
+    /// holder has looked.
+    pub fn expect_sleepers(&self) {
+        self.claim.word.store(PARKED, Order::RELAXED);
+    }
+
     /// Blocks until the lock behind the gate is held; a thread that finds it free does not stop
     /// here.
     ///
@@ -166,35 +242,61 @@ impl Gate {
         // SAFETY: the caller's.
         unsafe {
             if !lock.try_acquire(cx) {
-                let passed = self.enter();
-                lock.acquire(cx);
+                let passed = self.enter(Some(Try::of(lock, cx)));
+                if !passed.has_lock() {
+                    lock.acquire(cx);
+                }
                 self.leave(passed);
             }
         }
     }
 
-    /// Blocks until there is a place inside; returns at once unless waiters may sleep, and in a signal
-    /// handler that has interrupted a thread at a gate.
+    /// Blocks until there is a place inside, or the lock was found free that is tried where there is one
+    /// place; returns at once unless waiters may sleep, and in a signal handler that has interrupted a
+    /// thread at a gate.
     ///
     /// That CPUs are scarce is asked once: a thread that spins outside sleeps soon anyway.
     #[cold]
-    pub fn enter(&self) -> Passed {
+    pub fn enter(&self, tries: Option<Try<'_>>) -> Passed {
         if !begins_to_wait() {
-            return Passed(false);
+            return Passed::Open;
         }
-        if are_cpus_scarce() {
-            self.admit(few_places(), false);
+        let (places, spins) = if are_cpus_scarce() {
+            (few_places(), false)
         } else {
-            self.admit(cpus().max(2) - 1, true);
+            (cpus().max(2) - 1, true)
+        };
+        let tries = tries.filter(|_| places == 1 && tries_anything());
+        if !self.admit(places, spins, tries) {
+            return Passed::WithLock;
+        }
+        if tries.is_some_and(|tries| self.comes_first(tries)) {
+            return Passed::InsideWithLock;
         }
         keep_cpu(true);
-        Passed(true)
+        Passed::Inside
+    }
+
+    /// Tries while others sleep outside, for as long as a wait lasts before it sleeps; whether the
+    /// lock is held.
+    fn comes_first(&self, tries: Try<'_>) -> bool {
+        let mut spinner = Spinner::new();
+        while self.claim.word.load(Order::RELAXED) & PARKED != 0 {
+            if tries.takes() {
+                return true;
+            }
+            if spinner.step() == Advice::Sleep {
+                return false;
+            }
+        }
+        false
     }
 
     /// Blocks until there is one of so many places inside, and counts the caller in; it sleeps
-    /// at once unless it `spins`, if it may sleep.
+    /// at once unless it `spins`, if it may sleep.  False if it has the lock instead, which it `tries`
+    /// before it waits.
     #[cold]
-    pub(crate) fn admit(&self, places: u32, spins: bool) {
+    pub(crate) fn admit(&self, places: u32, spins: bool, tries: Option<Try<'_>>) -> bool {
         let places = places.clamp(1, PLACES);
         let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
@@ -215,9 +317,13 @@ impl Gate {
                     answered + 1
                 };
                 if self.exchange(word, counted) {
-                    return;
+                    return true;
                 }
                 continue;
+            }
+            // A thread that was woken has a mark to take off, for which it passes.
+            if !woken && tries.is_some_and(Try::takes) {
+                return false;
             }
             if spins && spinner.step() == Advice::Again {
                 continue;
@@ -253,8 +359,11 @@ impl Gate {
     /// Gives the place up; the caller holds the lock.
     #[inline]
     pub fn leave(&self, passed: Passed) {
-        if passed.0 {
-            thread().gated.set(false);
+        if passed == Passed::Open {
+            return;
+        }
+        thread().gated.set(false);
+        if passed != Passed::WithLock {
             keep_cpu(false);
             if !mutant(flaw::STAY_INSIDE) {
                 self.claim.word.fetch_sub(1, Order::RELAXED);

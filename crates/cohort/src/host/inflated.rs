@@ -30,7 +30,7 @@
 //! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
+use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool, Try};
 use crate::door::{AtomicU32, AtomicU64, Order, cpus, flaws, mutant, orders, runs_out};
 use cohort_raw::{
     AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
@@ -258,11 +258,20 @@ where
         let record = self.records.take();
         record.note(object);
         let stops = |object: &&Inflated| !ADAPTS || object.are_few();
-        let passed = object.filter(stops).map(|_| fat.header.gate.enter());
         // SAFETY: the record goes back to its pool with the release; nodes of pools stay where they are.
-        unsafe { Self::acquire_by(fat, &record.context) };
-        if let Some(passed) = passed {
-            fat.header.gate.leave(passed);
+        unsafe {
+            if object.filter(stops).is_some() {
+                let gate = &fat.header.gate;
+                // A lock that adapts is to see who waits for it.
+                let tries = (!ADAPTS).then(|| Try::of(&fat.lock, &record.context));
+                let passed = gate.enter(tries);
+                if !passed.has_lock() {
+                    Self::acquire_by(fat, &record.context);
+                }
+                gate.leave(passed);
+            } else {
+                Self::acquire_by(fat, &record.context);
+            }
         }
         self.records.number(record)
     }

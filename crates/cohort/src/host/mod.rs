@@ -24,7 +24,7 @@ mod spell;
 
 pub use arena::{Arena, MadeInPlace, Often, Seldom};
 pub use claim::Claim;
-pub use gate::Gate;
+pub use gate::{Gate, Try};
 pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{Fat, FatPool, Inflated, Pooled};

@@ -390,7 +390,7 @@ impl Queue {
         let gate = &self.gates.0[group].0;
         let length = self.length();
         let spins = length == Length::Whole && (cache_groups() > 1 || cpus() <= PLACES_IN_ONE);
-        gate.admit(Self::places(length), spins);
+        gate.admit(Self::places(length), spins, None);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);

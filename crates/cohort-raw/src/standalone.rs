@@ -140,8 +140,8 @@ macro_rules! standalone {
                 cx: &<Self as $crate::RawLock>::Context,
                 patience: &$crate::Patience,
             ) -> $crate::Outcome {
-                // SAFETY: the caller's.
-                unsafe { $crate::Abortable::acquire_within(self, cx, patience) }
+                // SAFETY: the caller's; the wait begins anew.
+                unsafe { $crate::Resumable::begin_within(self, cx, patience) }
             }
 
             #[inline(always)]

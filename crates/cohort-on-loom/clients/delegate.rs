@@ -282,27 +282,66 @@ pub type Queueing = Places<QUEUE, Usual>;
 /// One that begins in place, and is so again as soon as nobody has come.
 pub type Settling = Places<IN_PLACE, Soon>;
 
+/// One that begins in place, and stays so: threads that meet another queue for the word.
+pub type Passing = Places<IN_PLACE, Seldom>;
+
+/// The same until one of them has waited.
+pub type Waiting = Places<IN_PLACE, Insisting>;
+
 /// One that is always in place.
 pub type Staying = Places<IN_PLACE, Always>;
 
-/// In place again as soon as nobody has come, by a word with few steps.
+/// At the queue as soon as two meet, and in place again as soon as nobody has come, by a word with few
+/// steps.
 #[derive(Debug)]
 pub enum Soon {}
 
-impl InPlace for Soon {
+// SAFETY: it says nothing of its own.
+unsafe impl InPlace for Soon {
     type Word = Tas;
     const FEW: u32 = 0;
+    const OFTEN: u32 = 1;
     const QUIET: u32 = 1;
+    const PASSING_NANOSECONDS: u64 = u64::MAX;
+}
+
+/// In place however often threads meet there, though not for lack of CPUs.
+#[derive(Debug)]
+pub enum Seldom {}
+
+// SAFETY: it says nothing of its own.
+unsafe impl InPlace for Seldom {
+    type Word = Tas;
+    const FEW: u32 = 0;
+    const OFTEN: u32 = u32::MAX;
+    const QUIET: u32 = 1;
+    const PASSING_NANOSECONDS: u64 = u64::MAX;
+}
+
+/// The same, but the first in the queue lets nobody pass for long.
+#[derive(Debug)]
+pub enum Insisting {}
+
+// SAFETY: it says nothing of its own.
+unsafe impl InPlace for Insisting {
+    type Word = Tas;
+    const FEW: u32 = 0;
+    const OFTEN: u32 = u32::MAX;
+    const QUIET: u32 = 1;
+    const PASSING_NANOSECONDS: u64 = 1;
 }
 
 /// In place however many CPUs there are.
 #[derive(Debug)]
 pub enum Always {}
 
-impl InPlace for Always {
+// SAFETY: it says nothing of its own.
+unsafe impl InPlace for Always {
     type Word = Tas;
     const FEW: u32 = u32::MAX;
+    const OFTEN: u32 = 1;
     const QUIET: u32 = 1;
+    const PASSING_NANOSECONDS: u64 = u64::MAX;
 }
 
 /// The first thread brings its section while it is in a section of another delegate, and goes on

@@ -38,6 +38,24 @@ models![
     quick("sanl_plus::meets_inside", PARK_1, || {
         delegate::serves_nobody_inside::<Settling>(2)
     }),
+    quick("sanl_plus::passes", PARK, || delegate::runs::<Passing>(
+        2, 2, 0
+    )),
+    quick("sanl_plus::passes_three", PARK_1, || {
+        delegate::runs::<Passing>(3, 1, 1)
+    }),
+    quick("sanl_plus::passes_timed", TICKING, || {
+        delegate::lets_go::<Passing>(2, 2, 1, 0)
+    }),
+    quick("sanl_plus::passes_locked", PARK, || {
+        delegate::unlocks_in_order_of_locking::<IN_PLACE, Seldom>(2)
+    }),
+    quick("sanl_plus::insists", TICKING, || {
+        delegate::runs::<Waiting>(2, 2, 0)
+    }),
+    quick("sanl_plus::insists_timed", TICKING, || {
+        delegate::lets_go::<Waiting>(2, 2, 1, 0)
+    }),
     quick("sanl_plus::goes_in_place", PARK, || {
         delegate::runs::<SanlPlus<MayPark, 2, 0, QUEUE, 1, 1, Soon>>(2, 2, 0)
     }),
@@ -84,5 +102,7 @@ on_machine! {
         few("sanl_plus_unlocks"),
         few("sanl_plus_meets"),
         few("sanl_plus_meets_hurried"),
+        few("sanl_plus_passes"),
+        few("sanl_plus_insists"),
     ];
 }

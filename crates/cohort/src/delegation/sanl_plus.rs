@@ -1,5 +1,5 @@
-//! `sanl+`: a thread takes a word and runs its own section, in place, until two threads meet there; from
-//! then on threads bring their sections to a queue by one exchange, as to
+//! `sanl+`: a thread takes a word and runs its own section, in place, while threads seldom meet there;
+//! where they meet often they bring their sections to a queue by one exchange, as to
 //! [`cc-synch`](super::cc_synch), and the first in it runs those behind it.
 //! Where the queue is much wanted, the threads
 //! of a NUMA node share a place in it, a bus: its sections and answers lie
@@ -10,28 +10,34 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `word` | whether a section runs, or the lock goes on with the queue | a thread that runs its section in place; the first in the queue; the holder that leaves the queue |
-//! | `mode` | `IN_PLACE`, `QUEUE`, or `RIDES` while threads share buses | a thread that finds the word taken; holders |
+//! | `meetings` | beside it: how much more often threads of late met in place than is good there | the thread that has the word |
+//! | `mode` | `IN_PLACE`, `STAYS` where all wait for the word, `QUEUE`, or `RIDES` while threads share buses | holders, and the first in the queue; to `STAYS`, a thread that finds the word taken |
 //! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
-//! | a place's `told` | see [`told`](super::told); more than `YOURS` by the number of turns, up to this one, to which nobody else had come | the holder; its thread, as it gives up |
+//! | a place's `told` | see [`told`](super::told); more than `YOURS` by how much turns to which nobody else came prevail of late | the holder; its thread, as it gives up |
 //! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
 //! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `over` | its last ride that is over, plus one | the holder |
 //! | `average` | while threads share buses: how many sections holders ran of late, in eighths | the holder |
 //!
-//! **In place and by the queue.**  The word excludes.  Of the queue only the first takes it, once it is told
-//! that it is the first; it leaves the lock to the next with the word as it is, so that in the
-//! queue nobody touches the word's line.  After [`QUIET`](InPlace::QUIET) turns to which nobody else had
-//! come, a holder frees the word and tells the next that it is the first.  The mode is a hint: nobody but the
-//! first in the queue waits for the word, so a thread that believes an old one loses a try, or is
-//! alone in the queue.
+//! **In place and by the queue.**  The word excludes.  In place a thread that finds it taken goes to the
+//! queue, and of that only the first waits for the word, once it is told that it is the first.  It runs what
+//! stands behind it, frees the word, and tells the next that it is the first.  Alone, a thread moves the line
+//! of the word and those of its data, and reads the mode, of which its CPU keeps a copy; at the
+//! queue a place's line would move as well.
 //!
-//! With no more CPUs than [`FEW`](InPlace::FEW) threads never go to the queue: they wait for the word, the
-//! default lock's as it is on such machines.  Hardly any other thread could bring anything while a
-//! section runs; and where threads are more than CPUs, a queue's next is one that has to be woken, where
-//! the default lock is taken by one that is running.
+//! Where threads meet often, which the holders count, or the first in the queue is passed by others for
+//! long, the lock goes on with the queue: a holder leaves it to
+//! the next with the word as it is, so that nobody touches the word's line.  When they meet seldom
+//! there, a holder frees the word again.  The mode is a hint: nobody but the first in the queue waits for the
+//! word, so a thread that believes an old one loses a try, or is alone in the queue.
+//!
+//! With no more CPUs than [`FEW`](InPlace::FEW) threads never go to the queue: from when two have met all
+//! look at the word and wait for it, as at the default lock, which it is.  Hardly any other thread
+//! could bring anything while a section runs; and where threads are more than CPUs, a queue's next is one
+//! that has to be woken, where the default lock is taken by one that is running.
 //!
 //! The thread in the first seat of a bus drives it: it takes the bus's place in the queue, and what is
 //! told of that is told to it.  The holder takes nobody aboard any more before it runs the sections,
@@ -52,13 +58,13 @@
 
 use super::told::{DONE, FIRST, Told, WAIT, YOURS};
 use super::{enter, leave, may_serve, run};
-use crate::basic::Futex;
 use crate::door::Spinner;
 use crate::door::{
-    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, cpus, flaws, mutant, orders,
-    pool, tally, tally_moment, tally_state,
+    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, cpus, flaws, mutant, now,
+    orders, pool, runs_out, tally, tally_moment, tally_state,
 };
 use crate::host::Pool;
+use crate::numa::FutexHmcs;
 use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -110,14 +116,19 @@ flaws! {
     LEAVE_FIRST = "sanl-plus.leave-first";
 }
 
-/// A mode: threads run their own sections, in place.
+/// A mode: threads run their own sections, in place, and those that meet another go to the queue.
 pub const IN_PLACE: u32 = 0;
 /// Threads bring their sections, each in a place of its own.
 pub const QUEUE: u32 = 1;
 /// Threads share buses.
 pub const RIDES: u32 = 2;
+/// Threads run their own sections, and all wait for the word.
+const STAYS: u32 = 3;
 
 /// How sections are run in place.
+///
+/// # Safety
+/// [`take_as_first`](Self::take_as_first) takes the word if and only if it says so.
 ///
 /// ```
 /// use cohort::basic::Tas;
@@ -129,36 +140,75 @@ pub const RIDES: u32 = 2;
 /// #[derive(Debug)]
 /// enum Least {}
 ///
-/// impl sanl_plus::InPlace for Least {
+/// // SAFETY: it says nothing of its own.
+/// unsafe impl sanl_plus::InPlace for Least {
 ///     type Word = Tas;
 ///     const FEW: u32 = 1;
+///     const OFTEN: u32 = 100;
 ///     const QUIET: u32 = 100;
+///     const PASSING_NANOSECONDS: u64 = 10_000;
 /// }
 ///
 /// type Lock = SanlPlus<MayPark, 256, 16, { sanl_plus::IN_PLACE }, 16, 14, Least>;
 /// let total: Delegated<u64, Lock> = Delegated::from(1);
 /// assert_eq!(total.run(|total| *total), 1);
 /// ```
-pub trait InPlace: Send + Sync + 'static {
+pub unsafe trait InPlace: Send + Sync + 'static {
     /// What excludes.
     type Word: RawTry<Context = ()> + Abortable + ThreadOblivious;
     /// With so many CPUs or fewer, all sections are.
     const FEW: u32;
-    /// After so many turns at the queue to which nobody else had come they are again; at least 1, and at
-    /// most `2^30`.
+    /// Sections are brought to the queue once threads have met so much more often than every fourth
+    /// time: a thread that has met another counts three, and one that has not takes one off.  At least 1.
+    const OFTEN: u32;
+    /// And they are run in place again once they have been run at the queue so much more seldom by
+    /// another thread than every ninth time: a turn to which nobody else comes counts one, and each section
+    /// of another thread takes eight off.  At least 1, and at most `2^30`.
     const QUIET: u32;
+    /// And for a while, too, once the first in the queue has waited for so long while others took the word
+    /// in passing; `u64::MAX`: they always may.
+    const PASSING_NANOSECONDS: u64;
+
+    /// Blocks until the word is taken or patience runs out: in the one thread that waits for it, while
+    /// others may take it in passing.
+    fn take_as_first(word: &Self::Word, patience: &Patience) -> Outcome {
+        // SAFETY: the word has no contexts, and stays where it is until it is freed, as the lock does.
+        unsafe {
+            if patience.is_endless() {
+                word.acquire(&());
+                Outcome::Acquired
+            } else {
+                word.acquire_within(&(), patience)
+            }
+        }
+    }
 }
 
-/// As the default lock does on a machine of few CPUs, which all its waiters may compete for; and after
-/// so many turns that a change of the mode, which every thread reads again then, costs each of them little.
+/// By the default lock.  So many meetings and turns change the mode, which every thread reads again then,
+/// that this costs each of them little.
 #[derive(Debug)]
 pub enum Usual {}
 
-impl InPlace for Usual {
-    type Word = Futex;
+// SAFETY: that is what the lock says it does.
+unsafe impl InPlace for Usual {
+    type Word = FutexHmcs;
     const FEW: u32 = 4;
-    const QUIET: u32 = 1_000;
+    const OFTEN: u32 = 96;
+    const QUIET: u32 = 64;
+    const PASSING_NANOSECONDS: u64 = 10_000;
+
+    /// As one of few: one that waits alone needs no order among waiters, nor turns.
+    fn take_as_first(word: &FutexHmcs, patience: &Patience) -> Outcome {
+        word.acquire_as_first(patience)
+    }
 }
+
+/// What a thread that has met another counts for in place, where one that has not takes one off.
+const MEETING: u32 = 3;
+
+/// What a section of another thread takes off at the queue, where a turn to which nobody else comes
+/// counts one.  It is more than in place since a turn there is longer, and meets more threads.
+const SERVED: u32 = 8;
 
 /// Those aboard wait for a bus.
 const CLASS: u32 = 1;
@@ -399,7 +449,7 @@ pub struct SanlPlus<
     I: InPlace = Usual,
 > {
     mode: LinePadded<AtomicU32>,
-    word: LinePadded<I::Word>,
+    taken: LinePadded<Taken<I::Word>>,
     tail: LinePadded<AtomicPtr<Place>>,
     average: LinePadded<AtomicU64>,
     buses: [Bus<SEATS>; BUSES],
@@ -419,13 +469,27 @@ impl<
     fn default() -> Self {
         Self {
             mode: LinePadded(AtomicU32::new(AT_FIRST)),
-            word: LinePadded(I::Word::default()),
+            taken: LinePadded::default(),
             tail: LinePadded(AtomicPtr::null()),
             average: LinePadded(AtomicU64::new(MOST * PART)),
             buses: core::array::from_fn(|_| Bus::default()),
             parking: PhantomData,
         }
     }
+}
+
+/// What a thread that runs its section in place takes; on one line, which it writes anyway.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Taken<W> {
+    word: W,
+    meetings: AtomicU32,
+}
+
+/// By how much turns to which nobody else comes prevail after one in which so many sections of others ran.
+fn less_quiet(quiet: u32, others: u64) -> u32 {
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    quiet.saturating_sub(others.saturating_mul(SERVED))
 }
 
 /// By what a thread has locked the lock: its place in the queue, and what it was told there; or
@@ -456,34 +520,77 @@ impl<
     I: InPlace,
 > SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
-    /// Takes the word, if that is the mode for it, and it is free.
+    fn mode(&self) -> u32 {
+        self.mode.0.load(Order::RELAXED)
+    }
+
+    fn word(&self) -> &I::Word {
+        &self.taken.0.word
+    }
+
+    /// Whether the calling thread has taken the word, by which it is to run its section in that mode.
+    /// Blocks only in the one in which all do.
     #[inline(always)]
-    fn finds_free(&self, mode: u32) -> bool {
-        // SAFETY: the word has no contexts, and stays where it is until it is freed, as this lock does; so
-        // for both below.
-        mode == IN_PLACE && unsafe { self.word.0.try_acquire(&()) }
-    }
-
-    /// Blocks until the word is taken.
-    fn take(&self) {
+    fn takes(&self, mode: u32) -> bool {
+        if mode == STAYS {
+            // SAFETY: the word has no contexts, and stays where it is until it is freed, as this lock
+            // does; so for all below.
+            unsafe { self.word().acquire(&()) };
+            return true;
+        }
         // SAFETY: as above.
-        unsafe { self.word.0.acquire(&()) };
+        mode == IN_PLACE && unsafe { self.word().try_acquire(&()) }
     }
 
-    /// Blocks until the word is taken or patience runs out.
-    fn take_within(&self, patience: &Patience) -> Outcome {
+    /// Whether all threads wait for the word: from here on, if the caller has not found it free and CPUs
+    /// are few.
+    fn stays(&self, mode: u32) -> bool {
+        let begins = mode == IN_PLACE && AT_FIRST == IN_PLACE && cpus() <= I::FEW;
+        if begins {
+            self.mode.0.store(STAYS, Order::RELAXED);
+        }
+        begins || mode == STAYS
+    }
+
+    /// [`takes`](Self::takes), or in the mode in which all wait blocks no longer than `patience` lasts;
+    /// nothing if the section is to be brought to the queue.
+    fn takes_within(&self, mode: u32, patience: &Patience) -> Option<Outcome> {
+        if mode == IN_PLACE && self.takes(mode) {
+            return Some(Outcome::Acquired);
+        }
+        let stays = self.stays(mode);
         // SAFETY: as above.
-        unsafe { self.word.0.acquire_within(&(), patience) }
+        stays.then(|| unsafe { self.word().acquire_within(&(), patience) })
     }
 
-    /// Whether a thread that has not found it so waits for the word, as all do then; if not, it goes to the
-    /// queue, and so do others from here on.
-    fn stays_in_place(&self, mode: u32) -> bool {
-        let stays = AT_FIRST == IN_PLACE && cpus() <= I::FEW;
-        if mode == IN_PLACE && !stays {
+    /// Frees the word, which the caller has taken in place.
+    ///
+    /// # Safety
+    /// So it is, and what is to exclude others has ended.
+    #[inline(always)]
+    unsafe fn free_in_place(&self) {
+        let meetings = self.taken.0.meetings.load(Order::RELAXED);
+        if meetings != 0 {
+            self.taken.0.meetings.store(meetings - 1, Order::RELAXED);
+        }
+        // SAFETY: the caller's.
+        unsafe { self.word().release(&()) };
+    }
+
+    /// So many threads have met others in place, if that is where sections are run; if they do often,
+    /// sections are brought to the queue from here on.  The caller has the lock by the queue.
+    fn meet(&self, threads: u64) {
+        if threads == 0 || self.mode() != IN_PLACE {
+            return;
+        }
+        let counted = &self.taken.0.meetings;
+        let met = u32::try_from(threads).unwrap_or(u32::MAX);
+        let meetings = counted.load(Order::RELAXED);
+        let meetings = meetings.saturating_add(met.saturating_mul(MEETING));
+        counted.store(meetings, Order::RELAXED);
+        if meetings >= I::OFTEN {
             self.mode.0.store(QUEUE, Order::RELAXED);
         }
-        stays
     }
 
     /// Runs the section, and frees the word.
@@ -495,15 +602,15 @@ impl<
         // SAFETY: the caller's, and the word excludes.
         unsafe {
             run(section);
-            self.word.0.release(&());
+            self.free_in_place();
         }
     }
 
     /// Blocks until the section has been run, by the calling thread if that has to be `here`.
     #[inline(always)]
     fn run_at(&self, words: &Words, section: Section<'_>, here: bool) {
-        let mode = self.mode.0.load(Order::RELAXED);
-        if self.finds_free(mode) {
+        let mode = self.mode();
+        if self.takes(mode) {
             // SAFETY: the word has just been taken; a section is run once, here.
             unsafe { self.run_in_place(section) };
         } else {
@@ -514,8 +621,7 @@ impl<
     /// The same by a thread that has not found the word free in that mode.
     #[inline(never)]
     fn run_long(&self, mode: u32, words: &Words, section: Section<'_>, here: bool) {
-        if self.stays_in_place(mode) {
-            self.take();
+        if self.stays(mode) && self.takes(STAYS) {
             // SAFETY: the word has just been taken; a section is run once, here.
             return unsafe { self.run_in_place(section) };
         }
@@ -554,23 +660,47 @@ impl<
         if told == DONE {
             return queued.mine.give();
         }
-        self.take_as_told(told);
-        match what {
-            // SAFETY: the caller's, which has the lock.
-            Brings::Section(words, _) => unsafe { run_words(*words) },
-            Brings::Bus(bus) => {
-                bus.carry::<P>();
+        let _ = self.take_as_told(told, &Patience::ENDLESS);
+        let others = match what {
+            Brings::Section(words, _) => {
+                // SAFETY: the caller's, which has the lock.
+                unsafe { run_words(*words) };
+                0
             }
-        }
-        self.end(&queued, told);
+            Brings::Bus(bus) => bus.carry::<P>() - 1,
+        };
+        self.end(&queued, told, others);
     }
 
-    /// Blocks until the calling thread has the lock, which was told that of its place.
+    /// Blocks until the calling thread has the lock, which was told that of its place, or patience runs
+    /// out.
     #[inline(always)]
-    fn take_as_told(&self, told: u32) {
-        if told == FIRST && !mutant(flaw::FORGET_WORD) {
-            self.take();
+    fn take_as_told(&self, told: u32, patience: &Patience) -> Outcome {
+        if told != FIRST || mutant(flaw::FORGET_WORD) {
+            return Outcome::Acquired;
         }
+        let outcome = self.take_as_first(patience);
+        if outcome == Outcome::Acquired {
+            self.meet(1);
+        }
+        outcome
+    }
+
+    /// Blocks until the word is taken or patience runs out.  After a while others no longer take it in
+    /// passing: a thread that comes back at once would find it free each time before the caller does.
+    fn take_as_first(&self, patience: &Patience) -> Outcome {
+        if I::PASSING_NANOSECONDS == u64::MAX {
+            return I::take_as_first(self.word(), patience);
+        }
+        let soon = now().saturating_add(I::PASSING_NANOSECONDS);
+        let outcome = I::take_as_first(self.word(), &patience.at_most(soon));
+        if outcome == Outcome::Acquired || runs_out(patience) {
+            return outcome;
+        }
+        if self.mode() == IN_PLACE {
+            self.mode.0.store(QUEUE, Order::RELAXED);
+        }
+        I::take_as_first(self.word(), patience)
     }
 
     /// Brings these words, and blocks in that way until something is told of them.
@@ -598,10 +728,10 @@ impl<
     }
 
     /// Goes on behind that place, of which the caller was told that, and gives it back.  The caller has
-    /// the lock.
+    /// the lock, and has run so many sections of others on the way.
     #[inline]
-    fn end(&self, queued: &Queued, told: u32) {
-        self.go_on(queued.next, told.saturating_sub(YOURS));
+    fn end(&self, queued: &Queued, told: u32, others: u64) {
+        self.go_on(queued.next, told.saturating_sub(YOURS), others);
         queued.mine.give();
     }
 
@@ -610,16 +740,13 @@ impl<
     /// not, in its own lock.
     #[must_use = "the lock is held by it"]
     pub fn lock(&self) -> Turn {
-        let mode = self.mode.0.load(Order::RELAXED);
-        let turn = if self.finds_free(mode) {
-            None
-        } else if self.stays_in_place(mode) {
-            self.take();
+        let mode = self.mode();
+        let turn = if self.takes(mode) || self.stays(mode) && self.takes(STAYS) {
             None
         } else {
             // Of a place that says so nobody is told that it is done.
             let (queued, told) = self.arrive([ptr::null_mut(); 2], HERE, Told::wait::<P>);
-            self.take_as_told(told);
+            let _ = self.take_as_told(told, &Patience::ENDLESS);
             Some((queued, told))
         };
         if !mutant(flaw::FORGET_LOCKED) {
@@ -638,19 +765,26 @@ impl<
             leave();
         }
         match turn.0 {
-            Some((queued, told)) => self.end(&queued, told),
+            Some((queued, told)) => self.end(&queued, told, 0),
             // SAFETY: the caller has taken the word in place.
-            None => unsafe { self.word.0.release(&()) },
+            None => unsafe { self.free_in_place() },
         }
     }
 
     /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it
-    /// comes to, or to the next that comes.  The caller has the lock; `quiet` turns before its own nobody
-    /// else had come to.
+    /// comes to, or to the next that comes.  The caller has the lock, and has run so many sections of
+    /// `others`; by `quiet`, turns to which nobody else comes prevailed before its own.
     #[inline]
-    fn go_on(&self, from: &'static Place, quiet: u32) {
+    fn go_on(&self, from: &'static Place, quiet: u32, others: u64) {
         if from.next.load(Order::RELAXED).is_null() {
-            let quiet = quiet + 1;
+            if self.mode() == IN_PLACE {
+                return self.free(from);
+            }
+            let quiet = if others == 0 {
+                quiet + 1
+            } else {
+                less_quiet(quiet, others)
+            };
             if quiet >= I::QUIET {
                 return self.go_in_place(from);
             }
@@ -695,7 +829,12 @@ impl<
         tally(Tallied::Served, served);
         tally(Tallied::Serving, tally_moment() - moment);
         tally(Tallied::HandOvers, 1);
-        Self::pass(at, YOURS);
+        self.meet(served);
+        if self.mode() == IN_PLACE {
+            return self.free(at);
+        }
+        // Somebody has come, though it may not have been served.
+        Self::pass(at, YOURS + less_quiet(quiet, (served + others).max(1)));
         self.learn(served);
     }
 
@@ -711,14 +850,20 @@ impl<
         }
     }
 
-    /// Leaves the lock to threads that find it free, of which the one that comes to that place is the
-    /// first in the queue.  The caller has the lock by the queue.
+    /// Has sections run in place from here on, and leaves the lock so.
     #[cold]
     fn go_in_place(&self, from: &'static Place) {
+        self.taken.0.meetings.store(0, Order::RELAXED);
         self.mode.0.store(IN_PLACE, Order::RELAXED);
+        self.free(from);
+    }
+
+    /// Leaves the lock to threads that find it free, of which the one that comes to that place is the
+    /// first in the queue.  The caller has the lock by the queue.
+    fn free(&self, from: &'static Place) {
         if !mutant(flaw::KEEP_WORD) {
             // SAFETY: the first in the queue took it, and each has left it to the next since.
-            unsafe { self.word.0.release(&()) };
+            unsafe { self.word().release(&()) };
         }
         let word = if mutant(flaw::HAND_FREE) {
             YOURS
@@ -730,7 +875,7 @@ impl<
 
     /// Learns from how many sections the calling thread ran, which has just left the lock.
     fn learn(&self, served: u64) {
-        if self.mode.0.load(Order::RELAXED) == RIDES {
+        if self.mode() == RIDES {
             let average = self.average.0.load(Order::RELAXED);
             let average = average - average / PART + served;
             if average < CALM * PART {
@@ -783,15 +928,7 @@ unsafe impl<
 > AbortableDelegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     fn run_within(&self, _: &mut Words, section: Section<'_>, patience: &Patience) -> Outcome {
-        let mode = self.mode.0.load(Order::RELAXED);
-        let in_place = if self.finds_free(mode) {
-            Some(Outcome::Acquired)
-        } else if self.stays_in_place(mode) {
-            Some(self.take_within(patience))
-        } else {
-            None
-        };
-        if let Some(outcome) = in_place {
+        if let Some(outcome) = self.takes_within(self.mode(), patience) {
             if outcome == Outcome::Acquired {
                 // SAFETY: the word has just been taken; a section is run once, here.
                 unsafe { self.run_in_place(section) };
@@ -801,12 +938,11 @@ unsafe impl<
         let words = section.into_words();
         let wait = |told: &Told| told.wait_within::<P>(patience);
         let (queued, told) = self.arrive(words, MAY_GO, wait);
-        let gives_up = || self.take_within(patience) == Outcome::GaveUp;
         match told {
             // The place is the holder's.
             None => return Outcome::GaveUp,
             Some(DONE) => queued.mine.give(),
-            Some(FIRST) if gives_up() => {
+            Some(told) if self.take_as_told(told, patience) == Outcome::GaveUp => {
                 if !mutant(flaw::LEAVE_FIRST) {
                     Self::pass(queued.next, FIRST);
                 }
@@ -817,7 +953,7 @@ unsafe impl<
             Some(told) => {
                 // SAFETY: this call outlives it, and has the lock.
                 unsafe { run_words(words) };
-                self.end(&queued, told);
+                self.end(&queued, told, 0);
             }
         }
         Outcome::Acquired
@@ -853,4 +989,111 @@ impl<
 > super::InTwoForms for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     type Spinning = SanlPlus<SpinOnly, MOST, CALM, AT_FIRST, BUSES, SEATS, I>;
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::basic::Tas;
+    use std::thread::{self, yield_now};
+    use std::time::{Duration, Instant};
+
+    /// Two meetings in a row are often, and two turns alone are quiet.
+    enum Soon {}
+
+    // SAFETY: it says nothing of its own.
+    unsafe impl InPlace for Soon {
+        type Word = Tas;
+        const FEW: u32 = 0;
+        const OFTEN: u32 = 2 * MEETING;
+        const QUIET: u32 = 2;
+        const PASSING_NANOSECONDS: u64 = u64::MAX;
+    }
+
+    /// Nobody passes the first in the queue for long.
+    enum Insisting {}
+
+    // SAFETY: as above.
+    unsafe impl InPlace for Insisting {
+        type Word = Tas;
+        const FEW: u32 = 0;
+        const OFTEN: u32 = u32::MAX;
+        const QUIET: u32 = 1;
+        const PASSING_NANOSECONDS: u64 = 1;
+    }
+
+    type Lock<I> = SanlPlus<MayPark, 256, 16, IN_PLACE, 1, 1, I>;
+
+    fn run<I: InPlace>(lock: &Lock<I>) {
+        let mut nothing = || {};
+        // SAFETY: it does nothing.
+        lock.run(&mut Words::default(), unsafe { Section::new(&mut nothing) });
+    }
+
+    /// So many threads bring sections while another has the lock, which it runs after its own if it has
+    /// it by the queue.
+    fn meet<I: InPlace>(lock: &Lock<I>, threads: usize, meanwhile: impl Fn()) {
+        let turn = lock.lock();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let before = lock.tail.0.load(Order::RELAXED);
+                scope.spawn(|| run(lock));
+                // SAFETY: places stay; nobody gives that one back before the lock is unlocked.
+                let place = unsafe { before.as_ref() };
+                let is_here = |place: &Place| !place.next.load(Order::RELAXED).is_null();
+                while lock.tail.0.load(Order::RELAXED) == before || !place.is_none_or(is_here) {
+                    yield_now();
+                }
+            }
+            meanwhile();
+            // SAFETY: it is this lock's, and this thread's.
+            unsafe { lock.unlock(turn) };
+        });
+    }
+
+    #[test]
+    fn others_come_to_the_queue_once_its_first_has_waited_for_long() {
+        let lock = Lock::<Insisting>::default();
+        let begun = Instant::now();
+        meet(&lock, 1, || {
+            while lock.mode() == IN_PLACE {
+                assert!(begun.elapsed() < Duration::from_secs(60), "they pass it");
+                yield_now();
+            }
+        });
+        run(&lock);
+        assert_eq!(lock.mode(), IN_PLACE, "it waits no more");
+    }
+
+    #[test]
+    fn threads_go_to_the_queue_where_they_meet_often_and_leave_it_where_they_do_not() {
+        let lock = Lock::<Soon>::default();
+        meet(&lock, 1, || {});
+        assert_eq!(lock.mode(), IN_PLACE, "they have met once");
+        run(&lock);
+        meet(&lock, 1, || {});
+        assert_eq!(lock.mode(), IN_PLACE, "not twice in a row");
+        meet(&lock, 1, || {});
+        assert_eq!(lock.mode(), QUEUE);
+
+        // The turn before was alone, after its meeting.
+        run(&lock);
+        assert_eq!(lock.mode(), IN_PLACE);
+        run(&lock);
+        assert_eq!(lock.taken.0.meetings.load(Order::RELAXED), 0);
+    }
+
+    #[test]
+    fn threads_that_are_served_keep_others_at_the_queue() {
+        let lock = Lock::<Soon>::default();
+        meet(&lock, 2, || {});
+        assert_eq!(lock.mode(), QUEUE, "the second has met others as well");
+        meet(&lock, 1, || {});
+        run(&lock);
+        assert_eq!(lock.mode(), QUEUE, "one turn alone is not two");
+        run(&lock);
+        assert_eq!(lock.mode(), IN_PLACE);
+    }
 }

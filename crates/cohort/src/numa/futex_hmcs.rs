@@ -695,6 +695,13 @@ impl FutexHmcs {
         let _ = self.wait(&Patience::ENDLESS, false);
     }
 
+    /// Blocks until the lock is held or patience runs out, for the one thread that waits for it: as one of
+    /// `futex`'s crowd, and never in turns.
+    pub(crate) fn acquire_as_first(&self, patience: &Patience) -> Outcome {
+        let outcome = self.futex.acquire_unless(patience, &|| false);
+        outcome.unwrap_or(Outcome::GaveUp)
+    }
+
     fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
         let visits = !waits_often();
         // What a thread wants that seldom comes is to be in and out.

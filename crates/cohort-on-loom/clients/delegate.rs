@@ -9,7 +9,7 @@ use crate::locks::delegation::{Sanl, SanlPlus};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
 };
-use crate::locks::wait::{MayPark, WaitCell};
+use crate::locks::wait::{MayPark, SpinOnly, WaitCell};
 use crate::locks::{
     AbortableDelegate, Attended, Delegate, Delegated, Idle, Outcome, Patience, Posting, RawLock,
     RunAsync, Section, Thresholds, TryDelegate,
@@ -278,6 +278,9 @@ type Places<const AT_FIRST: u32, I> = SanlPlus<MayPark, 2, 0, AT_FIRST, 1, 1, I>
 
 /// The same from the beginning.
 pub type Queueing = Places<QUEUE, Usual>;
+
+/// The same, in which nobody sleeps.
+pub type Polling = SanlPlus<SpinOnly, 2, 0, QUEUE, 1, 1>;
 
 /// One that begins in place, and is so again as soon as nobody has come.
 pub type Settling = Places<IN_PLACE, Soon>;

@@ -19,8 +19,8 @@ use clients::{
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{
-    Apart, Bringing, Chained, Hastily, Passing, Patiently, Queueing, Settling, Soon, Staying,
-    Voting, Waiting,
+    Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing, Settling, Soon,
+    Staying, Voting, Waiting,
 };
 use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -404,6 +404,7 @@ stress! {
     sanl_plus_meets_hurried: delegate::lets_go::<Settling>(THREADS, 5_000, 3, 1);
     sanl_plus_passes: { apart(); delegate::lets_go::<Passing>(THREADS, 5_000, 3, 1) };
     sanl_plus_insists: { apart(); delegate::lets_go::<Waiting>(THREADS, 5_000, 3, 1) };
+    sanl_plus_polls: { apart(); delegate::lets_go::<Polling>(THREADS, 500, 3, 1) };
     sanl_plus_queues: delegate::lets_go::<Queueing>(THREADS, 5_000, 3, 1);
     sanl_plus_stays: delegate::lets_go::<Staying>(THREADS, 5_000, 3, 1);
     sanl_threads_come_and_go: {

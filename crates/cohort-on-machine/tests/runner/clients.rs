@@ -15,8 +15,8 @@ use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Hastily, Passing, Patiently, Queueing, Settling,
-    Staying, Voting, Waiting,
+    self as delegate, Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing,
+    Settling, Staying, Voting, Waiting,
 };
 use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -457,6 +457,9 @@ static CLIENTS: &[Sizes] = clients! {
     };
     sanl_plus_insists: |threads, rounds| {
         delegate::lets_go::<Waiting>(threads, rounds, threads / 2, 1);
+    };
+    sanl_plus_polls: |threads, rounds| {
+        delegate::lets_go::<Polling>(threads, rounds, threads / 2, 1);
     };
     sanl_plus_stays: |threads, rounds| {
         delegate::lets_go::<Staying>(threads, rounds, threads / 2, 1);

@@ -38,6 +38,15 @@ models![
     quick("sanl_plus::meets_inside", PARK_1, || {
         delegate::serves_nobody_inside::<Settling>(2)
     }),
+    quick("sanl_plus::spin_only_timed", SPIN_LATER, || {
+        delegate::lets_go::<Polling>(2, 2, 1, 0)
+    }),
+    quick("sanl_plus::spin_only_timed_three", SPIN_LATER_1, || {
+        delegate::lets_go::<Polling>(3, 1, 1, 0)
+    }),
+    quick("sanl_plus::spin_only_hurried", SPIN_LATER, || {
+        delegate::lets_go::<Polling>(2, 2, 2, 0)
+    }),
     quick("sanl_plus::passes", PARK, || delegate::runs::<Passing>(
         2, 2, 0
     )),
@@ -46,6 +55,9 @@ models![
     }),
     quick("sanl_plus::passes_timed", TICKING, || {
         delegate::lets_go::<Passing>(2, 2, 1, 0)
+    }),
+    quick("sanl_plus::passes_hurried_three", SPIN_LATER, || {
+        delegate::lets_go::<Passing>(3, 1, 1, 0)
     }),
     quick("sanl_plus::passes_locked", PARK, || {
         delegate::unlocks_in_order_of_locking::<IN_PLACE, Seldom>(2)
@@ -102,6 +114,7 @@ on_machine! {
         few("sanl_plus_unlocks"),
         few("sanl_plus_meets"),
         few("sanl_plus_meets_hurried"),
+        few("sanl_plus_polls"),
         few("sanl_plus_passes"),
         few("sanl_plus_insists"),
     ];

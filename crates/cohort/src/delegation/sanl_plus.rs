@@ -12,6 +12,7 @@
 //! | `word` | whether a section runs, or the lock goes on with the queue | a thread that runs its section in place; the first in the queue; the holder that leaves the queue |
 //! | `meetings` | beside it: how much more often threads of late met in place than is good there | the thread that has the word |
 //! | `mode` | `IN_PLACE`, `STAYS` where all wait for the word, `QUEUE`, or `RIDES` while threads share buses | holders, and the first in the queue; to `STAYS`, a thread that finds the word taken |
+//! | `heeds` | beside it, where waiters never sleep: `ASKED` once a thread that may give up wants to come to the queue, and `HEEDED` from when holders heed that it may have | that thread; the holder that finds it |
 //! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
@@ -48,6 +49,14 @@
 //!
 //! A thread that may give up takes a place of its own, since those aboard a bus are told by one word.  A
 //! place that was given up stays in the queue, and the holder that comes to it gives it back.
+//!
+//! **Left by a store.**  Where waiters never sleep a holder leaves the lock by a store, behind which the stores
+//! of its section may go on, as long as no thread that gives up comes to the queue.  The first that
+//! may give up asks for an exchange, and until a holder has said that it heeds that, comes only to a place
+//! of which it sees that it is the first there: by an exchange of the tail that it has seen.  Those who hold
+//! the lock, or wait for the word, have done so one after the other, so all later ones heed it, too.  A
+//! place may be used again between that look and that exchange, and is not the first any more: then
+//! the thread waits for as long as it takes.
 //!
 //! At a queue of threads with places of their own, one line moves to the holder for each section;
 //! at one of buses, a place and one line or two for the sections of several threads.  What is
@@ -114,6 +123,8 @@ flaws! {
     HAND_FREE = "sanl-plus.hand-free";
     /// The first in the queue gives up, and tells nobody that it is the first now.
     LEAVE_FIRST = "sanl-plus.leave-first";
+    /// A thread that may give up comes to a queue whose holders do not heed that.
+    COME_UNHEEDED = "sanl-plus.come-unheeded";
 }
 
 /// A mode: threads run their own sections, in place, and those that meet another go to the queue.
@@ -124,6 +135,13 @@ pub const QUEUE: u32 = 1;
 pub const RIDES: u32 = 2;
 /// Threads run their own sections, and all wait for the word.
 const STAYS: u32 = 3;
+
+/// Holders leave the lock by a store.
+const UNASKED: u32 = 0;
+/// A thread that may give up has asked for an exchange.
+const ASKED: u32 = 1;
+/// They leave it by an exchange.
+const HEEDED: u32 = 2;
 
 /// How sections are run in place.
 ///
@@ -448,7 +466,7 @@ pub struct SanlPlus<
     const SEATS: usize = 14,
     I: InPlace = Usual,
 > {
-    mode: LinePadded<AtomicU32>,
+    read: LinePadded<Read>,
     taken: LinePadded<Taken<I::Word>>,
     tail: LinePadded<AtomicPtr<Place>>,
     average: LinePadded<AtomicU64>,
@@ -468,7 +486,10 @@ impl<
 {
     fn default() -> Self {
         Self {
-            mode: LinePadded(AtomicU32::new(AT_FIRST)),
+            read: LinePadded(Read {
+                mode: AtomicU32::new(AT_FIRST),
+                heeds: AtomicU32::new(UNASKED),
+            }),
             taken: LinePadded::default(),
             tail: LinePadded(AtomicPtr::null()),
             average: LinePadded(AtomicU64::new(MOST * PART)),
@@ -476,6 +497,14 @@ impl<
             parking: PhantomData,
         }
     }
+}
+
+/// What all threads read, and hardly any writes.
+#[derive(Debug)]
+#[repr(C)]
+struct Read {
+    mode: AtomicU32,
+    heeds: AtomicU32,
 }
 
 /// What a thread that runs its section in place takes; on one line, which it writes anyway.
@@ -521,7 +550,11 @@ impl<
 > SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     fn mode(&self) -> u32 {
-        self.mode.0.load(Order::RELAXED)
+        self.read.0.mode.load(Order::RELAXED)
+    }
+
+    fn set_mode(&self, mode: u32) {
+        self.read.0.mode.store(mode, Order::RELAXED);
     }
 
     fn word(&self) -> &I::Word {
@@ -547,7 +580,7 @@ impl<
     fn stays(&self, mode: u32) -> bool {
         let begins = mode == IN_PLACE && AT_FIRST == IN_PLACE && cpus() <= I::FEW;
         if begins {
-            self.mode.0.store(STAYS, Order::RELAXED);
+            self.set_mode(STAYS);
         }
         begins || mode == STAYS
     }
@@ -589,7 +622,7 @@ impl<
         let meetings = meetings.saturating_add(met.saturating_mul(MEETING));
         counted.store(meetings, Order::RELAXED);
         if meetings >= I::OFTEN {
-            self.mode.0.store(QUEUE, Order::RELAXED);
+            self.set_mode(QUEUE);
         }
     }
 
@@ -698,7 +731,7 @@ impl<
             return outcome;
         }
         if self.mode() == IN_PLACE {
-            self.mode.0.store(QUEUE, Order::RELAXED);
+            self.set_mode(QUEUE);
         }
         I::take_as_first(self.word(), patience)
     }
@@ -713,6 +746,19 @@ impl<
     ) -> (Queued, R) {
         let next = Place::fresh();
         let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
+        Self::bring_at(found, next, words, marks, wait)
+    }
+
+    /// The same in the place that was found, or in a fresh one if there was none, where the `next` one is
+    /// known to those that come.
+    #[inline(always)]
+    fn bring_at<R>(
+        found: *mut Place,
+        next: &'static Place,
+        words: [*mut (); 2],
+        marks: usize,
+        wait: impl FnOnce(&Told) -> R,
+    ) -> (Queued, R) {
         // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| {
@@ -725,6 +771,65 @@ impl<
         mine.next.store(next.pointer(marks), PLUS_BRING);
         let told = wait(&mine.told);
         (Queued { mine, next }, told)
+    }
+
+    /// Brings these words, if there is nobody before the caller; what was told of them.
+    fn arrive_first(&self, words: [*mut (); 2]) -> Option<(Queued, u32)> {
+        let found = self.tail.0.load(PLUS_BROUGHT);
+        // SAFETY: places stay, of whichever lock.
+        let place = unsafe { found.cast_const().as_ref::<'static>() };
+        if !place.is_none_or(|place| place.told.says_first()) {
+            return None;
+        }
+        let next = Place::fresh();
+        let tail = &self.tail.0;
+        let came = tail.compare_exchange(found, next.pointer(0), PLUS_ARRIVE, Order::RELAXED);
+        if came.is_err() {
+            next.give();
+            return None;
+        }
+        Some(Self::bring_at(found, next, words, HERE, Told::wait::<P>))
+    }
+
+    /// Brings these words, and blocks until something is told of them or patience runs out; nothing if they
+    /// were not brought, or if their place is the holder's.
+    fn arrive_within(&self, words: [*mut (); 2], patience: &Patience) -> Option<(Queued, u32)> {
+        let heeds = &self.read.0.heeds;
+        let heeded = || P::MAY_SLEEP || heeds.load(Order::RELAXED) == HEEDED;
+        let mut spinner = Spinner::new();
+        while !heeded() && !mutant(flaw::COME_UNHEEDED) {
+            let _ = heeds.compare_exchange(UNASKED, ASKED, Order::RELAXED, Order::RELAXED);
+            if let Some(arrived) = self.arrive_first(words) {
+                return Some(arrived);
+            }
+            if runs_out(patience) {
+                tally(Tallied::Withdrawals, 1);
+                return None;
+            }
+            spinner.turn();
+        }
+        let wait = |told: &Told| told.wait_within::<P>(patience);
+        let (queued, told) = self.arrive(words, MAY_GO, wait);
+        told.map(|told| (queued, told))
+    }
+
+    /// Tells so the thread that comes to that place, now or later; false if that has given up.  The caller
+    /// is the first in the queue, or has the lock by it.
+    #[inline]
+    fn hand(&self, at: &Place, word: u32) -> bool {
+        if P::MAY_SLEEP {
+            return at.told.hand_as::<P>(word);
+        }
+        let heeds = &self.read.0.heeds;
+        match heeds.load(Order::RELAXED) {
+            UNASKED => {
+                at.told.leave::<P>(word);
+                return true;
+            }
+            ASKED => heeds.store(HEEDED, Order::RELAXED),
+            _ => {}
+        }
+        at.told.hand_as::<P>(word)
     }
 
     /// Goes on behind that place, of which the caller was told that, and gives it back.  The caller has
@@ -789,7 +894,7 @@ impl<
                 return self.go_in_place(from);
             }
             // If it is left meanwhile by the thread that came there, the walk gives it back.
-            if from.told.hand_as::<P>(YOURS + quiet) {
+            if self.hand(from, YOURS + quiet) {
                 return;
             }
         }
@@ -834,14 +939,14 @@ impl<
             return self.free(at);
         }
         // Somebody has come, though it may not have been served.
-        Self::pass(at, YOURS + less_quiet(quiet, (served + others).max(1)));
+        self.pass(at, YOURS + less_quiet(quiet, (served + others).max(1)));
         self.learn(served);
     }
 
     /// Tells so the thread that comes to that place, now or later, or if that has given up, to the next.
     #[inline]
-    fn pass(mut at: &'static Place, word: u32) {
-        while !at.told.hand_as::<P>(word) {
+    fn pass(&self, mut at: &'static Place, word: u32) {
+        while !self.hand(at, word) {
             let (next, _) = at.next();
             at.give();
             // SAFETY: a place stays until its thread is told; that one had brought something before
@@ -854,7 +959,7 @@ impl<
     #[cold]
     fn go_in_place(&self, from: &'static Place) {
         self.taken.0.meetings.store(0, Order::RELAXED);
-        self.mode.0.store(IN_PLACE, Order::RELAXED);
+        self.set_mode(IN_PLACE);
         self.free(from);
     }
 
@@ -870,7 +975,7 @@ impl<
         } else {
             FIRST
         };
-        Self::pass(from, word);
+        self.pass(from, word);
     }
 
     /// Learns from how many sections the calling thread ran, which has just left the lock.
@@ -879,13 +984,13 @@ impl<
             let average = self.average.0.load(Order::RELAXED);
             let average = average - average / PART + served;
             if average < CALM * PART {
-                self.mode.0.store(QUEUE, Order::RELAXED);
+                self.set_mode(QUEUE);
             } else {
                 self.average.0.store(average, Order::RELAXED);
             }
         } else if served >= MOST {
             self.average.0.store(MOST * PART, Order::RELAXED);
-            self.mode.0.store(RIDES, Order::RELAXED);
+            self.set_mode(RIDES);
         }
     }
 }
@@ -936,21 +1041,20 @@ unsafe impl<
             return outcome;
         }
         let words = section.into_words();
-        let wait = |told: &Told| told.wait_within::<P>(patience);
-        let (queued, told) = self.arrive(words, MAY_GO, wait);
+        let Some((queued, told)) = self.arrive_within(words, patience) else {
+            return Outcome::GaveUp;
+        };
         match told {
-            // The place is the holder's.
-            None => return Outcome::GaveUp,
-            Some(DONE) => queued.mine.give(),
-            Some(told) if self.take_as_told(told, patience) == Outcome::GaveUp => {
+            DONE => queued.mine.give(),
+            told if self.take_as_told(told, patience) == Outcome::GaveUp => {
                 if !mutant(flaw::LEAVE_FIRST) {
-                    Self::pass(queued.next, FIRST);
+                    self.pass(queued.next, FIRST);
                 }
                 queued.mine.give();
                 tally(Tallied::Withdrawals, 1);
                 return Outcome::GaveUp;
             }
-            Some(told) => {
+            told => {
                 // SAFETY: this call outlives it, and has the lock.
                 unsafe { run_words(words) };
                 self.end(&queued, told, 0);

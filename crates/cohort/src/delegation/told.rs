@@ -12,7 +12,7 @@
 //!
 //! A thread gives up by an exchange from `WAIT`, and the holder begins by one where the thread may.
 //! A holder cannot know of the last place in the queue whether the thread that comes there will give up, so
-//! it leaves the lock by an exchange, too.
+//! it leaves the lock by an exchange, too; unless its lock knows that no thread does.
 
 use crate::door::{Order, Tallied, flaws, mutant, orders, tally};
 use crate::wait::{MayPark, Parking, WaitCell};
@@ -24,6 +24,8 @@ orders! {
     /// What all of them did is seen by the next holder; and the place behind one that is left, by
     /// the thread that finds that.
     TOLD_HAND = AcqRel;
+    /// The same where no thread gives up.
+    TOLD_LEAVE = Release;
     /// Sees what sections did.
     TOLD_SEEN = Acquire;
     /// The place behind is seen by the holder that finds this one left.
@@ -67,6 +69,12 @@ const fn is_first(word: u32) -> bool {
 pub struct Told(WaitCell<MayPark>);
 
 impl Told {
+    /// Whether its thread, if one has come, is the first in the queue; which may change as soon as it comes.
+    #[inline]
+    pub(super) fn says_first(&self) -> bool {
+        is_first(self.0.value(Order::RELAXED))
+    }
+
     /// Says so while nobody else looks at it.
     #[inline(always)]
     pub(super) fn reset(&self, word: u32) {
@@ -125,5 +133,12 @@ impl Told {
     pub(super) fn hand_as<P: Parking>(&self, word: u32) -> bool {
         let was = self.0.in_form::<P>().swap(word, TOLD_HAND);
         !(was == GONE || is_first(was)) || mutant(flaw::HAND_TO_GONE)
+    }
+
+    /// Leaves the lock by that word to the thread that brings something here, now or later, and does not
+    /// give up: by a store, if it never sleeps.
+    #[inline(always)]
+    pub(super) fn leave<P: Parking>(&self, word: u32) {
+        self.0.in_form::<P>().set(word, TOLD_LEAVE);
     }
 }

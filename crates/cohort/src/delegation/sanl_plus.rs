@@ -53,9 +53,9 @@
 //! **Left by a store.**  Where waiters never sleep a holder leaves the lock by a store, behind which the stores
 //! of its section may go on, as long as no thread that gives up comes to the queue.  The first that
 //! may give up asks for an exchange, and until a holder has said that it heeds that, comes only to a place
-//! of which it sees that it is the first there: by an exchange of the tail that it has seen.  Those who hold
-//! the lock, or wait for the word, have done so one after the other, so all later ones heed it, too.  A
-//! place may be used again between that look and that exchange, and is not the first any more: then
+//! of which it sees that it is the first there: by an exchange of the tail that it has seen.  Threads are
+//! the first in the queue one after the other, each told by the one before, so all later ones heed it, too.
+//! A place may be used again between that look and that exchange, and is not the first any more: then
 //! the thread waits for as long as it takes.
 //!
 //! At a queue of threads with places of their own, one line moves to the holder for each section;
@@ -123,7 +123,7 @@ flaws! {
     HAND_FREE = "sanl-plus.hand-free";
     /// The first in the queue gives up, and tells nobody that it is the first now.
     LEAVE_FIRST = "sanl-plus.leave-first";
-    /// A thread that may give up comes to a queue whose holders do not heed that.
+    /// A thread that may give up comes to a queue before holders heed that.
     COME_UNHEEDED = "sanl-plus.come-unheeded";
 }
 
@@ -207,7 +207,7 @@ pub unsafe trait InPlace: Send + Sync + 'static {
 #[derive(Debug)]
 pub enum Usual {}
 
-// SAFETY: that is what the lock says it does.
+// SAFETY: the lock says whether it was taken.
 unsafe impl InPlace for Usual {
     type Word = FutexHmcs;
     const FEW: u32 = 4;
@@ -599,7 +599,7 @@ impl<
     /// Frees the word, which the caller has taken in place.
     ///
     /// # Safety
-    /// So it is, and what is to exclude others has ended.
+    /// So it is, and its section has ended.
     #[inline(always)]
     unsafe fn free_in_place(&self) {
         let meetings = self.taken.0.meetings.load(Order::RELAXED);
@@ -773,7 +773,7 @@ impl<
         (Queued { mine, next }, told)
     }
 
-    /// Brings these words, if there is nobody before the caller; what was told of them.
+    /// Brings these words if there is nobody before the caller, and returns the word that it was told.
     fn arrive_first(&self, words: [*mut (); 2]) -> Option<(Queued, u32)> {
         let found = self.tail.0.load(PLUS_BROUGHT);
         // SAFETY: places stay, of whichever lock.

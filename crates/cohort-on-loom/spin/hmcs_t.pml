@@ -2,7 +2,8 @@
  * waiters can part, node by node, each access to shared memory a step.
  *
  * Left out: making cohorts and nodes, sleeping, contexts that are dropped (each thread has one node
- * of its own), a second look for a successor before the mark, ways other than the paper's.
+ * of its own), a second look for a successor before the mark, ways other than the paper's, patient
+ * threads that gave up before.
  *
  * A thread that is hurried may give up at any look, and comes back or not: `wants` says nothing of it.
  * Those asked about are patient.
@@ -11,6 +12,7 @@
  *   -DFLAT         one level
  *   -DHURRIED2     threads 0 and 2 are hurried, 1 is patient
  *   -DHAND_OFFS=n  a cohort has all above it n times in a row at most
+ *   -DMINE         the place of a patient thread is in its context
  *   -DOWN          a thread that finds the system's queue empty may enter it by the queue's own place
  *
  * The flaws:
@@ -24,6 +26,8 @@
  *   -DKEEP_LINK        the queue's own place keeps the link to a successor that was granted (OWN)
  *   -DUNLINK_LATE      it loses that link only after the grant (OWN)
  *   -DKEEP_MARKED      it keeps the link of a successor that has found the mark (OWN)
+ *   -DLEAVE_PLACE      a patient thread leaves its place to a successor that is not linked (MINE)
+ *   -DTRUST_ALL        the next is granted as a thread that does not give up (MINE)
  */
 
 #include "names.pml"
@@ -41,10 +45,11 @@
 #endif
 
 #ifdef HURRIED2
-#define HURRIED (me != 1)
+#define HURRIES(t) ((t) != 1)
 #else
-#define HURRIED (me == 2)
+#define HURRIES(t) ((t) == 2)
 #endif
+#define HURRIED HURRIES(me)
 
 #ifndef HAND_OFFS
 #define HAND_OFFS 2
@@ -67,6 +72,31 @@
 #define NODES PLACE
 #endif
 #define NODE(l) ((l) == 0 -> me : THREADS + (me == 1))
+
+#ifdef OWN
+#define IS_OWN(n) ((n) == PLACE)
+#else
+#define IS_OWN(n) false
+#endif
+
+/* The place of a patient thread, in its context: nobody else claims it. */
+#ifdef MINE
+#define IS_MINE(n) ((n) < THREADS && !HURRIES(n))
+#else
+#define IS_MINE(n) false
+#endif
+
+#ifdef TRUST_ALL
+#define STAYS(n) true
+#else
+#define STAYS(n) IS_MINE(n)
+#endif
+
+#ifdef LEAVE_PLACE
+#define WAITS_FOR_LINK(n) false
+#else
+#define WAITS_FOR_LINK(n) IS_MINE(n)
+#endif
 
 byte next[NODES] = NONE;
 byte status[NODES];
@@ -101,17 +131,14 @@ byte tail[QUEUES] = NONE;
 #define LEAVES_FIRST(n) status[n] != FIRST
 #endif
 
-/* Goes on behind the node, at which the way back begins then; but for the queue's own place. */
+/* Goes on behind the node, at which the way back begins then; but for the queue's own place, and a
+ * context's. */
 inline turn(l) {
 	d_step {
-#ifdef OWN
 		if
-		:: at[l] == PLACE
+		:: IS_OWN(at[l]) || IS_MINE(at[l])
 		:: else -> next[at[l]] = behind[l]; behind[l] = at[l]
 		fi
-#else
-		next[at[l]] = behind[l]; behind[l] = at[l]
-#endif
 	}
 }
 
@@ -137,7 +164,10 @@ inline pass(l, what) {
 #if defined(OWN) && !defined(KEEP_LINK) && !defined(UNLINK_LATE)
 			unlink(l);
 #endif
-			atomic { was = status[other]; status[other] = what };
+			if
+			:: STAYS(other) -> d_step { was = WAITING; status[other] = what }
+			:: else -> atomic { was = status[other]; status[other] = what }
+			fi;
 #ifdef UNLINK_LATE
 			unlink(l);
 #endif
@@ -165,12 +195,16 @@ inline finish(l, what) {
 			break
 		:: tail[QUEUE(l)] != at[l] ->
 			if
-			:: LEAVES_FIRST(at[l])
-			:: !(LEAVES_FIRST(at[l])) -> status[at[l]] = PREFIX
-			fi;
-			if
-			:: atomic { next[at[l]] == NONE -> next[at[l]] = MARK }; break
-			:: next[at[l]] != NONE
+			:: WAITS_FOR_LINK(at[l]) -> next[at[l]] != NONE
+			:: else ->
+				if
+				:: LEAVES_FIRST(at[l])
+				:: !(LEAVES_FIRST(at[l])) -> status[at[l]] = PREFIX
+				fi;
+				if
+				:: atomic { next[at[l]] == NONE -> next[at[l]] = MARK }; break
+				:: next[at[l]] != NONE
+				fi
 			fi
 		fi
 	od;
@@ -204,12 +238,16 @@ inline acquire() {
 	:: true ->
 		entered = WAITS;
 		if
-		:: atomic { status[node] == RECYCLED -> status[node] = WAITING; next[node] = NONE };
+		:: atomic { status[node] == RECYCLED || IS_MINE(node) ->
+				status[node] = WAITING; next[node] = NONE };
 			atomic { other = tail[QUEUE(level)]; tail[QUEUE(level)] = node };
 			if
 			:: other == NONE -> status[node] = FIRST; entered = ALONE
 			:: else ->
-				atomic { was = next[other]; next[other] = node };
+				if
+				:: IS_MINE(other) -> d_step { next[other] = node; was = NONE }
+				:: else -> atomic { was = next[other]; next[other] = node }
+				fi;
 				if
 #ifndef IGNORE_MARK
 				:: was == MARK ->

@@ -31,7 +31,7 @@ mod waking;
 pub use compose::aclof::SmallAClof;
 pub use compose::clof::Small;
 pub use compose::level::Whole;
-pub use numa::hmcs_t::{FromLeaf, Naive, OnePeer, Pessimistic};
+pub use numa::hmcs_t::{Endable, FromLeaf, Naive, OnePeer, Pessimistic, WithNodes};
 pub use wait::cell::CELL;
 
 /// A lock of the catalogue, as the runners that try every interleaving take it.

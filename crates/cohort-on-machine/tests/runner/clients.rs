@@ -3,7 +3,7 @@
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
-use crate::checks::{Naive, OnePeer, Pessimistic};
+use crate::checks::{Endable, FromLeaf, Naive, OnePeer, Pessimistic, WithNodes};
 use crate::clients::condvar::{Looking, Queued};
 use crate::clients::glk::{self, Backwards, Forwards, InAndOut, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
@@ -208,6 +208,13 @@ static CLIENTS: &[Sizes] = clients! {
     hmcs_t_naive: |threads, rounds| {
         mutex::lets_go::<Naive<MayPark>>(threads, rounds, threads / 2);
         mutex::comes_back::<Naive<MayPark>>(threads, threads - 1, false);
+    };
+    hmcs_t_with_nodes: |threads, rounds| {
+        type Lock = Endable<HmcsT<(Numa,), 4, 0, MayPark, 2, FromLeaf>>;
+        mutex::excludes::<WithNodes<MayPark>>(threads, rounds, 0);
+        mutex::lets_go::<WithNodes<MayPark>>(threads, rounds, threads / 2);
+        mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::comes_back::<Lock>(threads, threads / 2, true);
     };
     ahmcs_t_lets_go: |threads, rounds| {
         type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>;

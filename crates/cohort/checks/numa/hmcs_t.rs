@@ -1,5 +1,6 @@
 //! Checks of `hmcs-t`.
 
+use crate::locks::{Abortable, Cancellation, Outcome, Patience, RawLock, RawTry};
 use crate::runner::prelude::*;
 
 /// Two cohorts and no hand-off.
@@ -52,8 +53,64 @@ impl Entry for FromLeaf {
     fn learn(&self, _top: usize, _met: usize) {}
 }
 
-/// One level, in which every acquisition has a node, and none the queue's own place.
-pub type WithNodes<P> = HmcsT<(), 0, 0, P, 64, FromLeaf>;
+/// What might end a wait, and never does.
+struct Never;
+
+impl Cancellation for Never {
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
+        sleep();
+    }
+}
+
+/// A lock in which something might end every wait, so that no thread is patient, and nothing does.
+#[derive(Debug, Default)]
+pub struct Endable<L>(L);
+
+// SAFETY: the lock inside excludes; so for all below.
+unsafe impl<L: Abortable> RawLock for Endable<L> {
+    type Context = L::Context;
+
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's; so for all below.
+        let outcome = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
+        assert!(outcome == Outcome::Acquired, "nothing ends the wait");
+    }
+
+    unsafe fn release(&self, cx: &L::Context) {
+        // SAFETY: as above.
+        unsafe { self.0.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Abortable + RawTry> RawTry for Endable<L> {
+    unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
+        // SAFETY: as above.
+        unsafe { self.0.try_acquire(cx) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Abortable> Abortable for Endable<L> {
+    unsafe fn acquire_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
+        // SAFETY: as above.
+        unsafe { self.0.acquire_within(cx, &patience.unless(&Never)) }
+    }
+}
+
+/// One level, in which every acquisition has a node, and none a place of its own or the queue's.
+pub type WithNodes<P> = Endable<HmcsT<(), 0, 0, P, 64, FromLeaf>>;
+
+/// Two cohorts and no hand-off, in which it has so too.
+pub type SmallWithNodes<P> = Endable<HmcsT<(Numa,), 2, 0, P, 1, FromLeaf>>;
 
 /// One cohort, one hand-off, and one waiter that may be passed over before the system's queue is
 /// left.
@@ -97,12 +154,24 @@ models![
     deep("hmcs_t::turns", SPIN_1, || {
         mutex::takes_turns::<SmallHmcsT<SpinOnly>, _>([2, 1, 1]);
     }),
+    deep("hmcs_t::turns_with_nodes", SPIN_1, || {
+        mutex::takes_turns::<SmallWithNodes<SpinOnly>, _>([2, 1, 1]);
+    }),
+    lighter("hmcs_t::with_nodes", SPIN, || {
+        mutex::excludes::<WithNodes<SpinOnly>>(3, 1, 0);
+    }),
+    lighter("hmcs_t::park_with_nodes", PARK, || {
+        mutex::excludes::<WithNodes<MayPark>>(3, 1, 0);
+    }),
+    lighter("hmcs_t::among_others", SPIN, || {
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others) };
+    }),
     quick("hmcs_t::two_let_go", SPIN_1, || {
         mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
     }),
     lighter("hmcs_t::leaves_its_own", SPIN, || {
-        // SAFETY: it is an acquisition.
-        unsafe { mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others) };
+        mutex::excludes::<SmallWithNodes<SpinOnly>>(3, 1, 0);
     }),
     quick("hmcs_t::all_let_go", SPIN_0, || {
         mutex::all_let_go::<HmcsT1<SpinOnly>>(3);
@@ -204,5 +273,6 @@ on_machine! {
         few("hmcs_t_of_one_peer"),
         few("hmcs_t_pessimistic"),
         few("hmcs_t_naive"),
+        few("hmcs_t_with_nodes"),
     ];
 }

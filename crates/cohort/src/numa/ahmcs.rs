@@ -42,7 +42,7 @@ use crate::wait::MayPark;
 #[derive(Debug, Default)]
 pub struct WhereMet(Cell<Learnt>);
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Learnt {
     depth: usize,
     lonely: bool,
@@ -55,29 +55,41 @@ impl WhereMet {
     }
 }
 
+impl Learnt {
+    fn level(self, top: usize) -> usize {
+        // It may have been learnt of a higher tree.
+        top.saturating_sub(self.depth)
+    }
+}
+
 impl Entry for WhereMet {
     const LEARNS: bool = true;
 
     #[inline]
     fn level(&self, top: usize) -> usize {
-        // It may have been learnt of a higher tree.
-        top.saturating_sub(self.learnt().depth)
+        self.learnt().level(top)
     }
 
     #[inline]
     fn learn(&self, top: usize, met: usize) {
-        let entered = self.level(top);
+        let learnt = self.learnt();
+        let entered = learnt.level(top);
         let should = if met == entered {
             entered.saturating_sub(1)
         } else {
             (entered + 1).min(met - 1).min(top)
         };
-        let lonely = should > entered && !self.learnt().lonely;
+        let lonely = should > entered && !learnt.lonely;
         let next = if lonely { entered } else { should };
-        let depth = top - next;
-        // SAFETY: as above.
-        self.0
-            .with_mut(|learnt| unsafe { *learnt = Learnt { depth, lonely } });
+        let now = Learnt {
+            depth: top - next,
+            lonely,
+        };
+        // Mostly there is nothing new.
+        if now != learnt {
+            // SAFETY: as above.
+            self.0.with_mut(|place| unsafe { *place = now });
+        }
     }
 }
 

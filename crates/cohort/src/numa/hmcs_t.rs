@@ -1,8 +1,7 @@
 //! `hmcs-t-1` to `hmcs-t-4`: `hmcs` whose waiters can give up at any level, in a bounded
 //! number of steps and without allocating (Chabbi et al. 2017 §3, §4).
 //!
-//! **Not for** waiters of endless patience: `hmcs` does the same with plain stores where this
-//! one exchanges.
+//! **Not for** locks of which no waiter ever gives up: `hmcs` does the same with less to look at.
 //!
 //! A waiter that gives up marks its node and leaves it in the queue, and passes on the queues that
 //! it holds below.  A releaser that finds such a mark goes on to the next node, and gives the
@@ -20,8 +19,10 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | a node's `next` | its successor, by exchange; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
+//! | a node's `next` | its successor, by exchange, or by a store where the node is a patient thread's; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
 //! | a queue's `tail` | arrivals; the last to leave | as in `mcs`; `OWN`: the queue's own place |
+//! | the bit `PATIENT` in `tail` and `next` | as the field | the place is a context's, of a patient thread |
+//! | a context's `mine` | as a node's | its place while its thread is patient |
 //! | its `own` | as a node's | the place of a thread that finds the system's queue empty |
 //! | a queue's `nodes` | the maker of a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
 //! | a cohort's `node` | the holder of the cohort's queue | its place in the queue above |
@@ -41,12 +42,20 @@
 //! releaser takes the link out of it before it grants the successor, and touches it no more: from then
 //! on the next that finds the queue empty may have it.
 //!
+//! **Patient threads.**  A thread of endless patience neither gives its place up nor
+//! leaves it to a successor that is slow to link itself: its release waits for that link, as the release of
+//! `mcs` does, and the paper's without a timeout.  So the place by which it enters its first queue is in its
+//! context, as in `hmcs`.  Nobody else claims that place, its successor links itself by a store, and it is
+//! granted by one; the neighbours know it by the bit `PATIENT` of its name.  Above that queue stand
+//! the nodes of cohorts, as for everybody, so that a holder in a hurry never waits for a link.  A context
+//! that gave up last may have its place still, and comes back to that, however patient.
+//!
 //! **Where the paper is silent or errs.**  It lets a waiter time out by an exchange that could
 //! overwrite a grant; here that is a compare-exchange, whose failure is the grant.  Before
 //! `IMPATIENT` is left at a node, its `FIRST` becomes `PREFIX`: the next user of that node
 //! would take it for a queue that it holds.  A cohort's node is recycled before the cohort's
-//! queue is passed on, so that the thread that gets that finds the node in order.  A release has
-//! no patience: it looks twice for its successor.
+//! queue is passed on, so that the thread that gets that finds the node in order.  A release that
+//! does not wait for its successor looks for it twice.
 //!
 //! **Other manners** (a lock's [`Shape`] names them), to be compared with:
 //!
@@ -63,10 +72,12 @@
 //! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
 //! at most as many nodes as are in the queues that it holds, one of each context; none of them can
 //! come back before it is done, since they are recycled last.  The simulated machine counts
-//! (`bound::steps`): no more than Chabbi et al. 2017 §5 allow.
+//! (`bound::steps`): no more than Chabbi et al. 2017 §5 allow.  Only what a patient thread has acquired is
+//! released without such a bound.
 
 use super::ahmcs::WhereMet;
 use super::hmcs::{AtLeaf, Entry, NOWHERE};
+use super::linked;
 use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, Numa, Tree};
 use crate::door::{
@@ -82,7 +93,6 @@ use cohort_raw::{
 };
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem;
 use core::ptr;
 
 orders! {
@@ -101,6 +111,8 @@ orders! {
     /// Publishes the fresh node to the thread that will grant it; sees what a releaser did that
     /// has not waited for it.
     HMCS_T_LINK = AcqRel;
+    /// Publishes the fresh node to the patient thread that will grant it.
+    HMCS_T_FOLLOW = Release;
     /// Sees that fresh node before writing its status.
     HMCS_T_SUCCESSOR = Acquire;
     /// What the holder did is seen by its successor.
@@ -125,6 +137,10 @@ flaws! {
     KEEP_MARKED = "hmcs-t.keep-marked";
     IGNORE_MARK = "hmcs-t.ignore-mark";
     OVERWRITE_GRANT = "hmcs-t.overwrite-grant";
+    /// A patient thread leaves its place to a successor that has not linked itself.
+    LEAVE_PLACE = "hmcs-t.leave-place";
+    /// The next waiter is granted as one that does not give up.
+    TRUST_ALL = "hmcs-t.trust-all";
     KEEP_FOR_EVER = "hmcs-t.keep-for-ever";
     LOW_FIRST = "hmcs-t.low-first";
     /// Waiters beyond the bound on those passed over count as served.
@@ -166,6 +182,16 @@ const IMPATIENT: usize = 1;
 
 /// In a queue's `tail`: the last place is the queue's own.
 const OWN: usize = 1;
+
+/// In a queue's `tail` and a node's `next`: the place is a context's, of a patient thread.  In a context:
+/// so is that of its acquisition.
+const PATIENT: usize = 2;
+
+/// In a context: the place of its acquisition is a node of the queue's.
+const POOLED: usize = 1;
+
+/// In a context, of its last acquisition: its thread gave up, and may have its place still.
+const GAVE_UP: u32 = u32::MAX;
 
 /// A place in a queue: an acquisition's, or a cohort's in the one above.
 #[derive(Debug, Default)]
@@ -241,9 +267,9 @@ impl<P: Parking> Node<P> {
 
     /// Looks for a successor a few times: the cohort has just handed the lock over, and
     /// the thread that had it before is on its way back into the queue.  To leave all the levels
-    /// above takes longer.
-    fn await_neighbour(&self) {
-        let _ = (0..NEIGHBOURLY).any(|_| !self.next.load(Order::RELAXED).is_null());
+    /// above takes longer.  Whether it has come.
+    fn await_neighbour(&self) -> bool {
+        (0..NEIGHBOURLY).any(|_| !self.next.load(Order::RELAXED).is_null())
     }
 
     fn recycle(&self) {
@@ -265,6 +291,62 @@ impl<P: Parking> Node<P> {
     }
 }
 
+/// Whether the place of that name is a patient thread's.
+fn is_patient<P: Parking>(name: *mut Node<P>) -> bool {
+    name.addr() & PATIENT != 0
+}
+
+/// The node of that name, which is not the queue's own.
+fn named<P: Parking>(name: *mut Node<P>) -> *mut Node<P> {
+    name.map_addr(|at| at & !PATIENT)
+}
+
+/// A place in a queue.
+struct Place<'a, P: Parking> {
+    node: &'a Node<P>,
+    /// What it is called in `tail`.
+    name: *mut Node<P>,
+}
+
+impl<P: Parking> Clone for Place<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Parking> Copy for Place<'_, P> {}
+
+impl<'a, P: Parking> Place<'a, P> {
+    /// A node of the queue's, or a cohort's.
+    fn of(node: &'a Node<P>) -> Self {
+        Self {
+            node,
+            name: node.pointer(),
+        }
+    }
+
+    /// A context's, of a patient thread.
+    fn patient(node: &'a Node<P>) -> Self {
+        Self {
+            node,
+            name: node.pointer().map_addr(|at| at | PATIENT),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        self.name.addr() == OWN
+    }
+
+    fn is_patient(&self) -> bool {
+        is_patient(self.name)
+    }
+
+    /// Whether its node is not one of those that are claimed and given back.
+    fn is_lent(&self) -> bool {
+        self.name.addr() & (OWN | PATIENT) != 0
+    }
+}
+
 /// How far the entry into a queue has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
@@ -281,22 +363,28 @@ enum Entered {
 /// A releaser's way along a queue whose waiters may have gone.
 struct Walk<'a, P: Parking> {
     /// Whose successor is to be looked at.
-    at: &'a Node<P>,
+    at: Place<'a, P>,
     /// The node passed over before it, from which `next` leads back to the releaser's own.
     behind: *mut Node<P>,
-    /// Whether `at` is the queue's own place, which has no part in the way back.
-    is_own: bool,
 }
 
-impl<P: Parking> Walk<'_, P> {
+impl<'a, P: Parking> Walk<'a, P> {
+    /// Begins there.
+    fn from(place: Place<'a, P>) -> Self {
+        Self {
+            at: place,
+            behind: ptr::null_mut(),
+        }
+    }
+
     /// Passes over the node; the way back begins at it from here on.
     fn turn(&mut self) {
-        if mem::take(&mut self.is_own) {
+        if self.at.is_lent() {
             // It may be another thread's already.
             return;
         }
-        self.at.next.store(self.behind, Order::RELAXED);
-        self.behind = self.at.pointer();
+        self.at.node.next.store(self.behind, Order::RELAXED);
+        self.behind = self.at.node.pointer();
     }
 
     /// Grants that status to the first waiter that is there; false, at the last node of the
@@ -307,27 +395,32 @@ impl<P: Parking> Walk<'_, P> {
             if gives.peers().is_some_and(|most| over >= most) {
                 return mutant(flaw::STOP_AT_PEERS);
             }
-            let successor = self.at.next.load(HMCS_T_SUCCESSOR);
-            if successor.is_null() {
+            let name = self.at.node.next.load(HMCS_T_SUCCESSOR);
+            if name.is_null() {
                 return false;
             }
-            debug_assert_ne!(successor, Node::mark(), "released twice");
+            debug_assert_ne!(name, Node::mark(), "released twice");
             // SAFETY: a linked successor is in the queue until it is granted or recycled, and
-            // a node stays one.
-            let successor = unsafe { &*successor };
-            if self.is_own && !mutant(flaw::KEEP_LINK) {
+            // a node stays one; a context's place stays until it is granted.
+            let successor = unsafe { &*named(name) };
+            if self.at.is_own() && !mutant(flaw::KEEP_LINK) {
                 // Once somebody is granted, the next that finds the queue empty takes it as it is.
-                self.at.next.store(ptr::null_mut(), Order::RELAXED);
+                self.at.node.next.store(ptr::null_mut(), Order::RELAXED);
             }
             // First of all: the successor waits for this alone.
-            let waits = successor.status.swap(status, HMCS_T_GRANT) == WAITING;
+            let waits = if is_patient(name) || mutant(flaw::TRUST_ALL) {
+                successor.status.set(status, HMCS_T_GRANT);
+                true
+            } else {
+                successor.status.swap(status, HMCS_T_GRANT) == WAITING
+            };
             count(Counter::Steps, 1);
             self.turn();
             if waits {
                 return true;
             }
             count(Counter::Passed, 1);
-            self.at = successor;
+            self.at = Place::of(successor);
             over += 1;
         }
     }
@@ -340,26 +433,26 @@ impl<P: Parking> Walk<'_, P> {
             }
             if queue
                 .tail
-                .compare_exchange(
-                    queue.name(self.at),
-                    ptr::null_mut(),
-                    HMCS_T_LEAVE,
-                    Order::RELAXED,
-                )
+                .compare_exchange(self.at.name, ptr::null_mut(), HMCS_T_LEAVE, Order::RELAXED)
                 .is_ok()
             {
                 return self.turn();
             }
-            let linked = || !self.at.next.load(Order::RELAXED).is_null();
-            if (0..LOOKS).any(|_| linked()) {
+            let at = self.at.node;
+            if self.at.is_patient() && !mutant(flaw::LEAVE_PLACE) {
+                // The context goes with its release.
+                linked(&at.next, Order::RELAXED);
+                continue;
+            }
+            let is_linked = || !at.next.load(Order::RELAXED).is_null();
+            if (0..LOOKS).any(|_| is_linked()) {
                 continue;
             }
             // The releaser's own, for which the context may wait that used it before.
-            if self.at.status() == FIRST && !mutant(flaw::KEEP_FIRST) {
-                self.at.status.set(PREFIX, Order::RELAXED);
+            if at.status() == FIRST && !mutant(flaw::KEEP_FIRST) {
+                at.status.set(PREFIX, Order::RELAXED);
             }
-            if self
-                .at
+            if at
                 .next
                 .compare_exchange(
                     ptr::null_mut(),
@@ -403,24 +496,23 @@ pub(crate) struct Left<P: Parking> {
 
 impl<P: Parking> Left<P> {
     fn keep(&self, walk: &Walk<'_, P>) {
-        if walk.is_own {
+        if walk.at.is_lent() {
             return self.forget();
         }
-        self.at.store(walk.at.pointer(), Order::RELAXED);
+        self.at.store(walk.at.node.pointer(), Order::RELAXED);
         self.behind.store(walk.behind, Order::RELAXED);
     }
 
-    /// The way on, or from the holder's node; the next holder's begins anew.
-    fn take<'a>(&self, queue: &'a Queue<P>, node: &'a Node<P>) -> Walk<'a, P> {
+    /// The way on, or from the holder's place; the next holder's begins anew.
+    fn take<'a>(&self, place: Place<'a, P>) -> Walk<'a, P> {
         // SAFETY: nodes of a pool stay, and null is none.
         let Some(at) = (unsafe { self.at.load(Order::RELAXED).as_ref() }) else {
-            return queue.walk(node);
+            return Walk::from(place);
         };
         self.forget();
         Walk {
-            at,
+            at: Place::of(at),
             behind: self.behind.load(Order::RELAXED),
-            is_own: false,
         }
     }
 
@@ -457,35 +549,21 @@ impl<P: Parking> Queue<P> {
 }
 
 impl<P: Parking> Queue<P> {
-    fn is_own(&self, place: &Node<P>) -> bool {
-        ptr::eq(place, &raw const self.own)
-    }
-
-    /// What one of its places is called in `tail`.
-    fn name(&self, place: &Node<P>) -> *mut Node<P> {
-        if self.is_own(place) {
-            ptr::without_provenance_mut(OWN)
-        } else {
-            place.pointer()
+    fn own_place(&self) -> Place<'_, P> {
+        Place {
+            node: &self.own,
+            name: ptr::without_provenance_mut(OWN),
         }
     }
 
-    /// The place of that name; none if it is that of no place.
-    fn place(&self, name: *mut Node<P>) -> Option<&Node<P>> {
+    /// The node of the place of that name; none if it is that of no place.
+    fn node_at(&self, name: *mut Node<P>) -> Option<&Node<P>> {
         if name.addr() == OWN {
             return Some(&self.own);
         }
-        // SAFETY: nodes of a pool stay, and null is none.
-        unsafe { name.as_ref() }
-    }
-
-    /// A releaser's way along it, from that place.
-    fn walk<'a>(&self, from: &'a Node<P>) -> Walk<'a, P> {
-        Walk {
-            at: from,
-            behind: ptr::null_mut(),
-            is_own: self.is_own(from),
-        }
+        // SAFETY: nodes of a pool stay, a context's place until its release has seen the link that the
+        // caller owes it, and null is none.
+        unsafe { named(name).as_ref() }
     }
 }
 
@@ -639,20 +717,25 @@ impl<P: Form> Queue<P> {
         new
     }
 
-    /// Blocks until the queue is held or patience runs out, with a node that was claimed.
+    /// Blocks until the queue is held or patience runs out.  The place is the caller's, or its node was
+    /// claimed.
     #[inline]
-    fn enter(&self, node: &Node<P>, claimed: Claimed, patience: &Patience) -> Entered {
+    fn enter(&self, place: Place<'_, P>, claimed: Claimed, patience: &Patience) -> Entered {
+        let node = place.node;
         if claimed == Claimed::Fresh {
             node.next.store(ptr::null_mut(), Order::RELAXED);
-            let predecessor = self.tail.swap(node.pointer(), HMCS_T_ENQUEUE);
-            // Not recycled, or the queue's own taken again, before this link is there.
-            let Some(predecessor) = self.place(predecessor) else {
+            let before = self.tail.swap(place.name, HMCS_T_ENQUEUE);
+            // Not recycled, or the queue's own taken again, or a context's gone, before this link is there.
+            let Some(predecessor) = self.node_at(before) else {
                 node.status.reset(FIRST);
                 return Entered::Empty;
             };
-            let found = predecessor.next.swap(node.pointer(), HMCS_T_LINK);
-            if found == Node::mark() && !mutant(flaw::IGNORE_MARK) {
-                if !self.is_own(predecessor) {
+            if is_patient(before) {
+                predecessor.next.store(place.name, HMCS_T_FOLLOW);
+            } else if predecessor.next.swap(place.name, HMCS_T_LINK) == Node::mark()
+                && !mutant(flaw::IGNORE_MARK)
+            {
+                if before.addr() != OWN {
                     predecessor.recycle();
                 } else if !mutant(flaw::KEEP_MARKED) {
                     predecessor.next.store(ptr::null_mut(), Order::RELAXED);
@@ -690,7 +773,7 @@ impl<P: Form> Queue<P> {
     fn enter_above(&self, node: &Node<P>, patience: &Patience, gives: impl Gives) -> Entered {
         loop {
             if let Some(claimed) = node.claim() {
-                return self.enter(node, claimed, patience);
+                return self.enter(Place::of(node), claimed, patience);
             }
             let seen = node.status();
             if seen == FIRST {
@@ -719,11 +802,11 @@ impl<P: Form> Queue<P> {
         self.tail.store(ptr::null_mut(), Order::RELAXED);
     }
 
-    /// Its only acquisition is that one, which holds it.
-    fn keep(&self, holder: &Node<P>) {
-        holder.next.store(ptr::null_mut(), Order::RELAXED);
-        holder.status.reset(FIRST);
-        self.tail.store(self.name(holder), Order::RELAXED);
+    /// Its only acquisition is the one that has that place, and holds it.
+    fn keep(&self, holder: Place<'_, P>) {
+        holder.node.next.store(ptr::null_mut(), Order::RELAXED);
+        holder.node.status.reset(FIRST);
+        self.tail.store(holder.name, Order::RELAXED);
     }
 
     /// Returns its nodes, of a lock that is going.
@@ -808,39 +891,49 @@ pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Way<P: Parking> {
-    /// The node of the acquisition; null: the system's queue's own place.
-    node: AtomicPtr<Node<P>>,
-    /// The cohort in whose queue it is; null: in the system's.
+    /// The place of a patient thread in the first queue that it enters.
+    mine: Node<P>,
+    /// The cohort of the queue in which the acquisition is; null: the system's.  And what its place there is:
+    /// `PATIENT`: `mine`; `POOLED`: `node`; else the queue's own.
     cohort: AtomicPtr<Cohort<P>>,
+    node: AtomicPtr<Node<P>>,
+    /// How many levels above the one that the last acquisition entered it first met somebody, and
+    /// one more; 0: it met nobody; `GAVE_UP`.
+    last: AtomicU32,
     /// The node used last in a queue of cohorts.
     leaf: AtomicPtr<Node<P>>,
     /// The same in the system's.
     root: AtomicPtr<Node<P>>,
-    /// How many levels above the one that the last acquisition entered it first met somebody, and
-    /// one more; 0: it met nobody.
-    met: AtomicU32,
 }
 
 impl<P: Parking> Way<P> {
-    /// The place of an acquisition of the lock that has that queue.
-    fn node<'a>(&self, system: &'a Queue<P>) -> &'a Node<P> {
-        // SAFETY: set when the acquisition began, and nodes stay.
-        unsafe { self.node.load(Order::RELAXED).as_ref() }.unwrap_or(&system.own)
+    /// An acquisition enters the queue of that cohort; `what` says by which place.
+    fn begin(&self, cohort: *mut Cohort<P>, what: usize) {
+        let entered = cohort.map_addr(|at| at | what);
+        self.cohort.store(entered, Order::RELAXED);
     }
 
-    /// Whether that is the queue's own.
-    fn is_own(&self) -> bool {
-        self.node.load(Order::RELAXED).is_null()
+    /// In which cohort's queue the acquisition is, of the lock that has that queue, and at which place.
+    fn stands<'a>(&'a self, system: &'a Queue<P>) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
+        self.stands_in(self.cohort.load(Order::RELAXED), system)
     }
 
-    fn cohort(&self) -> Option<&'static Cohort<P>> {
+    /// The same, by its `cohort`.
+    #[inline]
+    fn stands_in<'a>(
+        &'a self,
+        entered: *mut Cohort<P>,
+        system: &'a Queue<P>,
+    ) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
+        let place = match entered.addr() & (PATIENT | POOLED) {
+            PATIENT => Place::patient(&self.mine),
+            // SAFETY: noted when the acquisition began, and nodes stay.
+            POOLED => Place::of(unsafe { &*self.node.load(Order::RELAXED) }),
+            _ => system.own_place(),
+        };
+        let cohort = entered.map_addr(|at| at & !(PATIENT | POOLED));
         // SAFETY: as `Cohort::above`.
-        unsafe { self.cohort.load(Order::RELAXED).as_ref() }
-    }
-
-    fn begin(&self, node: *mut Node<P>, cohort: *mut Cohort<P>) {
-        self.node.store(node, Order::RELAXED);
-        self.cohort.store(cohort, Order::RELAXED);
+        (unsafe { cohort.as_ref() }, place)
     }
 }
 
@@ -851,24 +944,35 @@ impl<P: Form> Queue<P> {
     }
 
     /// Enters the queue of that cohort, which is one of the caller's, and all above, as long as
-    /// patience lasts.
+    /// patience lasts.  Returns too where it first met somebody, as `Way::last` counts that; `last` is what
+    /// that was before.
     #[inline(never)]
     fn climb(
         &self,
         from: *mut Cohort<P>,
         cx: &Way<P>,
+        last: u32,
         patience: &Patience,
         gives: impl Gives,
-    ) -> Outcome {
+    ) -> (Outcome, u32) {
         // SAFETY: as `Cohort::above`.
-        let mut cohort = unsafe { from.as_ref() };
-        let remembered = if cohort.is_some() { &cx.leaf } else { &cx.root };
-        let queue = self.at(cohort);
-        let Some((node, claimed)) = queue.node(remembered, Node::claim, Some(patience)) else {
-            cx.met.store(1, Order::RELAXED);
-            return Outcome::GaveUp;
+        let leaf = unsafe { from.as_ref() };
+        let queue = self.at(leaf);
+        let (place, claimed) = if patience.is_endless() && last != GAVE_UP {
+            cx.begin(from, PATIENT);
+            cx.mine.status.reset(WAITING);
+            (Place::patient(&cx.mine), Claimed::Fresh)
+        } else {
+            let remembered = if leaf.is_some() { &cx.leaf } else { &cx.root };
+            let Some((node, claimed)) = queue.node(remembered, Node::claim, Some(patience)) else {
+                cx.last.store(GAVE_UP, Order::RELAXED);
+                return (Outcome::GaveUp, 1);
+            };
+            cx.node.store(node.pointer(), Order::RELAXED);
+            cx.begin(from, POOLED);
+            (Place::of(node), claimed)
         };
-        cx.begin(node.pointer(), from);
+        let mut cohort = leaf;
         let mut level = 0;
         count(
             match claimed {
@@ -877,7 +981,7 @@ impl<P: Form> Queue<P> {
             },
             1,
         );
-        let mut entered = queue.enter(node, claimed, patience);
+        let mut entered = queue.enter(place, claimed, patience);
         let mut met = 0;
         let outcome = loop {
             if entered != Entered::GaveUp {
@@ -889,10 +993,10 @@ impl<P: Form> Queue<P> {
             match entered {
                 Entered::WithAllAbove => break Outcome::Acquired,
                 Entered::GaveUp => {
-                    if let Some(here) = cx.cohort()
+                    if let Some(here) = leaf
                         && level > 0
                     {
-                        Self::retreat(here, node, level - 1, gives);
+                        Self::retreat(here, place, level - 1, gives);
                     }
                     break Outcome::GaveUp;
                 }
@@ -906,54 +1010,63 @@ impl<P: Form> Queue<P> {
             let queue = self.at(cohort);
             entered = queue.enter_above(&here.node.0, patience, gives);
         };
-        cx.met.store(met, Order::RELAXED);
-        outcome
+        let now = match outcome {
+            Outcome::Acquired => met,
+            Outcome::GaveUp => GAVE_UP,
+        };
+        if now != last {
+            cx.last.store(now, Order::RELAXED);
+        }
+        (outcome, met)
     }
 
-    /// Gives away the queue of `here`, held by `node`, and those of so many cohorts above: to
+    /// Gives away the queue of `here`, held at `place`, and those of so many cohorts above: to
     /// a waiter of the smallest of them that has one, which goes on from there; those below
     /// it to others, which have to come up to it (Chabbi et al. 2017 §4).  The naive way is from
     /// the top down, to a waiter of each, of which none gets what is above it.
-    fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize, gives: impl Gives) {
-        let mut walk = here.queue.walk(node);
+    fn retreat(here: &Cohort<P>, place: Place<'_, P>, above: usize, gives: impl Gives) {
+        let mut walk = Walk::from(place);
         let passed = above > 0 && !gives.is_naive() && walk.pass(PREFIX, gives);
         if !passed {
             if above > 0
                 && let Some(next) = here.above()
             {
-                Self::retreat(next, &here.node.0, above - 1, gives);
+                Self::retreat(next, Place::of(&here.node.0), above - 1, gives);
             }
             walk.finish(&here.queue, PREFIX);
         }
         walk.recycle();
     }
 
-    /// Passes on all that is held from that cohort upwards.
+    /// Passes on all that is held from that cohort upwards; its queue is held at `place`.
     #[inline(never)]
     fn pass_on(
         &self,
         cohort: Option<&Cohort<P>>,
-        node: &Node<P>,
+        place: Place<'_, P>,
         hand_offs: u32,
         gives: impl Gives,
     ) {
-        let mut walk = self.at(cohort).walk(node);
+        let mut walk = Walk::from(place);
         let Some(here) = cohort else {
             walk.finish(self, FIRST + 1);
             return walk.recycle();
         };
-        let consecutive = node.status();
+        let consecutive = place.node.status();
         let may = consecutive + 1 < FIRST + hand_offs || mutant(flaw::KEEP_FOR_EVER);
-        if may && consecutive > FIRST && tries_anything() {
-            node.await_neighbour();
+        let next = (consecutive + 1).min(FIRST + hand_offs);
+        let mut passed = may && walk.pass(next, gives);
+        let is_alone = may && !passed && walk.at.name == place.name;
+        if is_alone && consecutive > FIRST && tries_anything() && place.node.await_neighbour() {
+            passed = walk.pass(next, gives);
         }
-        let passed = may && walk.pass((consecutive + 1).min(FIRST + hand_offs), gives);
         if !passed {
+            let above = Place::of(&here.node.0);
             if mutant(flaw::LOW_FIRST) {
                 walk.finish(&here.queue, PREFIX);
-                self.pass_on(here.above(), &here.node.0, hand_offs, gives);
+                self.pass_on(here.above(), above, hand_offs, gives);
             } else {
-                self.pass_on(here.above(), &here.node.0, hand_offs, gives);
+                self.pass_on(here.above(), above, hand_offs, gives);
                 walk.finish(&here.queue, PREFIX);
             }
         }
@@ -969,8 +1082,7 @@ impl<P: Form> HmcsT1<P> {
     /// Gives the queue and that number to the first waiter that stays, or keeps the queue.
     #[inline]
     pub(crate) fn hand_over(&self, cx: &HmcsTContext<P>, way: &Left<P>, number: u32) -> HandOver {
-        let queue = &self.root.0;
-        let mut walk = way.take(queue, cx.way.node(queue));
+        let mut walk = way.take(cx.way.stands(&self.root.0).1);
         if walk.pass(Self::ALONE + number, Usual) {
             walk.recycle();
             return HandOver::Done;
@@ -982,17 +1094,15 @@ impl<P: Form> HmcsT1<P> {
     /// The number that came with the queue.
     #[inline]
     pub(crate) fn handed(&self, cx: &HmcsTContext<P>) -> u32 {
-        cx.way
-            .node(&self.root.0)
-            .status()
-            .saturating_sub(Self::ALONE)
+        let (_, place) = cx.way.stands(&self.root.0);
+        place.node.status().saturating_sub(Self::ALONE)
     }
 
     /// Releases it, from as far as the holder has gone.
     #[inline]
     pub(crate) fn release_behind(&self, cx: &HmcsTContext<P>, way: &Left<P>) {
         let queue = &self.root.0;
-        let mut walk = way.take(queue, cx.way.node(queue));
+        let mut walk = way.take(cx.way.stands(queue).1);
         walk.finish(queue, Self::ALONE);
         walk.recycle();
     }
@@ -1159,6 +1269,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
                 HAND_OFFS < WaitCell::<P>::MAX - FIRST,
                 "a run of hand-offs has an end"
             );
+            assert!(
+                align_of::<Node<P>>() > OWN | PATIENT,
+                "names have bits to spare"
+            );
         }
         let count = self.shape.count();
         if level == count {
@@ -1191,11 +1305,16 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 
     /// Enters at that level, with all above.
     #[inline]
-    fn climb(&self, level: usize, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
+    fn climb(
+        &self,
+        level: usize,
+        cx: &HmcsTContext<P, E>,
+        last: u32,
+        patience: &Patience,
+    ) -> (Outcome, u32) {
         let gives = self.shape.gives();
-        self.root
-            .0
-            .climb(self.find(level), &cx.way, patience, gives)
+        let from = self.find(level);
+        self.root.0.climb(from, &cx.way, last, patience, gives)
     }
 
     /// Takes the system's queue if it is empty, and with it all that there is to hold.
@@ -1205,7 +1324,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         if taken {
             count(Counter::Begun, 1);
             count(Counter::Steps, 1);
-            cx.way.begin(ptr::null_mut(), ptr::null_mut());
+            cx.way.begin(ptr::null_mut(), 0);
         }
         taken
     }
@@ -1215,21 +1334,21 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     /// # Safety
     /// As [`RawLock::acquire`].
     pub unsafe fn acquire_among_others(&self, cx: &HmcsTContext<P, E>) {
-        let _ = self.climb(0, cx, &Patience::ENDLESS);
+        let last = cx.way.last.load(Order::RELAXED);
+        let _ = self.climb(0, cx, last, &Patience::ENDLESS);
     }
 
     /// Whether somebody has entered a queue that the holder has, and waits or has given up:
     /// a hint, for the holder.
     pub fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
-        let mut cohort = cx.way.cohort();
-        let mut node: &Node<P> = cx.way.node(&self.root.0);
+        let (mut cohort, mut place) = cx.way.stands(&self.root.0);
         loop {
             let queue = self.root.0.at(cohort);
-            if queue.tail.load(Order::RELAXED) != queue.name(node) {
+            if queue.tail.load(Order::RELAXED) != place.name {
                 return true;
             }
             let Some(here) = cohort else { return false };
-            (cohort, node) = (here.above(), &here.node.0);
+            (cohort, place) = (here.above(), Place::of(&here.node.0));
         }
     }
 }
@@ -1258,11 +1377,13 @@ unsafe impl<
     #[inline]
     unsafe fn release(&self, cx: &HmcsTContext<P, E>) {
         let (way, queue) = (&cx.way, &self.root.0);
-        if way.is_own() && queue.leave() {
+        let entered = way.cohort.load(Order::RELAXED);
+        if entered.is_null() && queue.leave() {
             return;
         }
+        let (cohort, place) = way.stands_in(entered, queue);
         let most = self.shape.in_a_row(HAND_OFFS);
-        queue.pass_on(way.cohort(), way.node(queue), most, self.shape.gives());
+        queue.pass_on(cohort, place, most, self.shape.gives());
     }
 
     fn is_locked(&self) -> bool {
@@ -1308,19 +1429,20 @@ unsafe impl<
     /// place that is the queue's own (Chabbi et al. 2017 §5, the fast path).
     #[inline]
     unsafe fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
-        let (top, met) = (self.shape.count(), &cx.way.met);
+        let last = cx.way.last.load(Order::RELAXED);
         if E::LEARNS {
+            let top = self.shape.count();
             let level = cx.entry.level(top);
-            let outcome = self.climb(level, cx, patience);
-            let above = (met.load(Order::RELAXED) as usize).checked_sub(1);
+            let (outcome, met) = self.climb(level, cx, last, patience);
+            let above = (met as usize).checked_sub(1);
             cx.entry
                 .learn(top, above.map_or(NOWHERE, |above| level + above));
             return outcome;
         }
-        if met.load(Order::RELAXED) == 0 && self.take_empty(cx) {
+        if last == 0 && self.take_empty(cx) {
             return Outcome::Acquired;
         }
-        self.climb(0, cx, patience)
+        self.climb(0, cx, last, patience).0
     }
 }
 
@@ -1373,12 +1495,11 @@ unsafe impl<
         let Some(HmcsTContext { way, .. }) = holder else {
             return;
         };
-        let mut cohort = way.cohort();
-        let mut node = way.node(&self.root.0);
+        let (mut cohort, mut place) = way.stands(&self.root.0);
         loop {
-            self.root.0.at(cohort).keep(node);
+            self.root.0.at(cohort).keep(place);
             let Some(here) = cohort else { return };
-            (cohort, node) = (here.above(), &here.node.0);
+            (cohort, place) = (here.above(), Place::of(&here.node.0));
         }
     }
 }
@@ -1387,4 +1508,71 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     TwoForms for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     type Spinning = HmcsT<L, LEAVES, INNER, SpinOnly, HAND_OFFS, E>;
+}
+
+#[cfg(all(test, world = "native"))]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::thread;
+
+    type Lock = HmcsT1<SpinOnly>;
+
+    /// The node of the last place in the queue.
+    fn last(lock: &Lock) -> &Node<SpinOnly> {
+        let tail = lock.root.0.tail.load(Order::RELAXED);
+        lock.root.0.node_at(tail).expect("the lock is held")
+    }
+
+    #[test]
+    fn a_context_that_gave_up_comes_back_to_its_place() {
+        let lock = Lock::default();
+        let [first, second] = [HmcsTContext::default(), HmcsTContext::default()];
+        // SAFETY: each context is used for one acquisition at a time, and stays until its release has
+        // returned, as the lock does.
+        unsafe {
+            lock.acquire(&first);
+            let outcome = lock.acquire_within(&second, &Patience::NONE);
+            assert_eq!(outcome, Outcome::GaveUp);
+        }
+        let left = last(&lock);
+        thread::scope(|scope| {
+            // SAFETY: as above.
+            scope.spawn(|| unsafe {
+                lock.acquire(&second);
+                lock.release(&second);
+            });
+            while ptr::eq(last(&lock), left) && left.status() == ABANDONED {
+                thread::yield_now();
+            }
+            let came_to = (ptr::eq(last(&lock), left), left.status());
+            // SAFETY: as above.
+            unsafe { lock.release(&first) };
+            assert_eq!(came_to, (true, WAITING));
+        });
+    }
+
+    #[test]
+    fn patient_threads_need_no_nodes() {
+        let lock = Lock::default();
+        let [first, second] = [HmcsTContext::default(), HmcsTContext::default()];
+        // SAFETY: as above.
+        unsafe { lock.acquire(&first) };
+        let held = last(&lock);
+        thread::scope(|scope| {
+            // SAFETY: as above.
+            scope.spawn(|| unsafe {
+                lock.acquire(&second);
+                lock.release(&second);
+            });
+            while ptr::eq(last(&lock), held) {
+                thread::yield_now();
+            }
+            // SAFETY: as above.
+            unsafe { lock.release(&first) };
+        });
+        assert!(!lock.is_locked());
+        assert_eq!(lock.root.0.all().count(), 0);
+    }
 }

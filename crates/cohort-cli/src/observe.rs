@@ -25,6 +25,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 use watching::Watching;
 
@@ -98,9 +99,15 @@ pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Prob
 /// with this value, or of one that is watched as it runs.
 pub struct Records {
     folder: Option<TempDir>,
+    /// When the folder had changed last as it was listed.
+    changed: Option<SystemTime>,
     processes: HashMap<OsString, Process>,
     watching: Option<Watching>,
 }
+
+/// For how long a folder that has changed may have changed once more without another time: the kernel
+/// tells a time that moves on with its ticks.
+const ONE_TIME: Duration = Duration::from_millis(50);
 
 impl Records {
     /// An empty folder.
@@ -134,6 +141,7 @@ impl Records {
             })?;
         Ok(Self {
             folder: Some(folder),
+            changed: None,
             processes: HashMap::new(),
             watching: None,
         })
@@ -143,6 +151,7 @@ impl Records {
     pub fn of(watching: Watching) -> Self {
         Self {
             folder: None,
+            changed: None,
             processes: HashMap::new(),
             watching: Some(watching),
         }
@@ -162,6 +171,23 @@ impl Records {
             self.watching = None;
         }
         self.folder.is_some() || self.watching.is_some()
+    }
+
+    /// Looks for processes that have begun their records since the last time, and says whether there are
+    /// any; cheap where nothing has changed.
+    pub fn find_more(&mut self) -> bool {
+        let Some(folder) = &self.folder else {
+            return false;
+        };
+        let changed = std::fs::metadata(folder.path()).and_then(|folder| folder.modified());
+        let changed = changed.ok();
+        let is_settled = changed.is_some_and(|at| at.elapsed().is_ok_and(|age| age > ONE_TIME));
+        if is_settled && changed == self.changed {
+            return false;
+        }
+        self.changed = changed;
+        let before = self.processes.len();
+        self.processes().count() > before
     }
 
     /// The processes that have records, those that have ended too.
@@ -223,6 +249,18 @@ mod tests {
             .expect("a sparse file");
         let at = std::mem::offset_of!(cohort::records::Records, magic) as u64;
         file.write_all_at(&MAGIC, at).expect("written");
+    }
+
+    #[test]
+    fn a_process_that_comes_is_found_at_the_next_look() {
+        let mut records = Records::new().expect("there is a place for temporary files");
+        assert!(!records.find_more());
+        for name in ["17.1", "18.1"] {
+            make(&records, name);
+            assert!(records.find_more(), "{name}");
+            assert!(!records.find_more(), "{name}");
+        }
+        assert_eq!(records.known().count(), 2);
     }
 
     /// Another process of the same number would go on with what it finds.

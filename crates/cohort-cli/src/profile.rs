@@ -6,6 +6,7 @@ pub mod gather;
 pub mod handed;
 mod html;
 pub mod merge;
+pub mod pace;
 mod pprof;
 mod snapshot;
 pub mod text;
@@ -148,8 +149,14 @@ pub struct Cost {
     pub limit: f64,
     /// The CPU time of the command itself, in per cent of the program's.
     pub looking: f64,
-    /// Nanoseconds that an acquisition and its release take longer.
+    /// Of that the counting of all acquisitions, which remains at any rate of samples.
+    #[serde(default)]
+    pub counting: f64,
+    /// Nanoseconds that an acquisition and its release take longer as they are counted.
     pub each: f64,
+    /// At how many acquisitions that was measured.
+    #[serde(default)]
+    pub measured: u64,
     /// Acquisitions.
     pub acquired: u64,
     /// How many of these were sampled.

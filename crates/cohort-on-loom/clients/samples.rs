@@ -10,8 +10,13 @@ pub fn come_whole<const PLACES: usize>(samples: u64) {
     let theirs = Arc::clone(&shared);
     let both = together(2, move |thread| {
         if thread == 0 {
-            // SAFETY: no other thread puts.
-            let put = (1..=samples).filter(|number| unsafe { theirs.put([*number; WORDS]) });
+            let put = (1..=samples).filter(|number| {
+                let had_room = theirs.waiting() < PLACES as u32;
+                // SAFETY: no other thread puts.
+                let is_put = unsafe { theirs.put([*number; WORDS]) };
+                assert!(is_put || !had_room, "what had room was dropped");
+                is_put
+            });
             put.collect::<Vec<u64>>()
         } else {
             // SAFETY: no other thread takes.

@@ -16,12 +16,14 @@
 //! A process may be watched from its beginning to its end, or for a while as it runs: see [`Watch`].
 
 mod awaited;
+mod draws;
 mod holder;
 mod samples;
 mod standing;
 mod watch;
 
 pub use awaited::Wait;
+pub use draws::{Chance, Draws};
 pub use holder::Holder;
 pub use samples::{Samples, WORDS};
 pub use standing::{COMING, NEW, Noted, STRIKING, STRUCK, Standing, is_settled};
@@ -32,7 +34,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO8";
+pub const MAGIC: [u8; 8] = *b"COHORTO9";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -438,7 +440,8 @@ pub struct Sample {
     pub waited: u64,
     /// Nanoseconds for which it held the lock.
     pub held: u64,
-    /// Nanoseconds that went into the records, each time that the clock was read for it included.
+    /// Nanoseconds that went into the records, with [`READS_WITHIN`] reads of the clock; 0: that was not
+    /// measured.
     pub spent: u32,
     /// The same, for the stack.
     pub spent_on_stack: u32,
@@ -451,9 +454,27 @@ pub struct Sample {
     pub nested: u8,
     /// Whether others held the lock when the thread came.
     pub contended: bool,
+    /// Whether it was not drawn, but is the thread's next one behind one that was: it tells what records
+    /// take, by code that the processor has at hand then, as it has that of acquisitions that are not
+    /// sampled.  Its waits and holds would count what happens at one place twice.
+    pub is_second: bool,
     /// The lowest bits of the number of the watch that it is of.
     pub watch: u8,
 }
+
+/// What [`Sample::of`] is at most.
+pub const MOST_OF: u32 = 1 << 24;
+
+/// Where a sample has [`Sample::is_second`], above `of`.
+const SECOND: u64 = 1 << 31;
+const _: () = assert!((MOST_OF as u64) < SECOND);
+
+/// How often the clock is read within what [`Sample::spent`] counts.
+pub const READS_WITHIN: u32 = 4;
+/// How often it is read for a sample that was drawn, the draw included.
+pub const READS: u32 = 9;
+/// How often it is read for a second one.
+pub const READS_OF_SECOND: u32 = 8;
 
 /// The bits of a watch's number that a sample has.
 pub const WATCH_BITS: u32 = 0x7f;
@@ -461,6 +482,7 @@ pub const WATCH_BITS: u32 = 0x7f;
 impl Sample {
     const fn to_words(self) -> [u64; WORDS] {
         let flags = (self.of as u64)
+            | if self.is_second { SECOND } else { 0 }
             | (self.stack as u64) << 32
             | (self.nested as u64) << 48
             | (self.contended as u64) << 56
@@ -484,10 +506,11 @@ impl Sample {
             held,
             spent: spent as u32,
             spent_on_stack: (spent >> 32) as u32,
-            of: flags as u32,
+            of: (flags & (SECOND - 1)) as u32,
             stack: (flags >> 32) as u16,
             nested: (flags >> 48) as u8,
             contended: flags >> 56 & 1 != 0,
+            is_second: flags & SECOND != 0,
             watch: (flags >> 57) as u8,
         }
     }
@@ -681,6 +704,8 @@ mod tests {
             lock: 1 << 48 | 64,
             site: Hold::pack(0, How::Mutex),
             waited: 5,
+            of: MOST_OF,
+            is_second: true,
             watch: 77,
             ..Sample::default()
         });
@@ -689,7 +714,7 @@ mod tests {
             from: 1_000,
             to: u32::MAX,
             is_own: true,
-            of: 1 << 24,
+            of: MOST_OF,
             watch: 78,
         });
         for (drawn, watch) in [(sample, 77), (hand_over, 78)] {

@@ -299,6 +299,12 @@ impl Process {
         self.stacks.refresh(numbers.values().copied(), &kept);
     }
 
+    /// The same, but that no file with code is read yet.
+    pub fn see(&mut self, numbers: &HashMap<u32, u32>) {
+        let kept = self.kept_maps();
+        self.stacks.see(numbers.values().copied(), &kept);
+    }
+
     /// The number that a thread has for itself.
     fn within(&self, here: u32) -> Option<u32> {
         if !self.is_apart {

@@ -103,6 +103,8 @@ pub struct Stacks {
     process: u32,
     /// The files with code, as they were mapped at the last look.
     files: Vec<(PathBuf, Vec<Piece>)>,
+    /// How many of these have been read.
+    read: usize,
     /// The root folder of its mount namespace, if that is not this command's.
     root: Option<File>,
     mapped: Vec<Mapped>,
@@ -118,6 +120,7 @@ impl Stacks {
         Self {
             process,
             files: Vec::new(),
+            read: 0,
             root: None,
             mapped: Vec::new(),
             unwinder: UnwinderX86_64::new(),
@@ -129,6 +132,12 @@ impl Stacks {
     /// Goes by the process's mappings as one of these threads has them now, by their numbers here:
     /// one that is ending has none. By `kept`, if all are gone and they were never seen.
     pub fn refresh(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
+        self.see(threads, kept);
+        self.read_all();
+    }
+
+    /// The same, but that no file is read yet: a large one takes its time.
+    pub fn see(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
         let process = self.process;
         let of = |thread| PathBuf::from(format!("/proc/{process}/task/{thread}"));
         let mut seen = threads.filter_map(|thread| {
@@ -137,7 +146,7 @@ impl Stacks {
         });
         let (maps, thread) = match seen.next() {
             Some(seen) => seen,
-            None if self.mapped.is_empty() => (kept.to_owned(), None),
+            None if self.files.is_empty() => (kept.to_owned(), None),
             None => return,
         };
         let files = files(&maps);
@@ -150,10 +159,32 @@ impl Stacks {
         self.mapped.clear();
         self.unwinder = UnwinderX86_64::new();
         self.known = CacheX86_64::new();
-        for (path, pieces) in &files {
-            self.map(path, pieces);
-        }
         self.files = files;
+        self.read = 0;
+    }
+
+    /// Whether all files that were seen have been read, as unwinding and naming need.
+    pub fn is_read(&self) -> bool {
+        self.read == self.files.len()
+    }
+
+    /// Reads the next file of those that were seen, if any has not been read.
+    pub fn read_next(&mut self) {
+        if self.is_read() {
+            return;
+        }
+        let files = std::mem::take(&mut self.files);
+        let (path, pieces) = &files[self.read];
+        self.map(path, pieces);
+        self.files = files;
+        self.read += 1;
+    }
+
+    /// Reads what has not been read yet of those that were seen.
+    pub fn read_all(&mut self) {
+        while !self.is_read() {
+            self.read_next();
+        }
     }
 
     /// Takes note of a file that is mapped in these pieces.

@@ -73,7 +73,7 @@ impl Watching {
         }
         raw.watch.beat();
         let number = raw.watch.begin(before).ok_or_else(|| watched(id))?;
-        process.refresh(&process.numbers());
+        process.see(&process.numbers());
         Ok(Self {
             began: began(id),
             process,

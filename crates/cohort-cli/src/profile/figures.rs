@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// How many standard deviations on either side hold 95 %.
 const SIDE: f64 = 1.96;
 
+/// A time that is longer than so many times the median had a break in it.
+const UNBROKEN: u64 = 4;
+
 /// A figure, and the interval that holds it with 95 % confidence.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Range {
@@ -87,9 +90,29 @@ impl Durations {
     }
 
     /// The middle one; 0 if there is none.
-    pub fn median(&self) -> u64 {
+    fn median(&self) -> u64 {
         let all = self.all.as_ref();
         all.map_or(0, |all| all.value_at_quantile(0.5))
+    }
+
+    /// How many there are.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The mean of what a thread did without a break; 0 if there is none.  The few in which it lost its
+    /// CPU or waited for a page are so long that they would be the mean: each counts for
+    /// [`UNBROKEN`] times the median at most.
+    pub fn unbroken_mean(&self) -> f64 {
+        let Some(all) = &self.all else { return 0.0 };
+        let most = self.median().max(1).saturating_mul(UNBROKEN);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for one in all.iter_recorded() {
+            let times = one.count_at_value() as f64;
+            sum += times * one.value_iterated_to().min(most) as f64;
+            count += times;
+        }
+        sum / count
     }
 
     /// How they scatter; none if there are none.
@@ -149,11 +172,28 @@ mod tests {
     }
 
     #[test]
+    fn a_break_counts_for_little_and_the_rest_in_full() {
+        let mut durations = Durations::default();
+        for _ in 0..9 {
+            durations.add(40, 100);
+        }
+        // Not the median, and no break.
+        durations.add(100, 100);
+        assert!((durations.unbroken_mean() - 46.0).abs() < 1.0);
+        durations.add(3_000_000, 100);
+        let mean = durations.unbroken_mean();
+        assert!(
+            (mean - (46.0 * 10.0 + 4.0 * 40.0) / 11.0).abs() < 1.0,
+            "{mean}"
+        );
+    }
+
+    #[test]
     fn nothing_has_no_spread_and_takes_no_room() {
         let (mut none, other) = (Durations::default(), Durations::default());
         none.add_all(&other);
         assert!(none.spread().is_none());
-        assert_eq!(none.median(), 0);
+        assert_eq!((none.samples(), none.unbroken_mean()), (0, 0.0));
         assert!(none.all.is_none());
     }
 }

@@ -4,6 +4,7 @@
 use super::figures::Durations;
 use super::handed::{Cpus, Handed};
 use super::merge::{Merged, Sums, sums};
+use super::pace::{Pace, Spent};
 use super::{Cost, LeftOut, Profile, VERSION};
 use crate::observe::Records;
 use crate::observe::process::Process;
@@ -15,24 +16,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// How far two looks are apart at first, and at most.
-const TICK: Duration = Duration::from_millis(1);
-const LONGEST_TICK: Duration = Duration::from_millis(8);
-
-/// How often processes are looked for, and the cost is reckoned up.
+/// How often it is seen which processes live, and the cost is reckoned up; and how soon for the first
+/// time once a process has been found.  The time doubles from that to this.
 const SETTLE: Duration = Duration::from_millis(100);
-
-/// How many samples a second are wanted at most, and at least.
-const MOST_SAMPLES: f64 = 2_000.0;
-const FEWEST_SAMPLES: f64 = 50.0;
-
-/// Lent stacks that a process gets back at each look: more would have to be copied and unwound.
-const RETURNED: usize = 1;
-
-/// Clock reads in what a sample says that its records took.
-const READS_WITHIN: f64 = 3.0;
-/// Clock reads of a sample.
-const READS: f64 = 7.0;
+const FIRST_SETTLE: Duration = Duration::from_millis(10);
 
 /// What was seen of a lock's waiting threads.
 #[derive(Default)]
@@ -75,14 +62,23 @@ pub struct Gathered {
     cpus: Cpus,
     /// Addresses of stacks that waited, innermost first, by the same, with their waits.
     pub stacks: HashMap<(u64, u64), HashMap<Vec<u64>, f64>>,
-    /// Stacks that are to be given back.
-    returned: VecDeque<u16>,
+    /// Stacks that are to be unwound, and then given back.
+    lent: VecDeque<Lent>,
     /// Threads that have ended.
     gone: HashSet<u32>,
     /// CPU seconds so far.
     cpu: f64,
     /// What it had done before it was looked at.
     pub before: Before,
+}
+
+/// A stack that a sample has.
+struct Lent {
+    /// The lock's identity, and the site.
+    key: (u64, u64),
+    waited: u64,
+    /// The stack's number, plus one.
+    number: u16,
 }
 
 /// What a process had done before it was looked at: nothing, if it was started to be looked at.
@@ -118,7 +114,7 @@ impl Default for Gathered {
             handed: HashMap::new(),
             cpus: Cpus::default(),
             stacks: HashMap::new(),
-            returned: VecDeque::new(),
+            lent: VecDeque::new(),
             gone: HashSet::new(),
             cpu: 0.0,
             before: Before::default(),
@@ -126,66 +122,26 @@ impl Default for Gathered {
     }
 }
 
-/// What all processes' records cost.
-#[derive(Default)]
-struct Spent {
-    acquired: u64,
-    /// Of each acquisition that was sampled, clock reads and all.
-    records: Durations,
-    /// What reading the clock takes there.
-    reads: Durations,
-    sampled: u64,
-    stacks: f64,
-    looks: u64,
-}
-
-impl Spent {
-    fn add(&mut self, sample: &Sample) {
-        if sample.of == 0 {
-            self.stacks += f64::from(sample.spent_on_stack);
-            return;
-        }
-        self.sampled += 1;
-        // A wait at a condition has none of these.
-        if Hold::unpack(sample.site).1 == How::Condition {
-            return;
-        }
-        self.records.add(u64::from(sample.spent), sample.of);
-        if sample.stack == 0 {
-            // Between the clock reads around a stack that was not copied there is nothing else.
-            self.reads.add(u64::from(sample.spent_on_stack), sample.of);
-        } else {
-            self.stacks += f64::from(sample.spent_on_stack);
-        }
-    }
-
-    /// Nanoseconds that an acquisition and its release take longer, and that a sample does.
-    fn each(&self) -> (f64, f64) {
-        let read = self.reads.median() as f64;
-        let each = self.records.median() as f64 - READS_WITHIN * read;
-        (each.max(0.0), READS * read)
-    }
-}
-
 /// Gathers what the processes of a program do with their locks.
 pub struct Gatherer {
     records: Records,
     limit: f64,
-    tick: Duration,
-    wanted: f64,
+    pace: Pace,
     began: Instant,
     ran: Duration,
     processes: HashMap<u32, Gathered>,
     merged: Merged,
     spent: Spent,
+    /// How often a process was looked at.
+    looks: u64,
+    /// CPU seconds of all processes when they were last reckoned up.
+    cpu_settled: f64,
     /// CPU seconds of processes that are over, and acquisitions.
     cpu_before: f64,
     acquired_before: u64,
     left_out: LeftOut,
     counted_processes: usize,
     threads: usize,
-    /// Nanoseconds of CPU time that looking has taken.
-    looking: f64,
 }
 
 impl Gatherer {
@@ -194,19 +150,19 @@ impl Gatherer {
         Self {
             records,
             limit,
-            tick: TICK,
-            wanted: MOST_SAMPLES,
+            pace: Pace::new(limit),
             began: Instant::now(),
             ran: Duration::ZERO,
             processes: HashMap::new(),
             merged: Merged::default(),
             spent: Spent::default(),
+            looks: 0,
+            cpu_settled: 0.0,
             cpu_before: 0.0,
             acquired_before: 0,
             left_out: LeftOut::default(),
             counted_processes: 0,
             threads: 0,
-            looking: 0.0,
         }
     }
 
@@ -227,6 +183,7 @@ impl Gatherer {
     pub fn watch(&mut self, is_over: impl Fn() -> bool) {
         // At once, for the processes that run already.
         let mut settled = None::<Instant>;
+        let mut pause = SETTLE;
         // Looks must not keep step with what the program does.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         loop {
@@ -235,10 +192,16 @@ impl Gatherer {
                 // What follows takes its time.
                 self.ran = self.began.elapsed();
             }
+            let begins = self.records.find_more() || settled.is_none();
             let since = settled.map_or(self.began.elapsed(), |at| at.elapsed());
-            if over || settled.is_none() || since >= SETTLE {
+            if over || begins || since >= pause {
                 settled = Some(Instant::now());
-                self.settle(since, over);
+                self.settle(since, begins, over);
+                pause = if begins {
+                    FIRST_SETTLE
+                } else {
+                    (pause * 2).min(SETTLE)
+                };
             }
             if over {
                 return;
@@ -248,23 +211,33 @@ impl Gatherer {
             random ^= random >> 7;
             random ^= random << 17;
             let part = (random % 1024) as u32 + 512;
-            std::thread::sleep(self.tick * part / 1024);
+            std::thread::sleep(self.pace.tick * part / 1024);
         }
     }
 
-    /// Looks at all processes once, and takes their samples.
+    /// Takes the samples of all processes, looks at these once, and then goes on with what takes longer.
     fn look(&mut self) {
-        let stands_for = self.tick.as_secs_f64();
+        self.take_samples();
+        let stands_for = self.pace.tick.as_secs_f64();
         for process in self.records.known() {
             let gathered = self.processes.entry(process.id).or_default();
             gathered.look(process.records(), stands_for);
-            self.spent.looks += 1;
+            self.looks += 1;
         }
-        self.take_samples();
+        for process in self.records.known_mut() {
+            let gathered = self.processes.entry(process.id).or_default();
+            if process.stacks.is_read() {
+                gathered.unwind_next(process);
+            } else {
+                let began = own_cpu_nanoseconds();
+                process.stacks.read_next();
+                self.spent.work.once += own_cpu_nanoseconds() - began;
+            }
+        }
     }
 
     fn take_samples(&mut self) {
-        for process in self.records.known_mut() {
+        for process in self.records.known() {
             if process.is_ours {
                 let gathered = self.processes.entry(process.id).or_default();
                 gathered.take_samples(process, |sample| self.spent.add(sample));
@@ -273,13 +246,15 @@ impl Gatherer {
     }
 
     /// Looks for processes, lets go of those that are over, and says how many acquisitions are
-    /// to be sampled from now on; `since` the last time that it did.
-    fn settle(&mut self, since: Duration, last: bool) {
+    /// to be sampled from now on; `since` the last time that it did.  As a process `begins` to be looked
+    /// at, it is not known how many it does in that time.
+    fn settle(&mut self, since: Duration, begins: bool, last: bool) {
+        let began = own_cpu_nanoseconds();
         let mut over = Vec::new();
         let (mut cpu, mut acquired, mut alive) = (self.cpu_before, self.acquired_before, 0.0);
         for process in self.records.processes() {
             let numbers = process.numbers();
-            process.refresh(&numbers);
+            process.see(&numbers);
             let living: HashSet<u32> = numbers.into_keys().collect();
             let gathered = self.processes.entry(process.id).or_default();
             if let Some(used) = cpu_seconds(process.id) {
@@ -295,27 +270,30 @@ impl Gatherer {
                 gathered.gone = gone(process.records(), &living);
             }
         }
-        self.looking = own_cpu_nanoseconds();
-        let fresh = acquired.saturating_sub(self.spent.acquired);
-        self.spent.acquired = acquired;
-        self.adapt(fresh, since, cpu, alive);
+        let work = &mut self.spent.work;
+        work.looking = own_cpu_nanoseconds();
+        if begins {
+            work.once += work.looking - began;
+        }
+        let fresh = acquired.saturating_sub(work.acquired);
+        work.acquired = acquired;
+        let lately = (cpu - self.cpu_settled).max(since.as_secs_f64());
+        self.cpu_settled = cpu;
+        let used = self.of_one_cpu(cpu);
+        let costs = self.spent.reckon(used, lately);
+        if !begins && !last {
+            self.pace.adapt(costs);
+            self.tell(fresh, since, alive);
+        }
         if !over.is_empty() {
             self.take_samples();
             self.finish_processes(&over);
         }
     }
 
-    /// Keeps the cost below its limit.
-    fn adapt(&mut self, acquired: u64, since: Duration, cpu: f64, processes: f64) {
-        let costs = self.cost(cpu).percent;
-        if costs > 0.8 * self.limit {
-            self.wanted = (self.wanted / 2.0).max(FEWEST_SAMPLES);
-            self.tick = (self.tick * 2).min(LONGEST_TICK);
-        } else if costs < 0.4 * self.limit {
-            self.wanted = (self.wanted * 2.0).min(MOST_SAMPLES);
-            self.tick = (self.tick / 2).max(TICK);
-        }
-        let wanted = self.wanted * f64::max(processes, 1.0) * since.as_secs_f64();
+    /// Tells so many processes of how many acquisitions they are to sample one.
+    fn tell(&mut self, acquired: u64, since: Duration, processes: f64) {
+        let wanted = self.pace.wanted * f64::max(processes, 1.0) * since.as_secs_f64();
         let Some(every) = one_in(acquired, wanted) else {
             return;
         };
@@ -324,33 +302,30 @@ impl Gatherer {
         }
     }
 
-    /// What profiling costs, of these CPU seconds; of a program that mostly sleeps, of one CPU's.
-    fn cost(&self, cpu: f64) -> Cost {
+    /// CPU seconds of which the cost is a share: of a program that mostly sleeps, one CPU's.
+    fn of_one_cpu(&self, cpu: f64) -> f64 {
         let ran = if self.ran.is_zero() {
             self.began.elapsed()
         } else {
             self.ran
         };
-        let cpu = cpu.max(ran.as_secs_f64());
-        let of_all = |nanoseconds: f64| {
-            if cpu > 0.0 {
-                nanoseconds / (cpu * 1e9) * 100.0
-            } else {
-                0.0
-            }
-        };
-        let (each, sampling) = self.spent.each();
-        let sampled = self.spent.sampled as f64;
-        let looking = of_all(self.looking);
-        let in_program = self.spent.acquired as f64 * each + sampled * sampling + self.spent.stacks;
+        cpu.max(ran.as_secs_f64())
+    }
+
+    /// What profiling costs, of these CPU seconds.
+    fn cost(&self, cpu: f64) -> Cost {
+        let costs = self.spent.costs(self.of_one_cpu(cpu));
+        let work = &self.spent.work;
         Cost {
-            percent: of_all(in_program) + looking,
+            percent: costs.all(),
             limit: self.limit,
-            looking,
-            each,
-            acquired: self.spent.acquired,
-            sampled: self.spent.sampled,
-            looks: self.spent.looks,
+            looking: costs.looking,
+            counting: costs.counting,
+            each: self.spent.each(),
+            measured: self.spent.measured(),
+            acquired: work.acquired,
+            sampled: work.drawn,
+            looks: self.looks,
         }
     }
 
@@ -363,6 +338,7 @@ impl Gatherer {
             gathered.lived = gathered.lived.max(gathered.since.elapsed());
             self.cpu_before += gathered.cpu;
             if let Some(process) = self.records.known_mut().find(|process| process.id == *id) {
+                gathered.unwind_all(process);
                 let raw = process.records();
                 self.acquired_before += gathered.acquired(raw);
                 self.counted_processes += usize::from(raw.counted.load(Relaxed) > 0);
@@ -460,8 +436,9 @@ impl Gathered {
         }
     }
 
-    /// Takes the samples of a process, the only command that does, and shows each.
-    pub fn take_samples(&mut self, process: &mut Process, mut show: impl FnMut(&Sample)) {
+    /// Takes the samples of a process, the only command that does, and shows each.  Their stacks stay
+    /// where they are.
+    pub fn take_samples(&mut self, process: &Process, mut show: impl FnMut(&Sample)) {
         let raw: &Raw = process.records();
         let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
         let watch = (raw.watch.number() & WATCH_BITS) as u8;
@@ -478,7 +455,7 @@ impl Gathered {
             match drawn {
                 Drawn::Sample(sample) => {
                     show(sample);
-                    self.take(process, sample);
+                    self.take(sample);
                 }
                 Drawn::HandOver(hand_over) => {
                     let handed = self.handed.entry(hand_over.lock).or_default();
@@ -486,10 +463,33 @@ impl Gathered {
                 }
             }
         }
-        for _ in 0..RETURNED {
-            if let Some(number) = self.returned.pop_front() {
-                process.give_back(number);
-            }
+    }
+
+    /// Unwinds the stack of a sample and gives it back: one at a look, since more would have to be
+    /// copied and unwound.
+    pub fn unwind_next(&mut self, process: &mut Process) {
+        let Some(Lent {
+            key,
+            waited,
+            number,
+        }) = self.lent.pop_front()
+        else {
+            return;
+        };
+        if let Some((site, memory)) = process.lent(number) {
+            let (addresses, _) = process.stacks.unwound(&site, &memory);
+            let stacks = self.stacks.entry(key).or_default();
+            // Sampled or not, it is one of the contended acquisitions, by chance.
+            *stacks.entry(addresses).or_default() += waited.max(1) as f64;
+        }
+        process.give_back(number);
+    }
+
+    /// Unwinds all stacks that are left, by all files that the process has mapped.
+    pub fn unwind_all(&mut self, process: &mut Process) {
+        process.stacks.read_all();
+        while !self.lent.is_empty() {
+            self.unwind_next(process);
         }
     }
 
@@ -503,11 +503,11 @@ impl Gathered {
         self.gone = gone(raw, living);
     }
 
-    /// Takes note of a sample, and of its stack.
-    fn take(&mut self, process: &mut Process, sample: &Sample) {
+    /// Takes note of a sample, and that it has a stack.
+    fn take(&mut self, sample: &Sample) {
         let key = (sample.lock, sample.site);
-        // Others only show where a thread waited.
-        if sample.of != 0 {
+        // Others only show where a thread waited, or how long records took.
+        if sample.of != 0 && !sample.is_second {
             let sampled = self.sampled.entry(key).or_default();
             sampled.waits.add(sample.waited, sample.of);
             if Hold::unpack(sample.site).1 != How::Condition {
@@ -516,19 +516,12 @@ impl Gathered {
             sampled.nested += f64::from(sample.nested) * f64::from(sample.of);
             sampled.weight += f64::from(sample.of);
         }
-        if let Some((site, memory)) = process.lent(sample.stack) {
-            let (addresses, _) = process.stacks.unwound(&site, &memory);
-            // Sampled or not, it is one of the contended acquisitions, by chance.
-            let waited = sample.waited.max(1) as f64;
-            *self
-                .stacks
-                .entry(key)
-                .or_default()
-                .entry(addresses)
-                .or_default() += waited;
-        }
         if sample.stack != 0 {
-            self.returned.push_back(sample.stack);
+            self.lent.push_back(Lent {
+                key,
+                waited: sample.waited,
+                number: sample.stack,
+            });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::figures::Spread;
 use super::merge::label;
-use super::text::{count, long, seconds, share, time};
+use super::text::{cost_of, count, long, seconds, share, time};
 use super::{Lock, Profile, flame};
 use crate::problem::Problem;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -45,9 +45,7 @@ pub fn page(profile: &Profile) -> Result<String, Problem> {
                 p {
                     (format!("{:.2}", profile.seconds)) " s under " (profile.lock) "; "
                     (profile.processes) " process(es), at most " (profile.threads)
-                    " thread(s) at once. Profiling cost "
-                    (format!("{:.1}", cost.percent)) " % of its CPU time (limit "
-                    (cost.limit) " %)."
+                    " thread(s) at once. " (cost_of(cost))
                 }
                 (overview(profile))
                 p.note {

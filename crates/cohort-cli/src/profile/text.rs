@@ -2,7 +2,7 @@
 
 use super::figures::Spread;
 use super::merge::label;
-use super::{Condition, Lock, NamedBy, Profile, Site};
+use super::{Condition, Cost, Lock, NamedBy, Profile, Site};
 use crate::page;
 use comfy_table::Cell;
 use std::fmt::Write;
@@ -57,18 +57,15 @@ fn head(profile: &Profile) -> String {
         several(profile.threads as u64, "thread", "threads"),
     ));
     text.push('\n');
-    text.push_str(&page::prose(&format!(
-        "Profiling cost {:.1} % of its CPU time (limit {} %): {} for each of {} acquisitions, of \
-         which {} were sampled, and {} looks from outside.",
-        cost.percent,
-        cost.limit,
-        time(cost.each),
-        count(cost.acquired),
-        count(cost.sampled),
-        count(cost.looks)
-    )));
+    text.push_str(&page::prose(&cost_of(cost)));
     text.push('\n');
-    if cost.percent >= cost.limit {
+    if cost.counting >= cost.limit {
+        text.push_str(&page::prose(
+            "Counting alone is not below the limit, at any rate of samples: these and the looks may cost a \
+             tenth of the limit then.",
+        ));
+        text.push('\n');
+    } else if cost.percent >= cost.limit {
         text.push_str(&page::prose(
             "That is not below the limit: few acquisitions are sampled by now, and all are counted. A \
              longer run costs less, in per cent, but for the counting.",
@@ -76,23 +73,43 @@ fn head(profile: &Profile) -> String {
         text.push('\n');
     }
     let left_out = &profile.left_out;
-    for (lost, what) in [
-        (left_out.threads, "threads had no record"),
+    for (lost, most, what) in [
+        (left_out.threads, 0, "threads had no record"),
         (
             left_out.acquisitions,
+            0,
             "acquisitions were not counted by their locks",
         ),
         (
             // Which ones are dropped is chance: a few are no loss.
-            left_out.samples.saturating_sub(cost.sampled),
-            "samples were dropped, more than were kept",
+            left_out.samples,
+            cost.sampled / 9,
+            "samples were dropped, a tenth or more of all",
         ),
     ] {
-        if lost > 0 {
+        if lost > most {
             let _ = writeln!(text, "No room: {} {what}.", count(lost));
         }
     }
     text
+}
+
+/// What profiling cost, and by what that is known.
+pub fn cost_of(cost: &Cost) -> String {
+    format!(
+        "Profiling cost {:.1} % of its CPU time (limit {} %): counting {} acquisitions {:.1} % ({} each, \
+         measured at {} of them), {} samples {:.1} %, and {} looks from outside {:.1} %.",
+        cost.percent,
+        cost.limit,
+        count(cost.acquired),
+        cost.counting,
+        time(cost.each),
+        count(cost.measured),
+        count(cost.sampled),
+        (cost.percent - cost.counting - cost.looking).max(0.0),
+        count(cost.looks),
+        cost.looking
+    )
 }
 
 fn overview(profile: &Profile) -> String {

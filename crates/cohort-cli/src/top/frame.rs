@@ -163,6 +163,11 @@ impl Looker {
         let process = &mut self.watching.process;
         self.gathered.look(process.records(), tick.as_secs_f64());
         self.gathered.take_samples(process, |_| {});
+        if process.stacks.is_read() {
+            self.gathered.unwind_next(process);
+        } else {
+            process.stacks.read_next();
+        }
         // Looks must not keep step with what the program does.
         let part = (self.random % 1024) as u32 + 512;
         Ok(TICK.max(began.elapsed() * TIMES) * part / 1024)
@@ -176,11 +181,12 @@ impl Looker {
     pub fn finish(&mut self) -> Seen {
         let seconds = self.began.elapsed().as_secs_f64();
         self.began = Instant::now();
-        let gathered = std::mem::take(&mut self.gathered);
+        let mut gathered = std::mem::take(&mut self.gathered);
         let living = self.living();
         let process = &mut self.watching.process;
         self.gathered.leave_out_gone(process.records(), &living);
         process.refresh(&self.numbers);
+        gathered.unwind_all(process);
         let sums = merge::sums(process);
         let counted = merge::since(&sums, &self.before);
         let counts = merge::by_locks(&counted).map(|counts| (counts[0].lock, counts));

@@ -12,7 +12,7 @@
 use super::own::{Own, epoch, slot};
 use super::profile::{every, mixed, put, watch_of};
 use cohort::door::cpu;
-use cohort::records::{CLASSES, Drawn, HandOver, THREADS};
+use cohort::records::{CLASSES, Chance, Drawn, HandOver, THREADS};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -24,15 +24,19 @@ const _: () = assert!(CLASSES < MARK as usize);
 const PLACES: usize = 1 << 12;
 
 /// What they leave, lowermost first: the watch and the process, the thread's place in the records,
-/// the CPU, and what tells locks of one place apart.
+/// the CPU, how often the number was doubled that the sample was drawn of, and what tells locks of one
+/// place apart.
 static LEFT: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 
 const EPOCH_BITS: u32 = 10;
 const SLOT_BITS: u32 = 14;
 const CPU_BITS: u32 = 16;
+const DOUBLED_BITS: u32 = 5;
+const CPU_AT: u32 = EPOCH_BITS + SLOT_BITS;
+const DOUBLED_AT: u32 = CPU_AT + CPU_BITS;
 const EPOCH: u64 = (1 << EPOCH_BITS) - 1;
 const SLOT: u64 = ((1 << SLOT_BITS) - 1) << EPOCH_BITS;
-const LOCK: u64 = u64::MAX << (EPOCH_BITS + SLOT_BITS + CPU_BITS);
+const LOCK: u64 = u64::MAX << (DOUBLED_AT + DOUBLED_BITS);
 const _: () = assert!(THREADS < 1 << SLOT_BITS);
 
 /// The class that such a word has; 0 if it has none: in memory that was not initialised there may be
@@ -45,14 +49,15 @@ pub fn class_of(word: u32) -> u32 {
     }
 }
 
-/// The calling thread is about to let go of the lock; its acquisition was sampled.
-pub fn leaves(lock: u64, class: &AtomicU32) {
+/// The calling thread is about to let go of the lock; its acquisition was sampled by that chance.
+pub fn leaves(lock: u64, class: &AtomicU32, chance: Chance) {
     let cpu = u64::from(cpu());
     if cpu >> CPU_BITS != 0 {
         return;
     }
     let (place, hash) = place_of(lock);
-    let left = hash & LOCK | cpu << (EPOCH_BITS + SLOT_BITS) | this_thread();
+    let doubled = u64::from(chance.doubled) << DOUBLED_AT;
+    let left = hash & LOCK | doubled | cpu << CPU_AT | this_thread();
     place.store(left, Relaxed);
     class.store(class.load(Relaxed) | MARK, Relaxed);
 }
@@ -81,13 +86,14 @@ fn takes_marked(own: &Own, lock: u64, class: &AtomicU32) {
     if differs(LOCK, hash) || differs(EPOCH, this_thread()) {
         return;
     }
-    let Some(of) = every(own) else { return };
+    let Some(every) = every(own) else { return };
+    let bits = |at: u32, bits: u32| left >> at & ((1 << bits) - 1);
     let hand_over = HandOver {
         lock,
-        from: (left >> (EPOCH_BITS + SLOT_BITS)) as u32 & ((1 << CPU_BITS) - 1),
+        from: bits(CPU_AT, CPU_BITS) as u32,
         to: cpu(),
         is_own: !differs(SLOT, this_thread()),
-        of,
+        of: Chance::doubled(every, bits(DOUBLED_AT, DOUBLED_BITS) as u8).of,
         watch: watch_of(own),
     };
     let _ = put(own, Drawn::HandOver(hand_over));

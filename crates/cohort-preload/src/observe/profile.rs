@@ -18,11 +18,12 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Drawn, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample,
-    TALLIES, Tally, WATCH_BITS, identity,
+    CLASSES, COUNTS, Chance, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, MOST_OF,
+    NO_SAMPLES, OBJECT, SAMPLES, Sample, TALLIES, Tally, WATCH_BITS, identity,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
+use core::hint::black_box;
 use core::ptr::with_exposed_provenance;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -33,22 +34,18 @@ const AT_FIRST: u32 = 256;
 /// Of so many contended acquisitions the stack of one is kept, if there is room.
 const CONTENDED: u8 = 8;
 
-/// After how many acquisitions it is seen whether anybody still watches, where none is sampled: a
-/// thread that locks seldom is to find out soon too.
-const LOOK_AFTER: u32 = 256;
-
 /// How many places of a table are looked at.
 const PROBES: usize = 24;
 
 /// A thread's sampling: all zero at first.
 #[repr(C)]
 pub struct Open {
-    /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
-    left: Cell<u32>,
-    /// Of how many that is one.
-    of: Cell<u32>,
+    /// Which acquisitions are sampled.
+    draws: Draws,
     /// Of how many the one that is sampled now was one.
-    weight: Cell<u32>,
+    chance: Cell<Chance>,
+    /// Whether it is a second one.
+    is_second: Cell<bool>,
     /// The number of the sampled acquisition that the thread holds; 0: none.
     number: Cell<u64>,
     /// When it was granted.
@@ -68,20 +65,19 @@ impl Open {
     /// earlier watch, and when the next was to be.
     pub fn forget(&self) {
         self.number.set(0);
-        self.left.set(0);
-        self.of.set(0);
+        self.draws.forget();
     }
 
     /// Whether that is not the next one.
     #[inline(always)]
     pub fn is_far(&self) -> bool {
-        self.left.get() > 1
+        self.draws.is_far()
     }
 
     /// One that is not sampled has passed.
     #[inline(always)]
     pub fn pass(&self) {
-        self.left.set(self.left.get() - 1);
+        self.draws.pass();
     }
 
     /// The number of the sampled acquisition that the thread holds; 0: none.
@@ -105,7 +101,7 @@ impl Open {
             self.pass();
             return false;
         }
-        self.draw(own, self.left.get() == 1)
+        self.draw(own)
     }
 
     /// Whether the stack is kept of a contended acquisition that is not sampled: those that are
@@ -115,39 +111,38 @@ impl Open {
         let left = self.stack_in.get();
         self.stack_in
             .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
-        left == 0 && own.records().every.load(Relaxed) != NO_SAMPLES
+        left == 0
+            && own.records().every.load(Relaxed) != NO_SAMPLES
+            // The places that are left are for those that are drawn.
+            && own.thread.samples.waiting() < SAMPLES as u32 / 2
     }
 
-    /// Draws which acquisition is sampled next; `due` as it came, unless one is still open.
+    /// Draws which acquisition is sampled next; whether the one that comes is.
     #[cold]
     #[inline(never)]
-    fn draw(&self, own: &Own, due: bool) -> bool {
-        let of = self.of.get();
+    fn draw(&self, own: &Own) -> bool {
+        if self.draws.is_second() {
+            // Another sample may have been begun by a handler of a signal.
+            let is_free = self.number.get() == 0;
+            self.is_second.set(is_free);
+            return is_free;
+        }
         let second = (now() / 1_000_000_000) as u32;
         own.records().watch.end_if_left(own.watch, second);
-        let Some(every) = every(own) else {
-            self.left.set(LOOK_AFTER);
-            self.of.set(0);
+        let waiting = own.thread.samples.waiting();
+        let Some(chance) = self.draws.draw(every(own), waiting, random()) else {
             return false;
         };
-        // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
-        self.left
-            .set(1 + (random() % u64::from(2 * every - 1)) as u32);
-        self.of.set(every);
-        if !due || of == 0 {
-            return false;
+        if self.number.get() != 0 {
+            if own.holds().any(|hold| self.is_of(hold)) {
+                return false;
+            }
+            // Another thread has unlocked it.
+            own.return_stack(self.stack.get());
+            self.number.set(0);
         }
-        if self.number.get() == 0 {
-            self.weight.set(of);
-            return true;
-        }
-        if own.holds().any(|hold| self.is_of(hold)) {
-            return false;
-        }
-        // Another thread has unlocked it.
-        own.return_stack(self.stack.get());
-        self.number.set(0);
-        self.weight.set(of);
+        self.chance.set(chance);
+        self.is_second.set(false);
         true
     }
 }
@@ -157,7 +152,7 @@ pub fn every(own: &Own) -> Option<u32> {
     match own.records().every.load(Relaxed) {
         0 => Some(AT_FIRST),
         NO_SAMPLES => None,
-        every => Some(every.min(1 << 24)),
+        every => Some(every.min(MOST_OF)),
     }
 }
 
@@ -440,6 +435,12 @@ pub fn locking(
 ) -> c_int {
     let open = open_sample();
     let sampled = open.is_due(own);
+    if sampled {
+        // Where the lock's bytes are with another CPU, they have to come for the lock itself, and not for
+        // the records.
+        // SAFETY: the program's, which is about to take it.
+        let _ = black_box(unsafe { identify(own, how, object) });
+    }
     let began = clock(sampled);
     // SAFETY: the program's, which is about to take it.
     let lock_id = unsafe { identify(own, how, object) };
@@ -449,11 +450,14 @@ pub fn locking(
     let mut recorded = clock(sampled);
     // Nothing is between the two: so long does it take to read the clock.
     let mut goes = clock(sampled);
+    let read = goes - recorded;
+    let mut spent = recorded - began;
     let granted;
     let mut locked = 0;
     match begin() {
         Some(true) => granted = clock(sampled),
         begun => {
+            let tried = clock(sampled);
             let taken = match begun {
                 Some(_) => Some(true),
                 // SAFETY: as above.
@@ -467,6 +471,10 @@ pub fn locking(
             let shown = contended && (sampled || open.keeps_stack(own));
             let timed = sampled || shown;
             recorded = clock(timed);
+            if sampled {
+                // The clock is read once more here than where the lock was free.
+                spent = (spent + recorded - tried).saturating_sub(read);
+            }
             if shown {
                 stack = own.lend_stack(caller);
             }
@@ -514,7 +522,7 @@ pub fn locking(
         open.contended.set(contended);
         open.spent_on_stack.set((goes - recorded) as u32);
         let now = now();
-        open.spent.set((recorded - began + now - granted) as u32);
+        open.spent.set((spent + now - granted) as u32);
         open.since.set(granted);
     }
     locked
@@ -540,10 +548,10 @@ fn takes(own: &Own, how: How, object: usize, lock: usize) {
 }
 
 /// The thread is about to let go of a lock that it holds by a sampled acquisition.
-fn leaves(how: How, object: usize, lock: usize) {
+fn leaves(open: &Open, how: How, object: usize, lock: usize) {
     // SAFETY: the program's, which holds it.
     if let Some(class) = unsafe { room(how, object) } {
-        handed::leaves(lock as u64, class);
+        handed::leaves(lock as u64, class, open.chance.get());
     }
 }
 
@@ -556,6 +564,8 @@ fn tells_its_mode() -> bool {
 /// Unlocks, and ends the sample if the acquisition was one.
 #[inline(always)]
 pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
+    let open = open_sample();
+    let came = clock(open.number() != 0);
     // SAFETY: the program's, which holds it.
     let lock = unsafe { identify(own, how, object) };
     let Some(place) = own.find(lock) else {
@@ -563,7 +573,6 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     };
     let hold = own.hold(place);
     let site = hold.site.load(Relaxed);
-    let open = open_sample();
     let sampled = open.is_of(hold);
     let tells = tells_its_mode();
     if tells {
@@ -579,33 +588,38 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     }
     let ends = now();
     own.remove(place);
-    let spent = now() - ends;
+    let spent = open.spent.get() + (now() - came) as u32;
     open.number.set(0);
+    let is_second = open.is_second.get();
     // Readers share it, and one that it holds once more stays its.
-    if Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
-        leaves(how, object, lock);
+    if !is_second && Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
+        leaves(open, how, object, lock);
     }
     let result = unlock();
     if tells {
         note_mode(own, lock as u64);
     }
     put_sample(own, &closed(open, lock, site, ends, spent));
+    if !is_second {
+        open.draws.ended();
+    }
     result
 }
 
-/// The sample of an acquisition that ends.
-fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u64) -> Sample {
+/// The sample of an acquisition that ends; `spent` as [`Sample::spent`].
+fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u32) -> Sample {
     Sample {
         lock: lock as u64,
         site,
         waited: open.waited.get(),
         held: ends - open.since.get(),
-        spent: open.spent.get() + spent as u32,
+        spent,
         spent_on_stack: open.spent_on_stack.get(),
-        of: open.weight.get(),
+        of: open.chance.get().of,
         stack: open.stack.get(),
         nested: open.nested.get(),
         contended: open.contended.get(),
+        is_second: open.is_second.get(),
         ..Sample::default()
     }
 }
@@ -649,9 +663,13 @@ pub fn waiting(
     {
         let site = own.hold(place).site.load(Relaxed);
         open.number.set(0);
+        // Its release is another's, of which nothing is measured.
         put_sample(own, &closed(open, lock, site, now(), 0));
-        leaves(How::Mutex, mutex, lock);
+        if !open.is_second.get() {
+            leaves(open, How::Mutex, mutex, lock);
+        }
     }
+    open.draws.go_without_second();
     let sampled = open.is_due(own);
     own.begins(doing, cond, lock, caller);
     let began = clock(sampled);
@@ -666,7 +684,7 @@ pub fn waiting(
             lock: cond as u64,
             site,
             waited,
-            of: open.weight.get(),
+            of: open.chance.get().of,
             ..Sample::default()
         };
         put_sample(own, &sample);

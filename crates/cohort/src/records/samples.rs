@@ -60,6 +60,14 @@ impl<const PLACES: usize> Samples<PLACES> {
         true
     }
 
+    /// How many samples are here that nobody has taken yet, as the thread sees it that puts them: not
+    /// fewer than there are.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        let put = self.put.load(Order::RELAXED);
+        put.wrapping_sub(self.taken.load(Order::RELAXED))
+    }
+
     /// Takes the oldest sample, if there is one.
     ///
     /// # Safety

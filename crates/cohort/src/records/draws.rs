@@ -1,0 +1,298 @@
+//! Which of a thread's acquisitions are sampled.
+//!
+//! Of as many as the reader says one is drawn, at random.  While half of the thread's places for samples
+//! are taken, because the reader has not found the process yet or waits for a CPU, the thread draws
+//! half as many with each draw: a sample that would find no place is mostly not drawn at all, and each that
+//! is stands for as many acquisitions as it was drawn of then.
+//!
+//! Behind the end of some samples the thread's next acquisition is a *second* one, which tells how long the
+//! records take.  The code that samples has just run then.  A sample that comes after a long time waits for
+//! that code, and acquisitions that are not sampled do without it.
+
+use super::{MOST_OF, SAMPLES};
+use core::cell::Cell;
+
+/// After how many acquisitions the reader is asked again where it wants no samples: a thread that locks
+/// seldom is to find out soon too that nobody watches.
+const ASKED_AFTER: u32 = 256;
+
+/// How often the reader's number is doubled at most.
+const MOST_DOUBLED: u8 = 24;
+
+/// Behind one of so many samples there is a second one; behind the first always, for programs that soon end.
+const SECONDS: u8 = 4;
+
+/// Of how many acquisitions one is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Chance {
+    /// So many.
+    pub of: u32,
+    /// How often the reader's number was doubled for that.
+    pub doubled: u8,
+}
+
+impl Chance {
+    /// The same number doubled so often; no more than [`MOST_OF`].
+    #[must_use]
+    pub const fn doubled(every: u32, doubled: u8) -> Self {
+        let of = (every as u64) << doubled;
+        let of = if of < MOST_OF as u64 {
+            of as u32
+        } else {
+            MOST_OF
+        };
+        Self { of, doubled }
+    }
+}
+
+/// A thread's draws; all zero at first.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Draws {
+    /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
+    left: Cell<u32>,
+    /// To be `left` once the second has come; 0: none is awaited.
+    behind: Cell<u32>,
+    /// Of how many the next is one; of none, as long as none is drawn.
+    next: Cell<Chance>,
+    /// Samples up to the next that has a second one behind it.
+    seconds_in: Cell<u8>,
+}
+
+impl Draws {
+    /// Begins as at first, but for the next second.
+    pub fn forget(&self) {
+        self.left.set(0);
+        self.behind.set(0);
+        self.next.set(Chance::default());
+    }
+
+    /// Whether the acquisition that comes is neither sampled nor a time to draw.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.left.get() > 1
+    }
+
+    /// One that [is far](Self::is_far) has come.
+    #[inline(always)]
+    pub fn pass(&self) {
+        self.left.set(self.left.get() - 1);
+    }
+
+    /// Whether the acquisition that comes, which is not far, is a second one.
+    pub fn is_second(&self) -> bool {
+        let behind = self.behind.replace(0);
+        if behind != 0 {
+            self.left.set(behind);
+        }
+        behind != 0
+    }
+
+    /// Draws which acquisition is sampled next, by the number that the reader says, by how many samples it
+    /// has left here, and by any random number; and says of how many the acquisition that comes is the one
+    /// that was drawn, if it is.  While the reader has no number none is drawn.
+    pub fn draw(&self, every: Option<u32>, waiting: u32, random: u64) -> Option<Chance> {
+        let came = self.next.get();
+        let is_due = self.left.get() == 1 && came.of != 0;
+        let Some(every) = every else {
+            self.left.set(ASKED_AFTER);
+            self.next.set(Chance::default());
+            return None;
+        };
+        let doubled = if waiting >= SAMPLES as u32 / 2 {
+            (came.doubled + 1).min(MOST_DOUBLED)
+        } else {
+            0
+        };
+        let next = Chance::doubled(every.max(1), doubled);
+        // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
+        let left = 1 + (random % u64::from(2 * next.of - 1)) as u32;
+        self.left.set(left);
+        self.next.set(next);
+        is_due.then_some(came)
+    }
+
+    /// A sample that was drawn has ended.
+    pub fn ended(&self) {
+        let left = self.left.get();
+        let seconds_in = self.seconds_in.get();
+        if seconds_in > 0 {
+            self.seconds_in.set(seconds_in - 1);
+        } else if left > 1 {
+            // The second is one of those that are left.
+            self.behind.set(left - 1);
+            self.left.set(1);
+            self.seconds_in.set(SECONDS - 1);
+        }
+    }
+
+    /// What comes now cannot be a second one.
+    pub fn go_without_second(&self) {
+        if self.is_second() {
+            self.left.set(self.left.get() + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What came of a number of acquisitions.
+    #[derive(Debug, Default)]
+    struct Ran {
+        /// How many were drawn, how many of these by the reader's own number, and for how many
+        /// acquisitions all of them stand.
+        drawn: u32,
+        as_told: u32,
+        stand_for: u32,
+        /// Second ones.
+        seconds: u32,
+        /// How many of both found no place.
+        dropped: u32,
+    }
+
+    /// Goes through so many acquisitions; before each, the reader says how many of the samples that wait
+    /// it leaves.
+    fn run(
+        draws: &Draws,
+        acquisitions: u32,
+        every: u32,
+        mut leaves: impl FnMut(u32, u32) -> u32,
+    ) -> Ran {
+        let (mut ran, mut waiting, mut random) = (Ran::default(), 0, 1_u64);
+        for number in 0..acquisitions {
+            waiting = leaves(number, waiting);
+            if draws.is_far() {
+                draws.pass();
+                continue;
+            }
+            let is_second = draws.is_second();
+            ran.seconds += u32::from(is_second);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let drawn = if is_second {
+                None
+            } else {
+                draws.draw(Some(every), waiting, random >> 33)
+            };
+            if let Some(chance) = drawn {
+                ran.drawn += 1;
+                ran.as_told += u32::from(chance.of == every);
+                ran.stand_for += chance.of;
+                draws.ended();
+            }
+            if is_second || drawn.is_some() {
+                let has_room = waiting < SAMPLES as u32;
+                waiting += u32::from(has_room);
+                ran.dropped += u32::from(!has_room);
+            }
+        }
+        ran
+    }
+
+    #[test]
+    fn a_reader_that_keeps_up_gets_as_many_as_it_wants() {
+        let ran = run(&Draws::default(), 1_000_000, 100, |_, _| 0);
+        assert!((9_500..10_500).contains(&ran.drawn), "{ran:?}");
+        assert_eq!((ran.as_told, ran.dropped), (ran.drawn, 0));
+        let behind = ran.drawn / u32::from(SECONDS);
+        // Rarely the next is drawn itself.
+        assert!(
+            (behind * 9 / 10..=behind + 1).contains(&ran.seconds),
+            "{ran:?}"
+        );
+    }
+
+    #[test]
+    fn while_nobody_reads_few_are_dropped_and_the_others_stand_for_them() {
+        let acquisitions = 1_000_000;
+        let ran = run(&Draws::default(), acquisitions, 256, |_, waiting| waiting);
+        // Four thousand would have been sampled.
+        assert!(ran.dropped <= 12, "{ran:?}");
+        let about = acquisitions / 8..acquisitions * 4;
+        assert!(about.contains(&ran.stand_for), "{ran:?}");
+    }
+
+    #[test]
+    fn once_somebody_reads_again_as_many_are_drawn_as_before() {
+        let draws = Draws::default();
+        run(&draws, 100_000, 10, |_, waiting| waiting);
+        let ran = run(&draws, 1_000_000, 10, |_, _| 0);
+        assert!(ran.drawn > 50_000, "{ran:?}");
+        // The first was drawn before.
+        assert_eq!((ran.as_told, ran.dropped), (ran.drawn - 1, 0));
+    }
+
+    /// The reader comes once in a thousand acquisitions, of which twenty should be sampled.
+    #[test]
+    fn samples_stand_for_all_acquisitions_though_the_reader_is_late() {
+        let acquisitions = 2_000_000;
+        let ran = run(&Draws::default(), acquisitions, 50, |number, waiting| {
+            if number % 1_000 == 0 { 0 } else { waiting }
+        });
+        assert!(ran.dropped * 50 < ran.drawn, "{ran:?}");
+        let share = f64::from(ran.stand_for) / f64::from(acquisitions);
+        assert!((0.9..1.1).contains(&share), "{ran:?}");
+    }
+
+    #[test]
+    fn a_second_comes_next_and_takes_no_draw_of_others() {
+        let draws = Draws::default();
+        assert_eq!(draws.draw(Some(8), 0, 0), None);
+        // The next one is due, and behind it the fifth.
+        assert_eq!(draws.draw(Some(8), 0, 4).map(|chance| chance.of), Some(8));
+        draws.ended();
+        assert!(!draws.is_far() && draws.is_second() && !draws.is_second());
+        for _ in 0..3 {
+            assert!(draws.is_far());
+            draws.pass();
+        }
+        assert!(!draws.is_far() && !draws.is_second());
+        assert!(draws.draw(Some(8), 0, 4).is_some());
+        // Behind the next samples there is none.
+        draws.ended();
+        assert!(draws.is_far());
+    }
+
+    #[test]
+    fn where_no_second_can_come_nothing_is_left_out() {
+        let (with, without) = (Draws::default(), Draws::default());
+        for draws in [&with, &without] {
+            draws.draw(Some(8), 0, 0);
+            draws.draw(Some(8), 0, 4);
+        }
+        with.ended();
+        with.go_without_second();
+        assert_eq!(with.left.get(), without.left.get());
+        with.go_without_second();
+        assert_eq!(with.left.get(), without.left.get());
+    }
+
+    #[test]
+    fn the_next_one_that_is_drawn_is_no_second() {
+        let draws = Draws::default();
+        draws.draw(Some(1), 0, 0);
+        for _ in 0..20 {
+            assert!(!draws.is_far() && !draws.is_second());
+            assert!(draws.draw(Some(1), 0, 7).is_some());
+            draws.ended();
+        }
+    }
+
+    #[test]
+    fn a_reader_that_wants_no_samples_is_asked_again() {
+        let draws = Draws::default();
+        draws.draw(Some(1), 0, 0);
+        // This one was drawn before.
+        assert_eq!(draws.draw(None, 0, 0), None);
+        for _ in 1..ASKED_AFTER {
+            assert!(draws.is_far());
+            draws.pass();
+        }
+        assert_eq!(draws.draw(None, 0, 0), None);
+        assert_eq!(Chance::doubled(1 << 20, MOST_DOUBLED).of, MOST_OF);
+    }
+}

@@ -371,7 +371,6 @@ pub static DEEP: &[Variant] = &[
     sound("hmcs_t", "two_hurried", &["HURRIED2"], &[Safety, Lonely]),
     sound("hmcs_t", "finite", &["ROUNDS=2"], FINITE),
     sound("hmcs_t", "own", &["OWN"], FAIR),
-    sound("hmcs_t", "mine_own", &["MINE", "OWN"], FAIR),
     sound(
         "hmcs_t",
         "mine_two_hurried",

@@ -15,8 +15,9 @@ use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// How many places an edge may have.
-const PROBES: usize = 64;
+/// How many places an edge may have.  Edges of two locks under ever other gates stand in a row, a few
+/// dozen of them, and two such rows may lie one behind the other.
+const PROBES: usize = 128;
 
 /// Bits by hashes of locks.
 struct Bits([AtomicU64; 4096]);

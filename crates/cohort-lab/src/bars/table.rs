@@ -195,7 +195,7 @@ pub static BARS: &[Bar] = &[
                each lock that serves in strict order: throughput over futex's",
         experiment: Queues,
         figure: Figure::EachThroughput,
-        target: Target::AtLeast(0.5),
+        target: Target::AtLeast(0.8),
     },
     Bar {
         name: "glk-alone",

@@ -5,7 +5,7 @@ use crate::time;
 use crate::token::{cohort_token_t, unless};
 use cohort::door::thread;
 use cohort::numa::FutexHmcs;
-use cohort::{Abortable, Outcome, Patience, RawLock, RawTry};
+use cohort::{Abortable, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
 
 /// A mutex: eight bytes, ready when they are zero.
@@ -174,8 +174,32 @@ pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_in
         return EPERM;
     }
     // SAFETY: locked, and the program unlocks what it has locked.
-    unsafe { lock.release(&()) };
-    0
+    match unsafe { lock.release_quickly(&()) } {
+        Quick::Released => 0,
+        // Whatever calls another function does so last: then this one needs no frame.
+        Quick::MarkLost => answer_lost_mark(mutex),
+        Quick::Refused => unlock_attentively(lock),
+    }
+}
+
+/// [`cohort_mutex_unlock`] when a plain store will not do.
+#[inline(never)]
+fn unlock_attentively(lock: &FutexHmcs) -> c_int {
+    lock.release_attentive();
+    done()
+}
+
+/// What is owed after a quick release; the mutex may be gone.
+#[cold]
+#[inline(never)]
+fn answer_lost_mark(mutex: *const cohort_mutex_t) -> c_int {
+    FutexHmcs::wake_everybody(mutex.cast());
+    done()
+}
+
+/// 0, which callers do not know: else they would return it themselves, after a call.
+fn done() -> c_int {
+    core::hint::black_box(0)
 }
 
 /// 1 if somebody had locked the mutex a moment ago, else 0: for assertions.

@@ -121,7 +121,7 @@ impl Spent {
         }
     }
 
-    /// By what the price of counting is known: by second samples, whose code was at hand as that of
+    /// By what the price of counting is known: by second samples, with their code at hand as that of
     /// an acquisition is that is only counted; by others as long as there is no second one.
     fn known_by(&self) -> &Durations {
         if self.seconds.samples() > 0 {
@@ -318,7 +318,7 @@ mod tests {
         assert!((spent.costs(1.0).samples - 0.0002).abs() < 1e-9);
     }
 
-    /// A program that takes a lock so often in a second, whose records cost so much.
+    /// A program that takes a lock so often in a second, with records that cost so much.
     struct Program {
         spent: Spent,
         pace: Pace,

@@ -262,7 +262,7 @@ where
         unsafe {
             if object.filter(stops).is_some() {
                 let gate = &fat.header.gate;
-                // A lock that adapts is to see who waits for it.
+                // A lock that adapts is to see the threads that wait for it.
                 let tries = (!ADAPTS).then(|| Try::of(&fat.lock, &record.context));
                 let passed = gate.enter(tries);
                 if !passed.has_lock() {

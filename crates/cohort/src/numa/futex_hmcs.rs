@@ -720,8 +720,7 @@ impl FutexHmcs {
     fn acquire_in_queue(&self, tells: bool) -> bool {
         // Asking makes it known.
         let _ = door::cohort(Level::CacheGroup);
-        let one_group = cache_groups() < 2;
-        if one_group && cpus() <= CROWD || NEVER.get().0.load(Order::RELAXED) != 0 {
+        if !has_queues() || NEVER.get().0.load(Order::RELAXED) != 0 {
             return false;
         }
         let lock = self.address();
@@ -731,7 +730,7 @@ impl FutexHmcs {
         if !self.futex.may_queue(lock, is_free, free) {
             return false;
         }
-        if one_group {
+        if cache_groups() < 2 {
             let length = table.known(lock).map_or(Length::Whole, Queue::length);
             if length == Length::Crowded {
                 return false;

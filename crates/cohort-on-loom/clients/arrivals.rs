@@ -1,9 +1,12 @@
-//! A signal handler comes in the middle of its thread's arrival at a lock.
+//! A thread arrives at an inflated lock that another one leaves meanwhile, or a signal handler of its own.
 
 use crate::clients::host::Host;
 use crate::locks::RawTry;
-use crate::locks::host::Gate;
+use crate::locks::door::yield_now;
+use crate::locks::host::{Claim, Fat, FatPool, Gate, Holding, Inflated, Pooled, Served};
+use crate::world::{nodes, together};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A thread arrives at a lock that it holds, and at each step of that in turn a signal handler comes,
 /// which releases the lock, takes it and releases it again: nothing that it waits for is left to the
@@ -76,5 +79,59 @@ where
     }
     fn is_busy(&self) -> bool {
         self.lock.is_locked()
+    }
+}
+
+/// A thread comes so often to a lock that another one holds, which releases it, holds it once more for as
+/// long as it takes the first to come, and releases it again.
+pub fn is_left_and_held_again<H: Host>(host: H, times: u32) {
+    host.lock();
+    let host = Arc::new(host);
+    let theirs = Arc::clone(&host);
+    let ended = together(2, move |thread| {
+        if thread == 1 {
+            assert!(theirs.unlock(), "what was locked is not");
+            theirs.lock();
+            yield_now();
+            assert!(theirs.unlock(), "the holder does not hold it");
+            return;
+        }
+        for _ in 0..times {
+            theirs.lock();
+            assert!(theirs.unlock(), "the comer does not hold it");
+        }
+    });
+    if ended.is_some() {
+        assert!(!host.is_busy(), "the object is not at rest");
+    }
+}
+
+/// A thread comes to a lock that another one holds, which releases it, and then takes a fat lock for
+/// something else.
+pub fn is_left_for_another<L: Served>() {
+    let shared = Arc::new((
+        Inflated::default(),
+        Claim::new(),
+        Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
+    ));
+    shared.0.lock(&shared.1, &shared.2);
+    let theirs = Arc::clone(&shared);
+    let ended = together(2, move |thread| {
+        let (object, claim, fat_pool) = &*theirs;
+        if thread == 0 {
+            object.lock(claim, fat_pool);
+        }
+        // SAFETY: the first thread has just locked it, and holds what was locked before for the second.
+        let held = unsafe { object.unlock(claim, fat_pool) };
+        assert!(held, "somebody else has unlocked it");
+        if thread == 1 {
+            let fat_pool: &dyn FatPool = fat_pool;
+            let fat = fat_pool.take();
+            // SAFETY: no object has ever named it since.
+            unsafe { fat_pool.put_back(fat) };
+        }
+    });
+    if ended.is_some() {
+        assert!(!shared.0.is_locked(), "the object is not at rest");
     }
 }

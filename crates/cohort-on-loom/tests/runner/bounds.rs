@@ -80,6 +80,11 @@ pub const PARK_3: Bounds = Bounds {
     preemptions: 3,
     ..PARK
 };
+/// For clients with the fewest.
+pub const PARK_4: Bounds = Bounds {
+    preemptions: 4,
+    ..PARK
+};
 /// A sleeper that looks at its clock finds that it has waited too long.
 pub const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,

@@ -132,6 +132,16 @@ static BEYOND: &[(&str, &str)] = &[
         "no thread is interrupted by a handler here",
     ),
     (
+        "comers.open-early",
+        "no two objects of a client share their fat locks: at one and the same, a thread that has looked \
+         in an earlier session comes to the present one; loom notices it",
+    ),
+    (
+        "comers.count-vain",
+        "a thread has to stand between its look and its coming while a holder closes its group, and to come \
+         before any other thread: no client here brings these together, loom does",
+    ),
+    (
         "futex-hmcs.take-in-use",
         "there are so many queues here that no two locks of a client want the same",
     ),

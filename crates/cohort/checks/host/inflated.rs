@@ -11,6 +11,7 @@ looked_for_in![
     "inflated::try",
     "inflated::ahead",
     "inflated::abandoned",
+    "comers::",
     "rw_object::abandoned",
     "fork::inflated",
     "fork::anderson"
@@ -22,6 +23,10 @@ models![
     }),
     lighter("inflated::try", PARK, || {
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 1);
+    }),
+    // A waiter competes for the object before it gives it a fat lock.
+    quick("inflated::few", TURNS, || {
+        host::excludes(host::inflated::<Anderson<2>>(), 2, 2, 0);
     }),
     quick("inflated::ahead", PARK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())

@@ -3,6 +3,7 @@
 mod arena;
 mod assigned;
 mod claim;
+mod comers;
 mod gate;
 mod generation;
 mod in_place;

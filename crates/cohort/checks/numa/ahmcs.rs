@@ -12,6 +12,7 @@ impl Checked for Ahmcs3 {
     type Smallest = SmallAhmcs<MayPark>;
     const STANDARD: Standard = Standard {
         destroyed: false,
+        fewer_hosted: 1,
         ..ALL
     };
 }

@@ -57,7 +57,7 @@ models![
         rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
     }),
     // A writer that leaves must not count as one for which another left the lock closed.
-    quick("rw_object::abandoned", PARK_3, || {
+    lighter("rw_object::abandoned", PARK_4, || {
         let writers = host::inflated_abandonable::<Tas>();
         host::is_claimed(object::hosted(writers), 2, 1, [Some(1)]);
     }),

@@ -37,7 +37,10 @@
 //! it for that long.  Then more are let in again, one by one.
 //!
 //! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
-//! hold the lock, after which it looks at the gate, unless another is inside by then.
+//! hold the lock, after which it looks at the gate, unless another is inside by then.  Where a lock has
+//! a gate for each cache group, so that no line of a gate leaves its group, a holder looks at the gate
+//! by which it came: it steps out before its release, and wakes a sleeper afterwards, when nobody waits
+//! for the holder.
 //!
 //! A signal handler that interrupts a thread at a gate or inside of one stops at none: the place that it
 //! would wait for may be its own thread's.
@@ -47,8 +50,9 @@
 use super::claim::{BITS, Claim, FOR_HOLDERS};
 use super::spell::Scarcity;
 use crate::door::{
-    Advice, Order, Slept, Spinner, WaitPolicy, beforehand, constructor, cpus, flaws, has_lost_cpu,
-    keep_cpu, mutant, now, policy, process_wide, sleep_on, thread, tries_anything, wake,
+    Advice, FAT_GROUPS, Order, Slept, Spinner, WaitPolicy, beforehand, cache_groups, constructor,
+    cpus, flaws, has_lost_cpu, keep_cpu, mutant, now, policy, process_wide, sleep_on, thread,
+    tries_anything, wake,
 };
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
@@ -103,14 +107,19 @@ fn few_places() -> u32 {
     (cpus() / 2).clamp(1, SCARCE_PLACES)
 }
 
-/// Whether the calling thread begins a wait that gates may stop, until it has waited: one that may sleep,
-/// and of which it is in no other.
+/// How many gates a lock has that has one for each cache group.
+fn groups() -> u32 {
+    cache_groups().clamp(1, FAT_GROUPS) as u32
+}
+
+/// Whether the calling thread begins a wait that gates may stop, until it [has waited](Gate::have_waited):
+/// one that may sleep, and of which it is in no other.
 fn begins_to_wait() -> bool {
     policy() == WaitPolicy::Park && (!thread().gated.replace(true) || mutant(flaw::STOP_HANDLERS))
 }
 
 /// Whether CPUs are scarce.
-fn are_cpus_scarce() -> bool {
+pub(super) fn are_cpus_scarce() -> bool {
     SCARCE.get().0.lasts(|| ())
 }
 
@@ -211,6 +220,11 @@ impl Gate {
             beforehand(&SCARCE);
             Self { claim: Claim::new() }
         }
+    }
+
+    /// In loom's world, makes what all gates share, for a host whose gates are made later.
+    pub(super) fn make_ready() {
+        beforehand(&SCARCE);
     }
 
     fn exchange(&self, old: u32, new: u32) -> bool {
@@ -359,19 +373,69 @@ impl Gate {
     /// Gives the place up; the caller holds the lock.
     #[inline]
     pub fn leave(&self, passed: Passed) {
-        if passed == Passed::Open {
-            return;
+        match passed {
+            Passed::Open => {}
+            Passed::WithLock => thread().gated.set(false),
+            Passed::Inside | Passed::InsideWithLock => {
+                if !mutant(flaw::STAY_INSIDE) {
+                    self.claim.word.fetch_sub(1, Order::RELAXED);
+                }
+                Self::have_waited();
+            }
         }
+    }
+
+    /// The calling thread waits no more, which has been inside of a gate.
+    #[inline]
+    pub(super) fn have_waited() {
         thread().gated.set(false);
-        if passed != Passed::WithLock {
-            keep_cpu(false);
-            if !mutant(flaw::STAY_INSIDE) {
-                self.claim.word.fetch_sub(1, Order::RELAXED);
-            }
-            if has_lost_cpu() {
-                // Nobody is told: the mode of these locks is one.
-                let _ = SCARCE.get().0.is_noticed();
-            }
+        keep_cpu(false);
+        if has_lost_cpu() {
+            // Nobody is told: the mode of these locks is one.
+            let _ = SCARCE.get().0.is_noticed();
+        }
+    }
+
+    /// For a thread that begins to wait: how many of a cache group may wait at a lock that has a gate for
+    /// each, and whether those beyond look before they sleep: all groups together as many as wait at
+    /// one gate, and one for the holder, which stays inside until it is about to release the lock.
+    /// Nothing if the thread stops at no gate, as in [`enter`](Self::enter); otherwise it tells when it
+    /// [has waited](Self::have_waited).
+    pub(super) fn places_of_group() -> Option<(u32, bool)> {
+        if !begins_to_wait() {
+            return None;
+        }
+        if are_cpus_scarce() {
+            Some(((few_places() + 1).div_ceil(groups()), false))
+        } else {
+            Some((Self::room_of_group(), true))
+        }
+    }
+
+    /// Whether one gate is enough before a lock: threads are in one cache group, as far as is known.
+    pub(super) fn is_one() -> bool {
+        groups() == 1
+    }
+
+    /// How many of a cache group may wait at a lock that has a gate for each, where CPUs are not scarce.
+    pub(super) fn room_of_group() -> u32 {
+        cpus().max(2).div_ceil(groups())
+    }
+
+    /// Counts the caller out, which was counted there and is about to release the lock; what
+    /// [`let_in`](Self::let_in) is told afterwards.
+    pub(super) fn step_out(&self) -> u32 {
+        if mutant(flaw::STAY_INSIDE) {
+            return 0;
+        }
+        self.claim.word.fetch_sub(1, Order::RELAXED) - 1
+    }
+
+    /// Wakes a sleeper if it is time to, for a thread that has [stepped out](Self::step_out) and released
+    /// the lock.  That may be another object's by now; the gate goes on with it.
+    pub(super) fn let_in(&self, left: u32) {
+        if left & (PARKED | WOKEN) == PARKED {
+            self.consider_need(left, groups());
         }
     }
 
@@ -381,16 +445,17 @@ impl Gate {
     pub fn pass_on(&self) {
         let word = self.claim.word.load(Order::RELAXED);
         if word & (PARKED | WOKEN) == PARKED {
-            self.consider_need(word);
+            self.consider_need(word, 1);
         }
     }
 
-    /// Wakes a sleeper if it is time to; ahead of need where CPUs are scarce.
+    /// Wakes a sleeper if it is time to, at one of so many gates; ahead of need where CPUs are
+    /// scarce.
     #[cold]
     #[inline(never)]
-    fn consider_need(&self, word: u32) {
+    fn consider_need(&self, word: u32, gates: u32) {
         let few = if are_cpus_scarce() {
-            few_places() / 2
+            few_places() / 2 / gates
         } else {
             0
         };

@@ -5,33 +5,44 @@
 //! |---|---|
 //! | 0 | free |
 //! | `THIN` | held, thin: nobody else is here |
-//! | `FAT`, users u, number n | held, or just granted to one of the waiters; u threads hold or wait for fat lock n |
+//! | `FAT`, `GROUPED`, number n, groups | held, or about to be by one that waits; waiters of those cache groups have come to fat lock n |
+//! | and `BARRED` | its holder finds out whether anybody waits |
+//! | `FAT`, users u, number n | of a lock that waiters can leave, or on few CPUs: held, or about to be; u threads hold or wait for fat lock n |
 //! | and `HURRIED` | some of them may give up: that they wait does not say that they will hold it |
 //!
 //! The first thread that finds the object held inflates it: it takes a fat lock,
 //! acquires it on the thin holder's behalf, and puts its number in the word.
-//! A thread that wants to wait counts itself in that word first, so the fat lock cannot go
-//! away underneath.  The holder counts itself out before it releases the fat lock; if
-//! it was the last, counting out is what frees the object, and it returns the fat
-//! lock.  So a quiet object owns nothing and can be freed or forgotten by any thread, and a
-//! release touches the object no more once another thread may have it.
 //!
-//! Waiters with deadlines are counted too where the lock's can give up; one that does so counts
-//! itself out, and may be the fat lock's last user.  Those of other locks are not: they have a
-//! [`Claim`] beside the object, thin or fat, by which a holder may leave everything as it is to
-//! one of them.
+//! A thread that wants to wait is counted first, so the fat lock cannot go away underneath: among
+//! the [`Comers`] of its cache group.  While many wait, nobody writes the word, and all read
+//! copies of it.  A holder that leaves the fat lock to one that has come is done with the object.
+//! One that finds nobody bars the word, which lets nobody in then, looks again, and either opens it
+//! again, or leaves the object free and returns the fat lock.  So a quiet object owns nothing and can be
+//! freed or forgotten by any thread, and a release touches the object no more once another thread
+//! may have it.
+//!
+//! Where waiters can give up, one that does so may be the last user, so all are counted in the word: a
+//! holder counts itself out before it releases the fat lock, and the last of all returns it.  So they are
+//! on two CPUs of one cache group, which change lines of the object anyway.
+//! Waiters with deadlines of other locks are not counted: they have a [`Claim`] beside the
+//! object, thin or fat, by which a holder may leave everything as it is to one of them.
 //!
 //! The object's code is the same for all locks; what depends on the lock is its
 //! [`FatPool`]'s.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `word` | everybody, by compare-exchange | the table above |
-//! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
+//! | `word` | arrivals and holders, as above | the table above |
+//! | `holder` | the holder, where users are counted in the word and one gate is enough | its record's number; 0: the fat lock's [`Comers`] say |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
+use super::comers::{Comers, Holder, Way};
+use super::gate::are_cpus_scarce;
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool, Try};
-use crate::door::{AtomicU32, AtomicU64, Order, cpus, flaws, mutant, orders, runs_out};
+use crate::door::{
+    AtomicU32, AtomicU64, Order, Spinner, cpus, flaws, keep_cpu, mutant, now, orders, runs_out,
+    tries_anything,
+};
 use cohort_raw::{
     AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
 };
@@ -41,15 +52,15 @@ use core::ops::Deref;
 orders! {
     /// Sees what the last thin holder did.
     INFLATED_TAKE = Acquire;
-    /// What this thin holder did is seen by the next.
+    /// What this holder did, the last or a thin one, is seen by the next.
     INFLATED_FREE = Release;
     /// Publishes the fat lock, held, with its number; nothing is read through
     /// this exchange that the fat lock's own acquire does not order.
     INFLATED_PUBLISH = Release;
     /// Sees the fat lock that the number names.
     INFLATED_ENTER = Acquire;
-    /// What the holder did is seen by the thread that finds the object free; what
-    /// others did to the fat lock is seen by the last one, which returns it.
+    /// Where users are counted in the word: what the holder did is seen by the thread that finds the
+    /// object free; what others did to the fat lock is seen by the last one, which returns it.
     INFLATED_LEAVE = AcqRel;
     /// The thin holder finds the fat lock that was published meanwhile.
     INFLATED_FOUND = Acquire;
@@ -60,6 +71,10 @@ flaws! {
     BELIEVE_CLAIMS = "inflated.believe-claims";
     /// A waiter that may give up is taken for one that will hold the lock.
     BELIEVE_HURRIED = "inflated.believe-hurried";
+    /// A thread comes that finds the fat lock about to be returned, or returned.
+    STAY = "inflated.stay";
+    /// The object is left although somebody is awaited.
+    LEAVE_WAITERS = "inflated.leave-waiters";
 }
 
 /// A fat lock.
@@ -75,7 +90,7 @@ impl<L: Hosted<Context: 'static> + 'static> MadeInPlace for Fat<L> {
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's; each field is written once.
         unsafe {
-            (&raw mut (*place).header).write(FatHeader::default());
+            FatHeader::make_at(&raw mut (*place).header);
             L::make_at(&raw mut (*place).lock);
         }
     }
@@ -86,12 +101,22 @@ impl<L: Hosted<Context: 'static> + 'static> MadeInPlace for Fat<L> {
 pub struct FatHeader {
     /// Where the fat lock was last taken.
     generation: Generation,
-    /// What waiters pass before they queue.
-    gate: Gate,
-    /// The record by which the thin holder's part is acquired, until that is released.  Not
-    /// the fat lock's own: a thread that releases a composition is not done with its context
-    /// when the next one holds the lock, which may be the last to use the fat lock.
-    thin: AtomicU32,
+    /// Its holder and its arrivals.  The record by which a thin holder's part is acquired is not the
+    /// fat lock's own: a thread that releases a composition is not done with its context when the
+    /// next one holds the lock, which may be the last to use the fat lock.
+    comers: Comers,
+}
+
+impl FatHeader {
+    /// Makes one; once for all fat locks.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's.
+    #[inline(never)]
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's.
+        unsafe { place.write(Self::default()) };
+    }
 }
 
 /// The fat locks of one kind, by their numbers, and the records of those that hold them.
@@ -109,19 +134,21 @@ pub unsafe trait FatPool {
     /// The number came from [`draw`](Self::draw); so for all below.
     unsafe fn header(&self, fat: u32) -> &'static FatHeader;
 
-    /// Blocks until it is held; the number of the record.  A thread that acquires it for an
-    /// object of its own passes the gate.
+    /// Blocks until it is held, by way of a gate if there is one; the number of the record.
     ///
     /// # Safety
     /// The caller is counted in at `object`, which has it; without an object it is the
     /// caller's.
-    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32;
+    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>, gate: Option<&Gate>) -> u32;
 
     /// Whether its waiters can give up.
     fn gives_up(&self) -> bool;
 
-    /// [`acquire`](Self::acquire), past the gate and no longer than `patience` lasts; none if
-    /// that has run out.
+    /// Whether it adapts to how many want it: a crowd is let past the gates of such a lock, which would
+    /// never hear of it otherwise, since sleepers outside are in no queue, and want no CPUs.
+    fn adapts(&self) -> bool;
+
+    /// [`acquire`](Self::acquire), no longer than `patience` lasts; none if that has run out.
     ///
     /// # Safety
     /// As there, and the waiters can give up.
@@ -144,10 +171,10 @@ pub unsafe trait FatPool {
     /// It is the caller's, and no thread of this process has ever used it.
     unsafe fn inherit(&self, fat: u32);
 
-    /// Puts back what a parent process left.
+    /// Puts back what was drawn, or what a parent process left.
     ///
     /// # Safety
-    /// As above, and no object names it.
+    /// It is the caller's, and no object names it.
     unsafe fn give(&self, fat: u32);
 }
 
@@ -155,6 +182,17 @@ impl dyn FatPool + '_ {
     /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while the thread that
     /// used it last is on its way out.
     pub fn take(&self) -> u32 {
+        let fat = self.draw_open();
+        // SAFETY: drawn just now, so it is the caller's.
+        unsafe {
+            let record = self.acquire(fat, None, None);
+            self.header(fat).comers.hold(record, Way::default());
+        }
+        fat
+    }
+
+    /// A fat lock that is nobody's, to which threads can come.
+    fn draw_open(&self) -> u32 {
         let fat = self.draw();
         // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
         // no thread has used it.
@@ -164,14 +202,19 @@ impl dyn FatPool + '_ {
                 // The thread that leaves last puts the fat lock back, though others may still be
                 // on their way out of it; those that a fork left behind never get there.
                 header.generation.settle(|| {
-                    header.gate.reset();
-                    header.thin.store(NOBODY, Order::RELAXED);
+                    header.comers.forget();
                     self.inherit(fat);
                 });
             }
-            header.thin.store(self.acquire(fat, None), Order::RELAXED);
+            if header.comers.opens() {
+                return fat;
+            }
         }
-        fat
+        // Some thread has lost its CPU as it arrived there, or this is a signal handler of it.
+        let other = self.draw_open();
+        // SAFETY: drawn above, and no object names it.
+        unsafe { self.give(fat) };
+        other
     }
 
     /// Puts back what `take` returned and nobody has used.
@@ -182,18 +225,18 @@ impl dyn FatPool + '_ {
         // SAFETY: `take` acquired it by the record in the header, whose part ends here; without an
         // object nobody else can be counted in.
         unsafe {
-            let thin = &self.header(fat).thin;
-            let record = thin.load(Order::RELAXED);
-            thin.store(NOBODY, Order::RELAXED);
-            self.release(fat, record, true);
+            let comers = &self.header(fat).comers;
+            if let Some(holder) = comers.holder() {
+                comers.let_go();
+                self.release(fat, holder.record, true);
+            }
         }
     }
 }
 
 /// A fat_pool that takes its fat locks and its records from two pools, to which it points; of a
 /// lock whose waiters can give up, or are taken for such as cannot: what only those need is
-/// not compiled then.  A crowd is let past the gate of a lock that adapts, which would never hear of
-/// it otherwise: sleepers outside are in no queue, and want no CPUs.
+/// not compiled then.
 #[derive(Debug)]
 pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: bool = false> {
     records: R,
@@ -252,16 +295,14 @@ where
         &unsafe { self.fats.at(fat) }.header
     }
 
-    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32 {
+    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>, gate: Option<&Gate>) -> u32 {
         // SAFETY: the caller's.
         let fat = unsafe { self.fats.at(fat) };
         let record = self.records.take();
         record.note(object);
-        let stops = |object: &&Inflated| !ADAPTS || object.are_few();
         // SAFETY: the record goes back to its pool with the release; nodes of pools stay where they are.
         unsafe {
-            if object.filter(stops).is_some() {
-                let gate = &fat.header.gate;
+            if let Some(gate) = gate {
                 // A lock that adapts is to see the threads that wait for it.
                 let tries = (!ADAPTS).then(|| Try::of(&fat.lock, &record.context));
                 let passed = gate.enter(tries);
@@ -278,6 +319,10 @@ where
 
     fn gives_up(&self) -> bool {
         GIVE_UP
+    }
+
+    fn adapts(&self) -> bool {
+        ADAPTS
     }
 
     unsafe fn acquire_within(
@@ -338,34 +383,85 @@ pub struct Inflated {
 
 impl Default for Inflated {
     fn default() -> Self {
+        Gate::make_ready();
         Self {
             word: AtomicU64::new(FREE),
-            holder: AtomicU32::new(NOBODY),
             generation: Generation::default(),
+            holder: AtomicU32::new(NOBODY),
         }
     }
 }
+
+/// For how long waiters compete for an object before the first of them gives it a fat lock: a few
+/// are all served in that time, and spare what it costs to take one and to return it, with lines that
+/// were another thread's.
+const AMONG_FEW_NANOSECONDS: u64 = 1_000;
+
+/// No record.
+const NOBODY: u32 = 0;
 
 const FREE: u64 = 0;
 const THIN: u64 = 1;
 const FAT: u64 = 2;
 const HURRIED: u64 = 4;
+const BARRED: u64 = 8;
+const GROUPED: u64 = 16;
+
+/// Where users are counted in the word.
 const USER: u64 = 1 << 8;
 const USERS: u64 = 0xff_ffff << 8;
 
-/// No record.
-const NOBODY: u32 = 0;
+/// Where they are not: the cache groups of which somebody has come.
+const GROUP: u64 = 1 << 8;
+const GROUPS: u64 = 0xffff << 8;
 
-const fn fat(number: u32, users: u64) -> u64 {
-    FAT | ((number as u64) << 32) | (users * USER)
+const _: () = assert!(crate::door::FAT_GROUPS as u32 <= (GROUPS / GROUP).count_ones());
+
+/// The word of an object that has that fat lock.
+const fn fat(number: u32) -> u64 {
+    FAT | ((number as u64) << 32)
 }
 
 const fn number(fat: u64) -> u32 {
     (fat >> 32) as u32
 }
 
+/// On so few CPUs of one cache group users are counted in the word: threads change lines of it anyway, and
+/// another line would be one more to move.
+const FEW_CPUS: u32 = 2;
+
+/// Whether CPUs are so few.
+#[inline(always)]
+fn counts_in_word() -> bool {
+    cpus() <= FEW_CPUS && Gate::is_one()
+}
+
 /// So many more than CPUs are no crowd yet (Antić et al. 2016, their release).
 const NO_CROWD: u32 = 2;
+
+/// How a thread has come to a fat lock.
+struct Entered {
+    fat: u32,
+    way: Way,
+    /// How many others it has to reckon with, at least.
+    others: u32,
+}
+
+impl Entered {
+    /// Counted in the object's word: there the gate alone knows how many are at it.
+    fn in_word(fat: u32) -> Self {
+        Self {
+            fat,
+            way: Way::default(),
+            others: u32::MAX,
+        }
+    }
+}
+
+/// A bit for each group of which somebody has come.
+const fn groups(fat: u64) -> u64 {
+    (fat & GROUPS) / GROUP
+}
 
 impl Inflated {
     /// Where in the object its generation is.
@@ -383,17 +479,53 @@ impl Inflated {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, fat_pool: &dyn FatPool) {
-        if let Some(fat) = self.enter(fat_pool, 0) {
-            // SAFETY: counted in, so the number stays the object's.
-            let record = unsafe { fat_pool.acquire(fat, Some(self)) };
-            self.holder.store(record, Order::RELAXED);
+        // A lock that adapts is to see how many want it.
+        if tries_anything() && !fat_pool.adapts() && self.take_among_few() {
+            return;
+        }
+        let group = Comers::of_thread();
+        let Some(entered) = self.enter(fat_pool, 0, group) else {
+            return;
+        };
+        let Entered {
+            fat,
+            mut way,
+            others,
+        } = entered;
+        // SAFETY: counted in, so the number stays the object's.
+        unsafe {
+            let comers = &fat_pool.header(fat).comers;
+            let stops = !fat_pool.adapts() || self.are_few(comers);
+            if stops && way.group().is_none() && Gate::is_one() {
+                let record = fat_pool.acquire(fat, Some(self), Some(comers.gate(0)));
+                self.holder.store(record, Order::RELAXED);
+                return;
+            }
+            let places = if stops { Gate::places_of_group() } else { None };
+            if let Some((places, spins)) = places {
+                if others >= places {
+                    comers.gate(group).admit(places, spins, None);
+                    way = way.by_gate(group);
+                }
+                keep_cpu(true);
+            }
+            let record = fat_pool.acquire(fat, Some(self), None);
+            comers.hold(record, way);
+            if places.is_some() {
+                Gate::have_waited();
+            }
         }
     }
 
     /// Whether a thread waits that will hold the object; for its holder.
     pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
-        let word = self.word.load(Order::RELAXED);
+        let word = self.word.load(INFLATED_FOUND);
+        if word & GROUPED != 0 {
+            // SAFETY: the caller holds the object, so the number stays.
+            let comers = unsafe { &fat_pool.header(number(word)).comers };
+            return comers.is_awaited(groups(word), 0);
+        }
         let marks = FAT
             | if mutant(flaw::BELIEVE_HURRIED) {
                 0
@@ -415,7 +547,7 @@ impl Inflated {
     pub fn lock_within(&self, claim: &Claim, fat_pool: &dyn FatPool, patience: &Patience) -> bool {
         self.settle(claim, fat_pool);
         if !fat_pool.gives_up() {
-            return claim.wait(patience, &|| !self.is_locked() && self.take_thin());
+            return claim.wait(patience, &|| self.take_thin());
         }
         if self.take_thin() {
             return true;
@@ -423,13 +555,17 @@ impl Inflated {
         if runs_out(patience) {
             return false;
         }
-        let Some(fat) = self.enter(fat_pool, HURRIED) else {
+        // By no group's gate.
+        let Some(Entered { fat, .. }) = self.enter(fat_pool, HURRIED, 0) else {
             return true;
         };
         // SAFETY: counted in, so the number stays the object's.
         match unsafe { fat_pool.acquire_within(fat, self, patience) } {
             Some(record) => {
-                self.holder.store(record, Order::RELAXED);
+                // SAFETY: as above.
+                unsafe { fat_pool.header(fat) }
+                    .comers
+                    .hold(record, Way::default());
                 true
             }
             None => {
@@ -443,9 +579,19 @@ impl Inflated {
     /// Counts a waiter out; the last one deflates, whose predecessor may still be releasing.
     ///
     /// # Safety
-    /// The caller is counted in, and waits no more.
+    /// The caller is counted in, in the word, and waits no more.
     #[cold]
     unsafe fn give_up(&self, fat_pool: &dyn FatPool) {
+        let (fat, last) = self.count_out();
+        if last {
+            // SAFETY: nobody else is counted in; the thread that takes it next waits for it.
+            unsafe { fat_pool.give(fat) };
+        }
+    }
+
+    /// Counts the caller out of the word, and leaves the object free if it is the last; the fat lock,
+    /// and whether it is.
+    fn count_out(&self) -> (u32, bool) {
         let mut word = self.word.load(Order::RELAXED);
         loop {
             let last = word & USERS == USER;
@@ -454,27 +600,56 @@ impl Inflated {
                 .word
                 .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
             {
-                Ok(_) if last => {
-                    // SAFETY: nobody else is counted in; the thread that takes it next waits for
-                    // it.
-                    return unsafe { fat_pool.give(number(word)) };
-                }
-                Ok(_) => return,
+                Ok(_) => return (number(word), last),
                 Err(now) => word = now,
             }
         }
     }
 
-    /// Whether those that hold it or wait are no crowd.
-    fn are_few(&self) -> bool {
-        self.word.load(Order::RELAXED) & USERS <= u64::from(cpus() + NO_CROWD) * USER
+    /// Whether those that are here, the caller among them, are no crowd.
+    fn are_few(&self, comers: &Comers) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        let here = if word & GROUPED == 0 {
+            ((word & USERS) / USER) as u32
+        } else {
+            comers.are_here(groups(word))
+        };
+        here <= cpus() + NO_CROWD
+    }
+
+    /// Where many read the word, an attempt that must fail would take it from all of them, and from the
+    /// holder.
+    #[inline(always)]
+    fn take_thin(&self) -> bool {
+        (counts_in_word() || self.word.load(Order::RELAXED) == FREE) && self.take_free()
     }
 
     #[inline(always)]
-    fn take_thin(&self) -> bool {
+    fn take_free(&self) -> bool {
         self.word
             .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
             .is_ok()
+    }
+
+    /// Competes for an object that has no fat lock, for a short time; whether it is locked.
+    fn take_among_few(&self) -> bool {
+        let mut spinner = Spinner::new();
+        let since = now();
+        let mut left = AMONG_FEW_NANOSECONDS;
+        loop {
+            let mut word = THIN;
+            spinner.watch(left, || {
+                word = self.word.load(Order::RELAXED);
+                word == THIN
+            });
+            if word != FREE {
+                return false;
+            }
+            if self.take_free() {
+                return true;
+            }
+            left = AMONG_FEW_NANOSECONDS.saturating_sub(now() - since);
+        }
     }
 
     /// Unlocks the object; false if nobody had locked it.
@@ -484,50 +659,95 @@ impl Inflated {
     #[inline]
     pub unsafe fn unlock(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
-        let holder = self.holder.load(Order::RELAXED);
-        if holder != NOBODY {
-            if claim.hand_over(|| true) {
+        let mut word = self.word.load(INFLATED_FOUND);
+        if word & FAT == 0 {
+            if claim.hand_over(|| word == THIN) {
                 return true;
             }
-            self.holder.store(NOBODY, Order::RELAXED);
-            // SAFETY: the number stood here since the acquisition that holds the fat
-            // lock by this record.
-            unsafe { self.leave(fat_pool, holder) };
-            return true;
+            match self
+                .word
+                .compare_exchange(THIN, FREE, INFLATED_FREE, INFLATED_FOUND)
+            {
+                Ok(_) => return true,
+                Err(now) if now & FAT != 0 => word = now,
+                Err(_) => return false,
+            }
         }
-        if claim.hand_over(|| self.word.load(Order::RELAXED) == THIN) {
-            return true;
-        }
-        match self
-            .word
-            .compare_exchange(THIN, FREE, INFLATED_FREE, INFLATED_FOUND)
-        {
-            Ok(_) => true,
-            // SAFETY: passed on.
-            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, claim, fat_pool) },
-            Err(_) => false,
-        }
+        // SAFETY: passed on.
+        unsafe { self.unlock_fat(word, claim, fat_pool) }
     }
 
-    /// Unlocks for the thin holder, whose part somebody acquired meanwhile.
+    /// Unlocks an object that has a fat lock, by that word, of which the caller may be the thin holder.
     ///
     /// # Safety
     /// As [`unlock`](Self::unlock).
-    #[cold]
     #[inline(never)]
-    unsafe fn unlock_published(&self, word: u64, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
-        // SAFETY: the thin holder is counted in until it leaves below.
-        let header = unsafe { fat_pool.header(number(word)) };
-        let record = header.thin.load(Order::RELAXED);
-        if record == NOBODY {
+    unsafe fn unlock_fat(&self, word: u64, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
+        let fat = number(word);
+        // SAFETY: the number stood in the word, and the holder is counted in until it leaves below.
+        let comers = unsafe { &fat_pool.header(fat).comers };
+        let record = self.holder.load(Order::RELAXED);
+        let holder = if record != NOBODY {
+            Holder {
+                record,
+                way: Way::default(),
+            }
+        } else if let Some(holder) = comers.holder() {
+            holder
+        } else {
             return false;
-        }
+        };
         if claim.hand_over(|| true) {
             return true;
         }
-        header.thin.store(NOBODY, Order::RELAXED);
-        // SAFETY: acquired by that record on the thin holder's behalf.
-        unsafe { self.leave(fat_pool, record) };
+        // Before the fat lock can be another object's: no thread there waits for a place of one that is
+        // on its way out here, nor does a signal handler that interrupts it.
+        if record != NOBODY {
+            self.holder.store(NOBODY, Order::RELAXED);
+            comers.gate(0).pass_on();
+        } else {
+            comers.let_go();
+        }
+        let way = holder.way;
+        let gate = way.gate().map(|group| {
+            let gate = comers.gate(group);
+            (gate, gate.step_out())
+        });
+        let last = if word & GROUPED == 0 {
+            self.count_out().1
+        } else {
+            let stays = comers.is_awaited(groups(word), way.group().unwrap_or(0))
+                || !self.leave_if_last(comers, way.stays_in());
+            if stays {
+                comers.pass_turn();
+            }
+            !stays
+        };
+        // The object may be gone: only the fat lock is touched from here.
+        // SAFETY: the number stood there since the acquisition that holds the fat lock by this
+        // record, or by which it was acquired on the thin holder's behalf.
+        unsafe { fat_pool.release(fat, holder.record, last) };
+        if let Some(group) = way.stays_in() {
+            comers.depart(group);
+        }
+        if let Some((gate, left)) = gate {
+            gate.let_in(left);
+        }
+        true
+    }
+
+    /// Leaves the object free unless somebody is awaited; for the holder, that has found nobody, and may
+    /// be here itself, in the `own` group.
+    #[cold]
+    fn leave_if_last(&self, comers: &Comers, own: Option<usize>) -> bool {
+        // No other group's bit is set from here on.
+        let word = self.word.fetch_or(BARRED, Order::RELAXED);
+        if comers.close(groups(word), own) && !mutant(flaw::LEAVE_WAITERS) {
+            // No store: an arrival is to see the fat lock that was published.
+            self.word.fetch_and(!BARRED, Order::RELAXED);
+            return false;
+        }
+        self.word.store(FREE, INFLATED_FREE);
         true
     }
 
@@ -536,68 +756,100 @@ impl Inflated {
         self.word.load(Order::RELAXED) != FREE
     }
 
-    /// Counts this thread in, with that mark, and returns the fat lock's number; or, if the object
-    /// turns out free, locks it thin and returns nothing.
-    fn enter(&self, fat_pool: &dyn FatPool, mark: u64) -> Option<u32> {
+    /// Counts this thread in, of that cache group or with that mark; or, if the object turns out free,
+    /// locks it thin and returns nothing.
+    fn enter(&self, fat_pool: &dyn FatPool, mark: u64, group: usize) -> Option<Entered> {
+        let mut spinner = Spinner::new();
         loop {
-            let word = self.word.load(Order::RELAXED);
+            let word = self.word.load(INFLATED_ENTER);
             if word == FREE {
-                if self.take_thin() {
+                if self.take_free() {
                     return None;
                 }
             } else if word & FAT == 0 {
-                if let Some(fat) = self.inflate(fat_pool, mark) {
-                    return Some(fat);
+                if let Some(fat) = self.inflate(fat_pool, mark, group) {
+                    return Some(Entered::in_word(fat));
+                }
+            } else if word & BARRED != 0 {
+                spinner.moment();
+            } else if word & GROUPED != 0 {
+                // SAFETY: the number stands in the word, and headers stay.
+                let comers = unsafe { &fat_pool.header(number(word)).comers };
+                let adapts = fat_pool.adapts();
+                if let Some(entered) = self.join(comers, word, group, adapts, &mut spinner) {
+                    return Some(entered);
                 }
             } else if self
                 .word
                 .compare_exchange(word, (word + USER) | mark, INFLATED_ENTER, Order::RELAXED)
                 .is_ok()
             {
-                return Some(number(word));
+                return Some(Entered::in_word(number(word)));
             }
         }
     }
 
-    /// Publishes a fat lock, held for the thin holder, with that holder and this
-    /// thread counted in; nothing if the thin holder was gone.
-    fn inflate(&self, fat_pool: &dyn FatPool, mark: u64) -> Option<u32> {
+    /// Counts this thread in among those of its cache group, if the object still has the fat lock of
+    /// that word.  Until it is, nobody waits for it: not its own signal handler either.
+    #[inline]
+    fn join(
+        &self,
+        comers: &Comers,
+        word: u64,
+        group: usize,
+        adapts: bool,
+        spinner: &mut Spinner,
+    ) -> Option<Entered> {
+        let joined = word | (GROUP << group);
+        if word != joined
+            && self
+                .word
+                .compare_exchange(word, joined, Order::RELAXED, Order::RELAXED)
+                .is_err()
+        {
+            return None;
+        }
+        let seen = comers.arrive(group);
+        // Other groups may have come too; a holder looks for this one only where its bit stands.
+        let others = GROUPS & !(GROUP << group);
+        let now = self.word.load(Order::RELAXED);
+        if (now ^ joined) & !others != 0 && !mutant(flaw::STAY) {
+            comers.depart(group);
+            return None;
+        }
+        let stays = adapts || !seen.is_calm() || are_cpus_scarce();
+        if !comers.come(group, stays) {
+            // The holder has barred the word, and leaves the object or opens it again.
+            spinner.moment();
+            return None;
+        }
+        Some(Entered {
+            fat: number(word),
+            way: Way::of(group, stays),
+            others: if stays { seen.here() } else { 0 },
+        })
+    }
+
+    /// Publishes a fat lock, held for the thin holder; nothing if the thin holder was gone.  Where users
+    /// are counted in the word, that holder and this thread are, and the number is returned.
+    fn inflate(&self, fat_pool: &dyn FatPool, mark: u64, group: usize) -> Option<u32> {
         let new = fat_pool.take();
+        let counts = fat_pool.gives_up() || counts_in_word();
+        let users = if counts {
+            (2 * USER) | mark
+        } else {
+            GROUPED | (GROUP << group)
+        };
         if self
             .word
-            .compare_exchange(THIN, fat(new, 2) | mark, INFLATED_PUBLISH, Order::RELAXED)
+            .compare_exchange(THIN, fat(new) | users, INFLATED_PUBLISH, Order::RELAXED)
             .is_ok()
         {
-            return Some(new);
+            return counts.then_some(new);
         }
         // SAFETY: never published.
         unsafe { fat_pool.put_back(new) };
         None
-    }
-
-    /// Counts the holder out and releases; the last one deflates.
-    ///
-    /// # Safety
-    /// The caller holds the fat lock by the record of that number.
-    #[inline(never)]
-    unsafe fn leave(&self, fat_pool: &dyn FatPool, record: u32) {
-        let mut word = self.word.load(Order::RELAXED);
-        let fat = number(word);
-        // SAFETY: the caller is counted in.
-        unsafe { fat_pool.header(fat) }.gate.pass_on();
-        loop {
-            let last = word & USERS == USER;
-            let new = if last { FREE } else { word - USER };
-            match self
-                .word
-                .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
-            {
-                // The object may be gone: only the fat lock is touched from here.
-                // SAFETY: the caller's.
-                Ok(_) => return unsafe { fat_pool.release(fat, record, last) },
-                Err(now) => word = now,
-            }
-        }
     }
 
     #[inline(always)]
@@ -621,8 +873,7 @@ impl Inflated {
         }
         // SAFETY: the number stood in the word, and the caller is alone.
         let header = unsafe { fat_pool.header(number(word)) };
-        let began = self.holder.load(Order::RELAXED) != NOBODY
-            || header.thin.load(Order::RELAXED) != NOBODY;
+        let began = self.holder.load(Order::RELAXED) != NOBODY || header.comers.holder().is_some();
         let held = began && !handed_over;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word

@@ -12,6 +12,7 @@
 mod arena;
 pub mod assigned;
 mod claim;
+mod comers;
 mod gate;
 mod generation;
 mod in_place;

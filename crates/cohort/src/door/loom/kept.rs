@@ -63,6 +63,12 @@ pub const QUEUE_GROUPS: usize = 2;
 /// NUMA nodes that such a queue tells apart.
 pub const QUEUE_NODES: usize = 2;
 
+/// Cache groups that the waiters of an inflated lock are counted by.
+pub const FAT_GROUPS: usize = 2;
+
+/// How often a holder finds groups calm before those that come are not counted as here any more.
+pub const CALM_LOOKS: u32 = 1;
+
 /// What is static natively: made anew in each execution, by its first user.
 #[derive(Debug)]
 pub struct OfExecution<T> {

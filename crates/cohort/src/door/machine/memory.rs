@@ -26,6 +26,12 @@ pub const QUEUE_GROUPS: usize = 64;
 /// As natively: NUMA nodes that such a queue tells apart.
 pub const QUEUE_NODES: usize = 16;
 
+/// As natively: cache groups that the waiters of an inflated lock are counted by.
+pub const FAT_GROUPS: usize = 16;
+
+/// As natively: how often a holder finds groups calm before those that come are not counted as here any more.
+pub const CALM_LOOKS: u32 = 64;
+
 /// In loom's world, makes it before there are threads.
 pub const fn beforehand<T>(_: &OfRun<T>) {}
 

@@ -18,8 +18,8 @@ mod thread;
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
 pub use caught::{Panic, caught, panic_on};
 pub use memory::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfRun, QUEUE_GROUPS,
-    QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
+    OfRun, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,
 };
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, hopes, is_counted, is_worth_a_try, keep_cpu, policy,

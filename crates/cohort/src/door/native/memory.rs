@@ -38,6 +38,12 @@ pub const QUEUE_GROUPS: usize = 64;
 /// NUMA nodes that such a queue tells apart; those beyond share.
 pub const QUEUE_NODES: usize = 16;
 
+/// Cache groups that the waiters of an inflated lock are counted by; those beyond share.
+pub const FAT_GROUPS: usize = 16;
+
+/// How often a holder finds groups calm before those that come are not counted as here any more.
+pub const CALM_LOOKS: u32 = 64;
+
 /// What the process has once.
 #[derive(Debug)]
 pub struct OfProcess<T>(T);

@@ -29,8 +29,9 @@ pub use hearer::{hear, hearer};
 pub use home::Home;
 pub use hope::{hopes, watch_in_hope};
 pub use memory::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfProcess, QUEUE_GROUPS,
-    QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, place_here, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
+    OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, place_here,
+    unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};

@@ -58,6 +58,9 @@ pub trait Workload {
     const TAKES: &'static [&'static str];
     /// Where they stand unless somebody turns them.
     const DEFAULTS: Knobs;
+    /// How many phases, of as long as that knob says, a run goes through until they begin again; none, if
+    /// one stretch of it is like another.
+    const PHASES: usize = 0;
 
     /// What its threads share.
     type Shared<W: World>: Send + Sync + 'static;
@@ -97,6 +100,8 @@ pub struct Info {
     pub takes: &'static [&'static str],
     /// Where they stand unless somebody turns them.
     pub defaults: Knobs,
+    /// How many phases a run goes through until they begin again; none, if it has none.
+    pub phases: usize,
 }
 
 macro_rules! workloads {
@@ -109,6 +114,7 @@ macro_rules! workloads {
             operation: <$workload>::OPERATION,
             takes: <$workload>::TAKES,
             defaults: <$workload>::DEFAULTS,
+            phases: <$workload>::PHASES,
         }),+];
 
         /// Runs a workload once.  Blocks.

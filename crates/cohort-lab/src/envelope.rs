@@ -330,7 +330,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
         knobs: knobs(spot.workload, spot.is_long)?,
         seed: plan.seed,
     };
-    let settings = course.settings(at, &setting);
+    let settings = course.settings(spot.workload, at, &setting);
     let outcome = run(spot.workload, at.world(settings), &setting)?;
     let nanoseconds = outcome.seconds * 1e9 / outcome.cycles.max(1) as f64;
     Ok(Run {
@@ -347,6 +347,9 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
 fn knobs(info: &Info, is_long: bool) -> Result<Knobs, String> {
     let turned = Knobs {
         critical: is_long.then_some(Span::Nanoseconds(LONG)),
+        // The shortest run has them all.
+        phase: (info.phases > 0)
+            .then(|| Span::Nanoseconds((SECONDS * 1e9) as u64 / info.phases as u64)),
         ..Knobs::NONE
     };
     turned.over(info)

@@ -88,7 +88,7 @@ pub fn lbench(
         tunings: Tunings::USUAL,
         cohorts: Vec::new(),
     };
-    let world = simulator.world(course.settings(simulator, &setting));
+    let world = simulator.world(course.settings(info, simulator, &setting));
     let outcome = bench::run(info, With { world, make }, &setting);
     outcome.expect("it comes to an end")
 }

@@ -54,6 +54,8 @@ impl Workload for Phases {
         ..Knobs::NONE
     };
 
+    const PHASES: usize = PHASES;
+
     type Shared<W: World> = Shared<W>;
 
     fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {

@@ -112,9 +112,9 @@ impl Course {
 
     /// The world's side of one point.
     #[must_use]
-    pub fn settings(&self, simulator: &Simulator, setting: &Setting) -> Settings {
+    pub fn settings(&self, info: &Info, simulator: &Simulator, setting: &Setting) -> Settings {
         Settings {
-            length: self.length(simulator, setting),
+            length: self.length(info, simulator, setting),
             placement: self.placement,
             cpus: None,
             wait: self
@@ -129,14 +129,19 @@ impl Course {
     }
 
     /// Long enough for each thread to come round often, and for the CPUs to be shared
-    /// out where there are too few.
-    fn length(&self, simulator: &Simulator, setting: &Setting) -> Length {
+    /// out where there are too few.  A run of a workload with phases lasts as long as all of them, as long
+    /// as it may, however steady one of them is: locks are compared by the same phases.
+    fn length(&self, info: &Info, simulator: &Simulator, setting: &Setting) -> Length {
         let cpus = simulator.topology().cpus().len();
         let crowded = setting.threads + self.background > cpus;
         let least = if crowded { LEAST_CROWDED } else { LEAST };
         let least = least
             .max(LEAST_EACH * setting.threads as u64)
             .max(ROUNDS * round(&setting.knobs, simulator));
+        let phase = setting.knobs.phase.filter(|_| info.phases > 0);
+        let phases = phase.map(|phase| info.phases as u64 * nanoseconds(phase, simulator));
+        let least = least.max(phases.unwrap_or(0));
+        let patience = if phases.is_some() { 1 } else { PATIENCE };
         let adapts = catalogue::find(&setting.lock).is_some_and(|info| info.adapts);
         let adapting = if adapts { ADAPTING } else { 0 };
         // Until the crowd of the beginning has gone to sleep there may be no section at all.
@@ -147,7 +152,7 @@ impl Course {
         };
         let settled_by = least * PATIENCE;
         let (warm_up, least, most) = match self.until {
-            Until::Steady => ((least / WARM_UP).max(adapting), least, least * PATIENCE),
+            Until::Steady => ((least / WARM_UP).max(adapting), least, least * patience),
             Until::Part { part, least: some } => {
                 let most = (least / part).max(some);
                 ((most / WARM_UP).max(adapting), most, most)
@@ -220,7 +225,7 @@ pub fn measure(
             if let Ok(mut observer) = observer.lock() {
                 observer.starts(&name, false);
             }
-            let place = course.settings(simulator, setting);
+            let place = course.settings(info, simulator, setting);
             let wait = place.wait;
             let outcome = run(info, simulator.world(place), setting).map_err(|why| {
                 Failure::Run(format!("{name} on {}: {why}", simulator.machine().name))
@@ -349,7 +354,7 @@ mod tests {
                 knobs: knobs.over(info).unwrap(),
                 seed: 7,
             };
-            let length = course.length(&simulator, &setting);
+            let length = course.length(info, &simulator, &setting);
             let points = measure(info, &simulator, &course, &[setting], &mut Silent).unwrap();
             let outcome = &points[0].middle;
             let ended = outcome.simulated.as_ref().unwrap().ended;
@@ -444,5 +449,23 @@ mod tests {
         };
         let point = points(find("phases").unwrap(), &["ttas"], 8, &course).remove(0);
         assert!(point.middle.counts.len() > 1);
+    }
+
+    /// However steady a phase is, a run goes on to the last.
+    #[test]
+    fn locks_are_compared_by_all_phases() {
+        let course = Course {
+            until: Until::Steady,
+            ..COURSE
+        };
+        let info = find("phases").unwrap();
+        let short = Knobs {
+            phase: Some(Span::Nanoseconds(100_000)),
+            ..Knobs::NONE
+        };
+        for point in turned(info, short, &["futex", "posix"], 2, &course) {
+            // Of two threads one is alone in some phases, and neither is left out of all.
+            assert_eq!(point.middle.counts.len(), info.phases, "{}", point.lock);
+        }
     }
 }

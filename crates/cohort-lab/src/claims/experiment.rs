@@ -359,7 +359,7 @@ impl Point {
             tunings: tunings(self.machine),
             cohorts: Vec::new(),
         };
-        let mut settings = course.settings(&simulator, &setting);
+        let mut settings = course.settings(info, &simulator, &setting);
         settings.cpus = self.cpus(simulator.topology())?;
         if let Some(milliseconds) = self.milliseconds {
             let counted = milliseconds * 1_000_000;

@@ -69,13 +69,17 @@ impl Judge for Asking {
     }
 }
 
-/// Goes to and fro between the first mode and the mutex.
+/// Goes to and fro between the first mode and the mutex, in which it begins anew.
 #[derive(Debug, Default)]
 pub struct Crowding;
 
 impl Judge for Crowding {
     fn is_crowded(_queue: Mean) -> bool {
         unreachable!("it changes without asking")
+    }
+
+    fn was_crowded() -> Option<bool> {
+        Some(true)
     }
 
     fn samples(_section: u32) -> bool {
@@ -96,6 +100,27 @@ impl Judge for Crowding {
 
 /// A lock that goes into its mutex, and out of it.
 pub type InAndOut = Glk<Crowding>;
+
+/// Begins anew in the mutex, and stays there.
+#[derive(Debug, Default)]
+pub struct Crowded;
+
+impl Judge for Crowded {
+    fn is_crowded(_queue: Mean) -> bool {
+        unreachable!("it stays without asking")
+    }
+
+    fn was_crowded() -> Option<bool> {
+        Some(true)
+    }
+
+    fn samples(_section: u32) -> bool {
+        false
+    }
+}
+
+/// A lock that threads take past others, once it is contended under a program.
+pub type InMutex = Glk<Crowded>;
 
 /// Forwards.
 pub type Forwards = Glk<Restless<false>>;

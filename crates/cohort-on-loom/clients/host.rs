@@ -5,7 +5,7 @@ use crate::locks::door::{AtomicU32, Cell, Order, now, yield_now};
 use crate::locks::host::{
     Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, assigned,
 };
-use crate::locks::{Abortable, Deadline, Patience, Quick, QuickRelease};
+use crate::locks::{Able, Abortable, Adapts, Deadline, Patience, Quick, QuickRelease};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -179,14 +179,15 @@ pub fn inflated<L: Served>() -> impl Host {
 }
 
 /// The same of a lock that adapts.
-pub fn inflated_adapting<L: Served>() -> impl Host {
+pub fn inflated_adapting<L: Served + Adapts>() -> impl Host {
     There {
         object: Inflated::default(),
         claim: Claim::new(),
-        fat_pool: Pooled::<L, _, _, false, true>::giving_up(
+        fat_pool: Pooled::<L, _, _, false, true>::able(
             nodes::<Holding<L::Context>>(2),
             nodes::<Fat<L>>(3),
             None,
+            Able::<L>::ADAPTING,
         ),
     }
 }
@@ -206,7 +207,11 @@ pub fn inflated_abandonable<L: Served + Abortable>() -> impl Host {
 
 impl<S: FatPool + Send + Sync + 'static> Host for There<S> {
     fn lock(&self) {
-        self.object.lock(&self.claim, &self.fat_pool);
+        if self.fat_pool.adapting().is_some() {
+            self.object.lock_adapting(&self.claim, &self.fat_pool);
+        } else {
+            self.object.lock(&self.claim, &self.fat_pool);
+        }
     }
     fn try_lock(&self) -> bool {
         self.object.try_lock(&self.claim, &self.fat_pool)

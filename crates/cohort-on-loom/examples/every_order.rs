@@ -29,6 +29,7 @@ const MODEL: Model = Model {
     visits: false,
     absent: false,
     one_group: false,
+    two_cpus: false,
     counts_reads: false,
     forks: false,
     ends: false,

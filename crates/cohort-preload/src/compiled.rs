@@ -9,7 +9,7 @@ use cohort::Abortable;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::{AbortableVisitor, RecipeBuilt, Shareable, Visitor, abortables, generated};
 use cohort::door::map_slots;
-use cohort::host::served::{Needs, Service};
+use cohort::host::served::{Needs, Service, inflated};
 use cohort::host::{Fat, FatPool, Holding, Pool, Pooled, Seldom};
 use cohort::recipe::Recipe;
 use cohort::wait::MayPark;
@@ -19,8 +19,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// The composition that [`choose`] has found.
 pub static COMPILED: Service =
-    cohort::service_of_fat_pool!(fat_pool(), || chosen().needs(), |by| chosen()
-        .move_caches(by));
+    cohort::service_of_fat_pool!(fat_pool(), inflated::lock, || chosen().needs(), |by| {
+        chosen().move_caches(by)
+    });
 
 /// A pool that another thing owns.
 #[derive(Debug)]

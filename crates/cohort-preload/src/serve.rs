@@ -21,6 +21,7 @@ static STOCK: Pooled<Composed, &Seldom<Record>, &Seldom<Fat<Composed>>> =
 /// A composition that a text describes: [`set_recipe`] has said which, before this serves.
 pub static COMPOSITION: Service = cohort::service_of_fat_pool!(
     &STOCK,
+    cohort::host::served::inflated::lock,
     || Needs {
         bytes: RECORDS.bytes() + FATS.bytes() + own_pool_bytes(),
         inflated: FATS.used(),

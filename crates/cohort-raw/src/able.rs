@@ -35,6 +35,17 @@ pub struct Able<L>(PhantomData<L>);
 /// [`Abortable::acquire_within`] of a lock that has it.
 pub type AcquireWithin<L> = unsafe fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
+/// What a host asks of a lock that [adapts](Adapts).
+#[derive(Debug)]
+pub struct Adapting<L: RawLock> {
+    /// [`Adapts::is_strict`].
+    pub is_strict: fn(&L) -> bool,
+    /// [`Adapts::begins_strict`].
+    pub begins_strict: fn() -> bool,
+    /// [`Adapts::begin_anew`].
+    pub begin_anew: unsafe fn(&L, &<L as RawLock>::Context),
+}
+
 /// [`RawTry::try_acquire`], of a lock and a context whose types are forgotten.
 pub type TryAcquire = unsafe fn(*const u8, *const u8) -> bool;
 
@@ -76,6 +87,8 @@ pub trait Unable<L: RawLock> {
     const INHERIT: bool = false;
     /// Whether it is [`Adapts`].
     const ADAPTS: bool = false;
+    /// What a host asks of it, if it does.
+    const ADAPTING: Option<Adapting<L>> = None;
 }
 
 impl<L: RawLock> Unable<L> for Able<L> {}
@@ -102,6 +115,15 @@ able! {
 impl<L: Abortable> Able<L> {
     /// How its waiters give up.
     pub const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = Some(L::acquire_within);
+}
+
+impl<L: Adapts> Able<L> {
+    /// What a host asks of it.
+    pub const ADAPTING: Option<Adapting<L>> = Some(Adapting {
+        is_strict: L::is_strict,
+        begins_strict: L::begins_strict,
+        begin_anew: L::begin_anew,
+    });
 }
 
 /// # Safety

@@ -184,7 +184,25 @@ macro_rules! forwards {
         impl<$($generic)*> $crate::Fair for $wrapper where $lock: $crate::Fair {}
     };
     (@inner Adapts [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt) => {
-        impl<$($generic)*> $crate::Adapts for $wrapper where $lock: $crate::Adapts {}
+        impl<$($generic)*> $crate::Adapts for $wrapper
+        where
+            $lock: $crate::Adapts,
+        {
+            #[inline]
+            fn is_strict(&self) -> bool {
+                self.$field.is_strict()
+            }
+
+            #[inline]
+            fn begins_strict() -> bool {
+                <$lock as $crate::Adapts>::begins_strict()
+            }
+
+            unsafe fn begin_anew(&self, cx: &<Self as $crate::RawLock>::Context) {
+                // SAFETY: the caller's.
+                unsafe { self.$field.begin_anew(cx) };
+            }
+        }
     };
     (@inner Inherit [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt) => {
         // SAFETY: an acquisition is one of the lock inside.

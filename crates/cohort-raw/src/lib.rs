@@ -32,7 +32,7 @@ mod standalone;
 mod thresholds;
 pub mod tree;
 
-pub use able::{Able, AcquireWithin, InheritBy, Make, TryAcquire, Unable, Within};
+pub use able::{Able, AcquireWithin, Adapting, InheritBy, Make, TryAcquire, Unable, Within};
 pub use capability::Capability;
 pub use counter::Counter;
 pub use delegate::{AbortableDelegate, Attended, Delegate, Section, TryDelegate};
@@ -388,9 +388,26 @@ pub trait Fair: RawLock {}
 /// #     unsafe fn release(&self, cx: &L::Context) { unsafe { self.0.release(cx) } }
 /// #     fn is_locked(&self) -> bool { self.0.is_locked() }
 /// # }
-/// impl<L: RawLock> Adapts for Chooses<L> {}
+/// impl<L: RawLock> Adapts for Chooses<L> {
+///     fn is_strict(&self) -> bool { true }
+///     fn begins_strict() -> bool { true }
+///     unsafe fn begin_anew(&self, _cx: &L::Context) {}
+/// }
 /// ```
-pub trait Adapts: RawLock {}
+pub trait Adapts: RawLock {
+    /// Whether a release gives the lock to the waiter that came first, as the lock is at the moment:
+    /// what [`strict`](Hosting::strict) says of another lock for good.  Never blocks.
+    fn is_strict(&self) -> bool;
+
+    /// Whether a lock that [began anew](Self::begin_anew) now would do so.  Never blocks.
+    fn begins_strict() -> bool;
+
+    /// Goes on as a lock for something else, of which what it has learnt so far says little.  Never blocks.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    unsafe fn begin_anew(&self, cx: &Self::Context);
+}
 
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
 /// waiters never do, which therefore wakes nobody and releases by a plain store where

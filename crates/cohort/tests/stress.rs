@@ -474,6 +474,7 @@ stress! {
     glk_to_and_fro: mutex::excludes::<glk::ToAndFro>(THREADS, 20_000, 1);
     glk_in_and_out: mutex::excludes::<glk::InAndOut>(THREADS, 20_000, 1);
     glk_inflated: host::excludes(host::inflated_adapting::<glk::Forwards>(), THREADS, 20_000, 1);
+    glk_passes: host::excludes(host::inflated_adapting::<glk::InMutex>(), THREADS, 20_000, 1);
     glk_comes_round: (0..500).for_each(|_| glk::comes_round(THREADS));
     glk_is_free: (0..2_000).for_each(|_| glk::is_free_for_a_try::<glk::Forwards>());
     glk_is_destroyed: (0..500).for_each(|_| destroy::is_destroyed::<glk::Forwards>(THREADS));

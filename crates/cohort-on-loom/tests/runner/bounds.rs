@@ -26,6 +26,7 @@ pub const SPIN: Bounds = Bounds {
     visits: false,
     absent: false,
     one_group: false,
+    two_cpus: false,
     counts_reads: false,
     forks: false,
     ends: false,
@@ -155,6 +156,16 @@ pub const ONE_GROUP: Bounds = Bounds {
 pub const ONE_GROUP_ABSENT: Bounds = Bounds {
     one_group: true,
     ..SPIN_ABSENT
+};
+/// Threads are on the two CPUs of a small machine.
+pub const TWO_CPUS: Bounds = Bounds {
+    two_cpus: true,
+    ..PARK
+};
+/// The same, in clients with many steps.
+pub const TWO_CPUS_1: Bounds = Bounds {
+    two_cpus: true,
+    ..PARK_1
 };
 /// Waiters that sleep lose their CPUs, all at one time, in clients with many steps.
 pub const ABSENT_1: Bounds = Bounds {

@@ -11,7 +11,7 @@ pub(crate) use crate::arrival_clients as arrivals;
 pub(crate) use crate::checks::as_in;
 pub use crate::checks::{ALL, CELL, Checked, Small, SmallAClof, Standard, Whole};
 pub use crate::clients::condvar::{Looking, Queued};
-pub use crate::clients::glk::{self, Backwards, Forwards, InAndOut, ToAndFro};
+pub use crate::clients::glk::{self, Backwards, Forwards, InAndOut, InMutex, ToAndFro};
 pub use crate::clients::near_wrap::NearWrap;
 pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};

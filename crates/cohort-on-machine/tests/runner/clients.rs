@@ -5,7 +5,7 @@ use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::checks::{Endable, FromLeaf, Naive, OnePeer, Pessimistic, WithNodes};
 use crate::clients::condvar::{Looking, Queued};
-use crate::clients::glk::{self, Backwards, Forwards, InAndOut, ToAndFro};
+use crate::clients::glk::{self, Backwards, Forwards, InAndOut, InMutex, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -148,6 +148,9 @@ static CLIENTS: &[Sizes] = clients! {
     glk_in_and_out: |threads, rounds| mutex::excludes::<InAndOut>(threads, rounds, 1);
     glk_inflated: |threads, rounds| {
         host::excludes(host::inflated_adapting::<Forwards>(), threads, rounds, 1);
+    };
+    glk_passes: |threads, rounds| {
+        host::excludes(host::inflated_adapting::<InMutex>(), threads, rounds, 1);
     };
     glk_comes_round: |threads, _rounds| glk::comes_round(threads);
     glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();

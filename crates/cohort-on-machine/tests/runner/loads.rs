@@ -282,6 +282,27 @@ fn strict_locks_pass_over_those_that_do_not_run() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A lock that adapts goes into its mutex there, past whose waiters threads take it: it is had about as
+/// often as that.
+fn glk_is_hardly_dearer_than_its_mutex() -> Result<(), Failed> {
+    let best = sections_on_two_cpus(host::in_place::<Futex>());
+    for (name, sections) in [
+        (
+            "glk",
+            sections_on_two_cpus(host::inflated_adapting::<Glk<OfMachine>>()),
+        ),
+        (
+            "glk-plus",
+            sections_on_two_cpus(host::inflated_adapting::<Glk<OfProcess>>()),
+        ),
+    ] {
+        if 100 * sections < 92 * best {
+            return Err(Failed::from(format!("{name}: {sections} of {best}")));
+        }
+    }
+    Ok(())
+}
+
 /// Under a program a gate stands before a lock in strict order, and most of a crowd sleeps outside;
 /// a lock that adapts sees it all the same.
 fn is_seen_under_a_program<J: Judge>() -> Result<(), Failed> {
@@ -337,6 +358,7 @@ pub fn tests() -> Vec<Trial> {
             "load::strict_locks_on_two_cpus",
             strict_locks_pass_over_those_that_do_not_run,
         ),
+        slowest::trial("load::glk_on_two_cpus", glk_is_hardly_dearer_than_its_mutex),
         slowest::trial("load::glk_is_soon_right", modes_are_soon_right::<OfMachine>),
         slowest::trial(
             "load::glk_plus_is_soon_right",

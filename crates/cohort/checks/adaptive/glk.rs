@@ -51,6 +51,26 @@ models![
     quick("glk::inflated", PARK_1, || {
         by_word(|| host::excludes(host::inflated_adapting::<Backwards>(), 2, 2, 0));
     }),
+    quick("glk::inflated_in_a_crowd", PARK_1, || {
+        by_word(|| host::excludes(host::inflated_adapting::<InAndOut>(), 2, 2, 0));
+    }),
+    // Threads take the fat lock past one that sleeps, and once more when the object has it no more.
+    quick("glk::passes", PARK, || {
+        by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 2, 3, 0));
+    }),
+    quick("glk::passes_on_two_cpus", TWO_CPUS, || {
+        by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 2, 3, 0));
+    }),
+    // Past itself, where it waits: a handler takes the fat lock at each step of its thread's arrival.
+    quick("glk::interrupted", PARK_1, || {
+        FutexHmcs::never_queue();
+        arrivals::is_arrived_at(host::inflated_adapting::<InMutex>, |moment, handler, it| {
+            door::interrupted_at_step(moment, handler, it)
+        });
+    }),
+    quick("glk::passes_by_three", TWO_CPUS_1, || {
+        by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 3, 1, 0));
+    }),
     // With the mutex's queue, out of which a thread comes to a mode that was left.
     quick("glk::queue", SPIN_0, || {
         mutex::takes_turns::<InAndOut, _>([2, 1]);

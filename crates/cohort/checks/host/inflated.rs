@@ -12,6 +12,7 @@ looked_for_in![
     "inflated::ahead",
     "inflated::abandoned",
     "comers::",
+    "glk::passes",
     "rw_object::abandoned",
     "fork::inflated",
     "fork::anderson"
@@ -59,6 +60,8 @@ models![
 ];
 
 on_machine! {
+    "inflated.take-anothers" => [few("glk_passes")];
+    "inflated.count-past" => [few("glk_passes")];
     "inflated.believe-hurried" => [few("object_of_a_host_that_is_left")];
     _ => [few("anderson_inflated")];
 }

@@ -84,6 +84,12 @@ pub fn is_machine_crowded(shown: bool) -> bool {
     })
 }
 
+/// What [`is_machine_crowded`] said last.
+#[must_use]
+pub fn was_machine_crowded() -> bool {
+    OF_MACHINE.get().was_there()
+}
+
 /// Whether threads of this process lack CPUs, wherever it may run, and whatever others do
 /// elsewhere; `shown` as above.
 #[must_use]
@@ -95,6 +101,12 @@ pub fn is_process_crowded(shown: bool) -> bool {
             Some(false) => Found::Quiet,
             None => Found::Between,
         })
+}
+
+/// What [`is_process_crowded`] said last.
+#[must_use]
+pub fn was_process_crowded() -> bool {
+    OF_PROCESS.get().was_there()
 }
 
 impl Crowd {

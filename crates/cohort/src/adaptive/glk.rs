@@ -13,6 +13,9 @@
 //! threads than there are CPUs shows a crowd by itself, whatever the load is: in the paper's `ticket` and
 //! `mcs` all of it would run.
 //!
+//! A lock that [begins anew](Adapts::begin_anew), as that of an object does which is contended under a program,
+//! takes the mutex if there was a crowd at the last look at the load, which is the same for all locks.
+//!
 //! **Not for** a lock of which one knows how it is used: the right one of the three has one load
 //! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
 //! again once it was crowded; `glk-plus` does.
@@ -556,7 +559,8 @@ impl fmt::Display for Mean {
 
 /// Why a lock goes from one mode to another, in words.
 struct Reason {
-    mean: Mean,
+    /// The queue's; nothing where the lock begins anew.
+    mean: Option<Mean>,
     from: Mode,
     to: Mode,
     /// As [`Judge::CROWD_DECIDES`].
@@ -569,15 +573,21 @@ struct Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { mean, up, down, .. } = *self;
-        match (self.from, self.to) {
-            (_, Mode::Mcs) => write!(f, "queue {mean} > {up}"),
-            (_, Mode::Mutex) if self.crowd_decides => {
-                write!(f, "queue {mean} ≥ {down}, threads lack CPUs")
+        let Self { up, down, .. } = *self;
+        if let Some(mean) = self.mean {
+            match (self.from, self.to) {
+                (_, Mode::Mcs) => write!(f, "queue {mean} > {up}")?,
+                (_, Mode::Mutex) if self.crowd_decides => write!(f, "queue {mean} ≥ {down}, ")?,
+                (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, ")?,
+                (Mode::Mutex, _) => {}
+                _ => write!(f, "queue {mean} < {down}")?,
             }
-            (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, threads exceed CPUs"),
+        }
+        match (self.from, self.to) {
+            (_, Mode::Mutex) if self.crowd_decides => f.write_str("threads lack CPUs"),
+            (_, Mode::Mutex) => f.write_str("threads exceed CPUs"),
             (Mode::Mutex, _) => f.write_str("CPUs suffice again"),
-            _ => write!(f, "queue {mean} < {down}"),
+            _ => Ok(()),
         }
     }
 }
@@ -602,6 +612,12 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 
     /// Whether threads exceed CPUs, as the holder of a lock asks that has such a queue.
     fn is_crowded(queue: Mean) -> bool;
+
+    /// What the last one was told that asked; nothing where a lock that begins anew keeps its mode.
+    #[must_use]
+    fn was_crowded() -> Option<bool> {
+        None
+    }
 
     /// Whether the queue is looked at in a lock's section of that number.
     #[inline(always)]
@@ -652,6 +668,10 @@ impl Judge for OfMachine {
     fn is_crowded(queue: Mean) -> bool {
         crowd::is_machine_crowded(queue.exceeds_cpus())
     }
+
+    fn was_crowded() -> Option<bool> {
+        Some(crowd::was_machine_crowded())
+    }
 }
 
 /// Whether this process's threads lack CPUs.
@@ -663,6 +683,10 @@ impl Judge for OfProcess {
 
     fn is_crowded(queue: Mean) -> bool {
         crowd::is_process_crowded(queue.exceeds_cpus())
+    }
+
+    fn was_crowded() -> Option<bool> {
+        Some(crowd::was_process_crowded())
     }
 }
 
@@ -858,28 +882,33 @@ impl<J: Judge> Glk<J> {
                     self.ways.samples.store(0, Order::RELAXED);
                     self.ways.queued.store(0, Order::RELAXED);
                 }
-                if let Some(hearer) = hearer()
-                    && self.mode() == next
-                {
-                    let (up, down) = (tuned().up(), tuned().down());
-                    (hearer.changed)(&Change {
-                        lock: core::ptr::from_ref(self).addr(),
-                        from: mode.told(),
-                        to: next.told(),
-                        why: format_args!(
-                            "{}",
-                            Reason {
-                                mean,
-                                from: mode,
-                                to: next,
-                                crowd_decides: J::CROWD_DECIDES,
-                                up,
-                                down,
-                            }
-                        ),
-                    });
-                }
+                self.tell(mode, next, Some(mean));
             }
+        }
+    }
+
+    /// Tells that it went from one mode to another, if it did, for that queue; for its holder.
+    fn tell(&self, from: Mode, to: Mode, mean: Option<Mean>) {
+        if let Some(hearer) = hearer()
+            && self.mode() == to
+        {
+            let (up, down) = (tuned().up(), tuned().down());
+            (hearer.changed)(&Change {
+                lock: core::ptr::from_ref(self).addr(),
+                from: from.told(),
+                to: to.told(),
+                why: format_args!(
+                    "{}",
+                    Reason {
+                        mean,
+                        from,
+                        to,
+                        crowd_decides: J::CROWD_DECIDES,
+                        up,
+                        down,
+                    }
+                ),
+            });
         }
     }
 
@@ -953,7 +982,28 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
 
 standalone!([J: Judge] Glk<J>: Hosted, HighLock);
 
-impl<J: Judge> Adapts for Glk<J> {}
+impl<J: Judge> Adapts for Glk<J> {
+    #[inline]
+    fn is_strict(&self) -> bool {
+        self.mode().spins()
+    }
+
+    fn begins_strict() -> bool {
+        J::was_crowded() != Some(true)
+    }
+
+    unsafe fn begin_anew(&self, node: &McsNode) {
+        let mode = self.mode();
+        if let Some(crowded) = J::was_crowded()
+            && crowded == mode.spins()
+        {
+            let next = if crowded { Mode::Mutex } else { Mode::ALL[0] };
+            // SAFETY: the caller's.
+            unsafe { self.change(mode, next, node) };
+            self.tell(mode, next, None);
+        }
+    }
+}
 
 // SAFETY: as `acquire`, by a try of the low lock.
 unsafe impl<J: Judge> RawTry for Glk<J> {
@@ -1105,6 +1155,39 @@ mod tests {
         fn is_crowded(_queue: Mean) -> bool {
             CROWDED
         }
+
+        fn was_crowded() -> Option<bool> {
+            Some(CROWDED)
+        }
+    }
+
+    #[test]
+    fn it_begins_anew_as_the_load_was() {
+        fn begins<J: Judge>(mode: Mode) -> Mode {
+            let lock = Glk::<J>::default();
+            let node = McsNode::default();
+            // SAFETY: the node is used for this alone, and stays for the release, as the lock does.
+            unsafe {
+                lock.acquire(&node);
+                if mode != Mode::Ticket {
+                    lock.change(Mode::Ticket, mode, &node);
+                    lock.release(&node);
+                    lock.acquire(&node);
+                }
+                assert_eq!(lock.mode(), mode);
+                lock.begin_anew(&node);
+                assert!(lock.is_locked());
+                lock.release(&node);
+            }
+            assert!(!lock.is_locked());
+            lock.mode()
+        }
+        for mode in [Mode::Ticket, Mode::Mcs] {
+            assert_eq!(begins::<Is<true>>(mode), Mode::Mutex);
+            assert_eq!(begins::<Is<false>>(mode), mode);
+        }
+        assert_eq!(begins::<Is<true>>(Mode::Mutex), Mode::Mutex);
+        assert_eq!(begins::<Is<false>>(Mode::Mutex), Mode::Ticket);
     }
 
     #[test]

@@ -154,6 +154,8 @@ pub(super) struct Way(u32);
 const STAYS: u32 = 1 << 16;
 /// By its group's gate.
 const GATED: u32 = 1 << 17;
+/// Past those that wait, by none.
+const PAST: u32 = 1 << 18;
 
 impl Way {
     /// As one of that group, which stays here or does not.
@@ -164,6 +166,17 @@ impl Way {
     /// The same, by the group's gate.
     pub(super) const fn by_gate(self, group: usize) -> Self {
         Self(Self::of(group, false).0 | (self.0 & STAYS) | GATED)
+    }
+
+    /// Past those that wait, and counted nowhere.
+    pub(super) const fn past() -> Self {
+        Self(PAST)
+    }
+
+    /// Whether it came past those that wait, one of which the lock was left to and is left to again: it
+    /// leaves all that is counted as it is.
+    pub(super) const fn is_past(self) -> bool {
+        self.0 & PAST != 0
     }
 
     /// The group, if it is one's.

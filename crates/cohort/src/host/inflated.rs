@@ -21,6 +21,11 @@
 //! freed or forgotten by any thread, and a release touches the object no more once another thread
 //! may have it.
 //!
+//! A lock that [adapts](cohort_raw::Adapts) may be one at the moment that any running thread takes when it is free.
+//! Then threads take its fat lock *past* those that wait, and are counted nowhere.  The holder before has
+//! left the object to one of these, which waits for the fat lock still; so what is counted is right as it
+//! is while such a thread holds it, and after that.
+//!
 //! Where waiters can give up, one that does so may be the last user, so all are counted in the word: a
 //! holder counts itself out before it releases the fat lock, and the last of all returns it.  So they are
 //! on two CPUs of one cache group, which change lines of the object anyway.
@@ -44,7 +49,7 @@ use crate::door::{
     tries_anything,
 };
 use cohort_raw::{
-    AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+    AcquireWithin, Adapting, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
 };
 use core::mem::offset_of;
 use core::ops::Deref;
@@ -73,6 +78,10 @@ flaws! {
     BELIEVE_HURRIED = "inflated.believe-hurried";
     /// A thread comes that finds the fat lock about to be returned, or returned.
     STAY = "inflated.stay";
+    /// A fat lock is taken past others that is the object's no more.
+    TAKE_ANOTHERS = "inflated.take-anothers";
+    /// A thread counts itself out that has come past others.
+    COUNT_PAST = "inflated.count-past";
     /// The object is left although somebody is awaited.
     LEAVE_WAITERS = "inflated.leave-waiters";
 }
@@ -144,9 +153,9 @@ pub unsafe trait FatPool {
     /// Whether its waiters can give up.
     fn gives_up(&self) -> bool;
 
-    /// Whether it adapts to how many want it: a crowd is let past the gates of such a lock, which would
+    /// The same, if it adapts to how many want it: a crowd is let past the gates of such a lock, which would
     /// never hear of it otherwise, since sleepers outside are in no queue, and want no CPUs.
-    fn adapts(&self) -> bool;
+    fn adapting(&self) -> Option<&dyn AdaptingPool>;
 
     /// [`acquire`](Self::acquire), no longer than `patience` lasts; none if that has run out.
     ///
@@ -176,6 +185,24 @@ pub unsafe trait FatPool {
     /// # Safety
     /// It is the caller's, and no object names it.
     unsafe fn give(&self, fat: u32);
+}
+
+/// What is asked of a [`FatPool`] of locks that [adapt](cohort_raw::Adapts).
+pub trait AdaptingPool {
+    /// Whether one that begins now serves in strict order.
+    fn begins_strict(&self) -> bool;
+
+    /// Whether that one does, as it is now.
+    ///
+    /// # Safety
+    /// The number stood in an object's word.
+    unsafe fn is_strict(&self, fat: u32) -> bool;
+
+    /// Takes it past those that wait, if it does not and is free; the number of the record.
+    ///
+    /// # Safety
+    /// The number stood in the word of `object`.
+    unsafe fn take_past(&self, fat: u32, object: &Inflated) -> Option<u32>;
 }
 
 impl dyn FatPool + '_ {
@@ -236,29 +263,45 @@ impl dyn FatPool + '_ {
 
 /// A fat_pool that takes its fat locks and its records from two pools, to which it points; of a
 /// lock whose waiters can give up, or are taken for such as cannot: what only those need is
-/// not compiled then.
+/// not compiled then.  Nor is what only a lock needs that adapts.
 #[derive(Debug)]
 pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: bool = false> {
     records: R,
     fats: F,
     within: Option<AcquireWithin<L>>,
+    adapting: Option<Adapting<L>>,
 }
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// That fat_pool, of a lock whose waiters cannot give up, or are not to.
+    /// That fat_pool, of a lock whose waiters cannot give up, or are not to, and that does not adapt.
     pub const fn new(records: R, fats: F) -> Self {
         Self::giving_up(records, fats, None)
     }
 }
 
-impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
+impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
     /// The same, of one whose waiters [give up](cohort_raw::Able) in that way.
     pub const fn giving_up(records: R, fats: F, within: Option<AcquireWithin<L>>) -> Self {
-        assert!(GIVE_UP == within.is_some());
+        Self::able(records, fats, within, None)
+    }
+}
+
+impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
+    /// The same, of one that is [able](cohort_raw::Able) to do that.  One whose waiters give up does not
+    /// adapt: the last of them may be gone while a thread holds it that has come past them.
+    pub const fn able(
+        records: R,
+        fats: F,
+        within: Option<AcquireWithin<L>>,
+        adapting: Option<Adapting<L>>,
+    ) -> Self {
+        assert!(GIVE_UP == within.is_some() && ADAPTS == adapting.is_some());
+        assert!(!GIVE_UP || !ADAPTS);
         Self {
             records,
             fats,
             within,
+            adapting,
         }
     }
 
@@ -312,6 +355,9 @@ where
                 gate.leave(passed);
             } else {
                 Self::acquire_by(fat, &record.context);
+                if let (true, None, Some(adapting)) = (ADAPTS, object, &self.adapting) {
+                    (adapting.begin_anew)(&fat.lock, &record.context);
+                }
             }
         }
         self.records.number(record)
@@ -321,8 +367,8 @@ where
         GIVE_UP
     }
 
-    fn adapts(&self) -> bool {
-        ADAPTS
+    fn adapting(&self) -> Option<&dyn AdaptingPool> {
+        if ADAPTS { Some(self) } else { None }
     }
 
     unsafe fn acquire_within(
@@ -368,6 +414,47 @@ where
     unsafe fn give(&self, fat: u32) {
         // SAFETY: drawn from this pool by the parent, and named by no object of the child's.
         unsafe { self.fats.give(self.fats.at(fat)) };
+    }
+}
+
+impl<L, R, F, const GIVE_UP: bool, const ADAPTS: bool> AdaptingPool
+    for Pooled<L, R, F, GIVE_UP, ADAPTS>
+where
+    L: RawTry<Context: 'static> + ThreadOblivious + Inherit + 'static,
+    R: Deref<Target: Pool<Holding<L::Context>>>,
+    F: Deref<Target: Pool<Fat<L>>>,
+{
+    fn begins_strict(&self) -> bool {
+        (self.adapting.as_ref()).is_none_or(|adapting| (adapting.begins_strict)())
+    }
+
+    unsafe fn is_strict(&self, fat: u32) -> bool {
+        // SAFETY: the caller's.
+        let lock = unsafe { &self.fats.at(fat).lock };
+        (self.adapting.as_ref()).is_none_or(|adapting| (adapting.is_strict)(lock))
+    }
+
+    unsafe fn take_past(&self, fat: u32, object: &Inflated) -> Option<u32> {
+        // SAFETY: the caller's.
+        let lock = unsafe {
+            if self.is_strict(fat) {
+                return None;
+            }
+            &self.fats.at(fat).lock
+        };
+        if lock.is_locked() {
+            return None;
+        }
+        let record = self.records.take();
+        record.note(Some(object));
+        // SAFETY: as an acquisition; a try that fails holds nothing by its context.
+        unsafe {
+            if lock.try_acquire(&record.context) {
+                return Some(self.records.number(record));
+            }
+            self.records.give(record);
+        }
+        None
     }
 }
 
@@ -476,11 +563,23 @@ impl Inflated {
         }
     }
 
+    /// The same, with the fat locks of one that adapts: a thread that may go past others does so before
+    /// it asks for the object's line.
+    #[inline]
+    pub fn lock_adapting(&self, claim: &Claim, fat_pool: &dyn FatPool) {
+        self.settle(claim, fat_pool);
+        if !self.take_past(fat_pool) && !self.take_thin() {
+            self.lock_contended(fat_pool);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, fat_pool: &dyn FatPool) {
-        // A lock that adapts is to see how many want it.
-        if tries_anything() && !fat_pool.adapts() && self.take_among_few() {
+        // A lock that adapts is to see how many want it, unless it is known that they are a crowd.
+        let adapting = fat_pool.adapting();
+        let may_compete = adapting.is_none_or(|pool| !pool.begins_strict());
+        if tries_anything() && may_compete && self.take_among_few() {
             return;
         }
         let group = Comers::of_thread();
@@ -495,7 +594,7 @@ impl Inflated {
         // SAFETY: counted in, so the number stays the object's.
         unsafe {
             let comers = &fat_pool.header(fat).comers;
-            let stops = !fat_pool.adapts() || self.are_few(comers);
+            let stops = adapting.is_none_or(|pool| pool.is_strict(fat) && self.are_few(comers));
             if stops && way.group().is_none() && Gate::is_one() {
                 let record = fat_pool.acquire(fat, Some(self), Some(comers.gate(0)));
                 self.holder.store(record, Order::RELAXED);
@@ -521,10 +620,15 @@ impl Inflated {
     pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
         let word = self.word.load(INFLATED_FOUND);
-        if word & GROUPED != 0 {
+        if word & FAT != 0 {
             // SAFETY: the caller holds the object, so the number stays.
             let comers = unsafe { &fat_pool.header(number(word)).comers };
-            return comers.is_awaited(groups(word), 0);
+            if comers.holder().is_some_and(|holder| holder.way.is_past()) {
+                return true;
+            }
+            if word & GROUPED != 0 {
+                return comers.is_awaited(groups(word), 0);
+            }
         }
         let marks = FAT
             | if mutant(flaw::BELIEVE_HURRIED) {
@@ -631,6 +735,37 @@ impl Inflated {
             .is_ok()
     }
 
+    /// Takes the object's fat lock past those that wait, where it lets threads do so and is free; whether
+    /// the object is locked.
+    ///
+    /// For a moment the caller may hold a fat lock that is another object's by now.  A signal handler that
+    /// interrupts it there must not want that object: to be counted first, so that the fat lock could
+    /// not go away, would cost two more updates of the word, and POSIX lets no handler lock a mutex.
+    fn take_past(&self, fat_pool: &dyn FatPool) -> bool {
+        let word = self.word.load(INFLATED_ENTER);
+        if word & FAT == 0 {
+            return false;
+        }
+        let fat = number(word);
+        let pool = fat_pool.adapting();
+        // SAFETY: the number stood in the word, and fat locks stay; so for all below.
+        let Some(record) = pool.and_then(|pool| unsafe { pool.take_past(fat, self) }) else {
+            return false;
+        };
+        // A thread that leaves the object holds the fat lock then, and so does one that gives it to another.
+        let now = self.word.load(Order::RELAXED);
+        if (now & FAT == 0 || number(now) != fat) && !mutant(flaw::TAKE_ANOTHERS) {
+            // SAFETY: taken just now; a thread that has drawn it waits for that.
+            unsafe { fat_pool.release(fat, record, false) };
+            return false;
+        }
+        // SAFETY: as above.
+        unsafe { fat_pool.header(fat) }
+            .comers
+            .hold(record, Way::past());
+        true
+    }
+
     /// Competes for an object that has no fat lock, for a short time; whether it is locked.
     fn take_among_few(&self) -> bool {
         let mut spinner = Spinner::new();
@@ -713,7 +848,9 @@ impl Inflated {
             let gate = comers.gate(group);
             (gate, gate.step_out())
         });
-        let last = if word & GROUPED == 0 {
+        let last = if way.is_past() && !mutant(flaw::COUNT_PAST) {
+            false
+        } else if word & GROUPED == 0 {
             self.count_out().1
         } else {
             let stays = comers.is_awaited(groups(word), way.group().unwrap_or(0))
@@ -775,7 +912,7 @@ impl Inflated {
             } else if word & GROUPED != 0 {
                 // SAFETY: the number stands in the word, and headers stay.
                 let comers = unsafe { &fat_pool.header(number(word)).comers };
-                let adapts = fat_pool.adapts();
+                let adapts = fat_pool.adapting().is_some();
                 if let Some(entered) = self.join(comers, word, group, adapts, &mut spinner) {
                     return Some(entered);
                 }

@@ -28,7 +28,7 @@ pub use claim::Claim;
 pub use gate::{Gate, Try};
 pub use generation::Generation;
 pub use in_place::InPlace;
-pub use inflated::{Fat, FatPool, Inflated, Pooled};
+pub use inflated::{AdaptingPool, Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
 pub(crate) use spell::{Scarcity, Spell};

@@ -347,6 +347,18 @@ pub mod inflated {
         0
     }
 
+    /// The same, with the fat locks of one that adapts.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn lock_adapting(object: &Object, fat_pool: &dyn FatPool) -> i32 {
+        object.hold();
+        // SAFETY: the caller's.
+        unsafe { object.body::<Inflated>() }.lock_adapting(&object.gate().claim, fat_pool);
+        0
+    }
+
     /// Unlocks it, or leaves alone one that nobody had locked; 0.
     ///
     /// # Safety
@@ -430,14 +442,15 @@ pub mod inflated {
 }
 
 /// The [`Service`] of the locks of a [`FatPool`], an expression that is evaluated at each call;
-/// what they need, and what moves their caches, functions.
+/// how it is locked, a function of [`inflated`](crate::host::served::inflated); what they need, and what moves
+/// their caches, functions.
 #[macro_export]
 macro_rules! service_of_fat_pool {
-    ($fat_pool:expr, $needs:expr, $move_caches:expr) => {
+    ($fat_pool:expr, $lock:expr, $needs:expr, $move_caches:expr) => {
         $crate::host::served::Inflating {
             pair: $crate::host::served::Pair {
                 // SAFETY: passed on.
-                lock: |object| unsafe { $crate::host::served::inflated::lock(object, $fat_pool) },
+                lock: |object| unsafe { $lock(object, $fat_pool) },
                 // SAFETY: passed on.
                 unlock: |object| unsafe {
                     $crate::host::served::inflated::unlock(object, $fat_pool)
@@ -673,8 +686,14 @@ macro_rules! services {
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
         type Way = Able<$lock>;
         type Store = Pooled<$lock, Records, Fats, { Way::ABORTABLE }, { Way::ADAPTS }>;
-        static FAT_POOL: Store = Store::giving_up(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN);
-        crate::service_of_fat_pool!(&FAT_POOL, || Needs {
+        static FAT_POOL: Store =
+            Store::able(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN, Way::ADAPTING);
+        const LOCK: unsafe fn(&Object, &dyn FatPool) -> i32 = if Way::ADAPTS {
+            inflated::lock_adapting
+        } else {
+            inflated::lock
+        };
+        crate::service_of_fat_pool!(&FAT_POOL, LOCK, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),
         }, |_by| {

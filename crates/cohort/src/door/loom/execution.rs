@@ -85,6 +85,7 @@ pub(super) struct Settings {
     pub(super) visits: bool,
     pub(super) absent: bool,
     pub(super) one_group: bool,
+    pub(super) two_cpus: bool,
     pub(super) counts_reads: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,

@@ -37,6 +37,8 @@ pub struct Model {
     /// Whether all threads are in one cache group, of a machine with so many CPUs that waiters
     /// need an order; otherwise they are in two, of one with few.
     pub one_group: bool,
+    /// Whether all threads are in one cache group, of a machine with two CPUs.
+    pub two_cpus: bool,
     /// Whether threads count their read locks from the beginning.
     pub counts_reads: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
@@ -89,6 +91,7 @@ impl Model {
             visits: self.visits,
             absent: self.absent,
             one_group: self.one_group,
+            two_cpus: self.two_cpus,
             counts_reads: self.counts_reads,
             forks: self.forks,
             ends: self.ends,

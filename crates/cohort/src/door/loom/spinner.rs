@@ -18,7 +18,7 @@ pub fn policy() -> WaitPolicy {
 #[must_use]
 pub fn cpus() -> u32 {
     // So many that two of a cache group may be in a queue, in a model in which one loses its.
-    if one_group() {
+    if with(|execution| execution.settings.one_group) {
         16
     } else if shows_absence() {
         4
@@ -86,9 +86,9 @@ pub fn shows_absence() -> bool {
     with(|execution| execution.settings.absent)
 }
 
-/// Whether threads are in one cache group of a machine with many CPUs.
+/// Whether threads are in one cache group.
 pub(super) fn one_group() -> bool {
-    with(|execution| execution.settings.one_group)
+    with(|execution| execution.settings.one_group || execution.settings.two_cpus)
 }
 
 /// Does nothing: see [`waits_often`].

@@ -18,6 +18,7 @@
 mod awaited;
 mod draws;
 mod holder;
+mod places;
 mod samples;
 mod standing;
 mod watch;
@@ -25,16 +26,17 @@ mod watch;
 pub use awaited::Wait;
 pub use draws::{Chance, Draws};
 pub use holder::Holder;
+pub use places::{mixed, places};
 pub use samples::{Samples, WORDS};
 pub use standing::{COMING, NEW, Noted, STRIKING, STRUCK, Standing, is_settled};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::ptr;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO9";
+/// What records begin with; the last byte is the layout's version, after the digits a letter.
+pub const MAGIC: [u8; 8] = *b"COHORTOA";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -45,7 +47,7 @@ const _: () = assert!(THREADS < 1 << (u64::BITS - TAG_BITS));
 /// Locks that a thread can hold at once and have listed.
 pub const HOLDS: usize = 1_152;
 /// How many of these stand in the thread's own record.
-pub const NEAR: usize = 11;
+pub const NEAR: usize = 10;
 /// Findings of one process.
 pub const FINDINGS: usize = 256;
 /// Edges of one process: one lock taken while another is held.
@@ -261,8 +263,9 @@ pub struct Thread {
     pub acquired: AtomicU64,
     /// Acquisitions that were sampled, and what came behind them, in [`Drawn`]'s words.
     pub samples: Samples<SAMPLES>,
-    /// What the thread has counted and not added to [`Records::counts`] yet, by a hash.
-    pub tallies: [Tally; TALLIES],
+    /// What the thread has counted and not added to [`Records::counts`] yet, by a hash; behind these, what it
+    /// adds there next.
+    pub tallies: [Tally; TALLIES + 1],
     /// What it holds, in the order in which it was taken; the rest is in [`Records::far`], and
     /// [`Records::hold`] finds either.
     pub near: [Hold; NEAR],
@@ -402,7 +405,7 @@ impl Records {
 
 /// How often one thread took one lock at one site, since it added what it had to all threads'
 /// [`Count`]s.  It does that when it needs the place or a number is at its end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Tally {
     /// The lock's [`identity`]; 0: none yet.
@@ -413,6 +416,27 @@ pub struct Tally {
     pub acquired: AtomicU32,
     /// How often it was held by others when the thread came: not more often.
     pub contended: AtomicU32,
+}
+
+impl Tally {
+    /// Goes on with a lock and a site, which its thread has counted so often elsewhere: taken, and found held.
+    pub fn go_on(&self, [lock, site]: [u64; 2], [acquired, contended]: [u32; 2]) {
+        // What is counted twice would be worse than what is not counted, if the process ends here.
+        self.lock.store(0, Release);
+        self.acquired.store(acquired, Relaxed);
+        self.contended.store(contended, Relaxed);
+        self.site.store(site, Relaxed);
+        self.lock.store(lock, Release);
+    }
+
+    /// Takes out what is here, as [`go_on`](Self::go_on) has it; none if there is nothing.
+    pub fn take(&self) -> Option<([u64; 2], [u32; 2])> {
+        let lock = self.lock.load(Relaxed);
+        self.lock.store(0, Release);
+        let site = self.site.load(Relaxed);
+        let counted = [&self.acquired, &self.contended].map(|count| count.load(Relaxed));
+        (lock != 0).then_some(([lock, site], counted))
+    }
 }
 
 /// How often one site took one lock; a lock may have two such records of one site.
@@ -639,7 +663,7 @@ pub struct Records {
     /// Of how many acquisitions one is sampled, as the reader says; 0: it has not said yet;
     /// [`NO_SAMPLES`].
     pub every: AtomicU32,
-    /// How many of `counts` have been begun.
+    /// How many counts have been begun, by threads for themselves and in `counts`.
     pub counted: AtomicU32,
     /// Acquisitions that could not be counted by their locks.
     pub lost_counts: AtomicU32,
@@ -669,7 +693,7 @@ pub struct Records {
     pub listed: [AtomicU64; LISTED],
     /// The modes of locks that adapt, by a hash.
     pub modes: [Told; MODES],
-    /// How often each site took each lock, by a hash.
+    /// How often each site took each lock, each at one of its [`places`].
     pub counts: [Count; COUNTS],
 }
 
@@ -699,7 +723,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hand_over_is_told_from_a_sample() {
+    fn what_is_among_samples_is_told_from_a_sample() {
         let sample = Drawn::Sample(Sample {
             lock: 1 << 48 | 64,
             site: Hold::pack(0, How::Mutex),
@@ -721,6 +745,19 @@ mod tests {
             let read = Drawn::of_words(drawn.to_words());
             assert_eq!((read, read.watch()), (drawn, watch));
         }
+    }
+
+    #[test]
+    fn what_was_counted_goes_from_one_place_to_another() {
+        let [one, other] = [Tally::default(), Tally::default()];
+        assert_eq!(one.take(), None);
+        one.go_on([1 << 48 | 64, 7], [5, 2]);
+        let taken = one.take().expect("it was put there");
+        assert_eq!((taken, one.take()), (([1 << 48 | 64, 7], [5, 2]), None));
+        other.go_on(taken.0, taken.1);
+        one.go_on([8, 9], [0, 0]);
+        assert_eq!(other.take(), Some(taken));
+        assert_eq!(one.take(), Some(([8, 9], [0, 0])));
     }
 
     /// What there is one of, and what samples and lock names need, is less than this together.

@@ -10,9 +10,9 @@
 //! that find one, one takes it.
 
 use super::own::{Own, epoch, slot};
-use super::profile::{every, mixed, put, watch_of};
+use super::profile::{every, put, watch_of};
 use cohort::door::cpu;
-use cohort::records::{CLASSES, Chance, Drawn, HandOver, THREADS};
+use cohort::records::{CLASSES, Chance, Drawn, HandOver, THREADS, mixed};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -18,8 +18,8 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Chance, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, MOST_OF,
-    NO_SAMPLES, OBJECT, SAMPLES, Sample, TALLIES, Tally, WATCH_BITS, identity,
+    CLASSES, Chance, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, MOST_OF, NO_SAMPLES,
+    OBJECT, SAMPLES, Sample, TALLIES, Tally, WATCH_BITS, identity, mixed, places,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -173,11 +173,6 @@ pub fn hashed(lock: u64, site: u64) -> u64 {
     lock.wrapping_add(site << 3)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         >> (u64::BITS - TALLIES.ilog2())
-}
-
-pub fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    value ^ value >> 32
 }
 
 /// Where in its own bytes a lock has its class, if there is room.
@@ -335,34 +330,65 @@ pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
     }
 }
 
-/// Adds what a tally has to all threads' counts, and begins with another lock.
+/// Begins to count a lock and a site in the place of another, which is added to all threads' counts next time:
+/// where each acquisition is another lock's, the processor has fetched its count by then, which may be with another
+/// CPU, or far.
 #[inline(never)]
 fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
-    let (before, at) = (tally.lock.load(Relaxed), tally.site.load(Relaxed));
-    // What is counted twice would be worse than what is not counted, if the process ends here.
-    tally.lock.store(0, Release);
-    if before != 0 {
-        let acquired = tally.acquired.load(Relaxed);
-        match find_count(own, before, at) {
-            Some(count) => {
-                let contended = tally.contended.load(Relaxed);
-                count.acquired.fetch_add(acquired.into(), Relaxed);
-                count.contended.fetch_add(contended.into(), Relaxed);
-            }
-            None => {
-                let lost = &own.records().lost_counts;
-                lost.fetch_add(acquired, Relaxed);
-            }
+    let next = &own.thread.tallies[TALLIES];
+    let begins = match tally.take() {
+        Some((known, counted)) => {
+            let is_new = add_up(own, next);
+            next.go_on(known, counted);
+            fetch(own, known);
+            is_new
+        }
+        None => true,
+    };
+    tally.go_on([lock, site], [0, 0]);
+    // Where each acquisition is another lock's, all threads would want this word each time.
+    if begins {
+        let begun = own.records().counted.fetch_add(1, Relaxed) + 1;
+        if begun.is_power_of_two() {
+            keeping_errno(|| keep_maps(own.records()));
         }
     }
-    tally.acquired.store(0, Relaxed);
-    tally.contended.store(0, Relaxed);
-    tally.site.store(site, Relaxed);
-    tally.lock.store(lock, Release);
-    let begun = own.records().counted.fetch_add(1, Relaxed) + 1;
-    if begun.is_power_of_two() {
-        keeping_errno(|| keep_maps(own.records()));
+}
+
+/// Adds what a tally has to all threads' counts, and leaves nothing there; whether that count is a new one.
+fn add_up(own: &Own, tally: &Tally) -> bool {
+    let Some(([lock, site], [acquired, contended])) = tally.take() else {
+        return false;
+    };
+    let Some((count, is_new)) = find_count(own, lock, site) else {
+        let lost = &own.records().lost_counts;
+        lost.fetch_add(acquired, Relaxed);
+        return false;
+    };
+    count.acquired.fetch_add(acquired.into(), Relaxed);
+    if contended != 0 {
+        count.contended.fetch_add(contended.into(), Relaxed);
     }
+    is_new
+}
+
+/// Has the processor fetch what will be added to, as it goes on.
+fn fetch(own: &Own, [lock, site]: [u64; 2]) {
+    let place = places(lock, site).next();
+    let count = place.map(|place| &own.records().counts[place]);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(count) = count {
+        // SAFETY: it changes nothing that a program sees, wherever it leads; processors without it pass it.
+        unsafe {
+            core::arch::asm!(
+                "prefetchw byte ptr [{}]",
+                in(reg) core::ptr::from_ref(count),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = count;
 }
 
 /// Writes down what the lock has told the thread of its mode, if anything.
@@ -399,23 +425,22 @@ fn keep_mode(own: &Own, lock: u64) {
     }
 }
 
-/// All threads' count of a lock and a site.
-fn find_count(own: &Own, lock: u64, site: u64) -> Option<&'static Count> {
-    let first = mixed(lock ^ site.rotate_left(24)) as usize;
-    for probe in 0..PROBES {
-        let count = &own.records().counts[(first + probe) % COUNTS];
+/// All threads' count of a lock and a site, and whether it is a new one.
+fn find_count(own: &Own, lock: u64, site: u64) -> Option<(&'static Count, bool)> {
+    for place in places(lock, site) {
+        let count = &own.records().counts[place];
         let mut known = count.lock.load(Acquire);
         if known == 0 {
             match count.lock.compare_exchange(0, lock, AcqRel, Acquire) {
                 Ok(_) => {
                     count.site.store(site, Release);
-                    known = lock;
+                    return Some((count, true));
                 }
                 Err(theirs) => known = theirs,
             }
         }
         if known == lock && count.site.load(Acquire) == site {
-            return Some(count);
+            return Some((count, false));
         }
     }
     None

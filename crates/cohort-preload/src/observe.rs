@@ -23,6 +23,7 @@ mod entries;
 mod file;
 mod handed;
 mod own;
+mod price;
 mod profile;
 mod quick;
 mod ways;

@@ -557,6 +557,25 @@ pub struct HandOver {
     pub watch: u8,
 }
 
+/// What an acquisition that is counted takes, where all that it needs is at hand: of a plain mutex that
+/// nobody else wants, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AtHand {
+    /// What a sample of it says, as [`Sample::spent`].
+    pub spent: u32,
+    /// What a read of the clock took there.
+    pub read: u32,
+    /// [`AT_HAND`] acquisitions and releases in a row.
+    pub counted: u32,
+    /// As many where nobody counts.
+    pub plain: u32,
+    /// The lowest bits of the number of the watch that it is of.
+    pub watch: u8,
+}
+
+/// How many acquisitions are measured together as [`AtHand`].
+pub const AT_HAND: u32 = 32;
+
 /// What a thread puts among its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
@@ -564,6 +583,8 @@ pub enum Drawn {
     Sample(Sample),
     /// What came behind one.
     HandOver(HandOver),
+    /// What the records of one take at least.
+    AtHand(AtHand),
 }
 
 impl Drawn {
@@ -573,14 +594,16 @@ impl Drawn {
         match self {
             Self::Sample(sample) => sample.to_words(),
             Self::HandOver(hand_over) => hand_over.to_words(),
+            Self::AtHand(at_hand) => at_hand.to_words(),
         }
     }
 
     /// What was recorded.
     #[must_use]
     pub const fn of_words(words: [u64; WORDS]) -> Self {
-        match words[1] {
-            NO_SITE => Self::HandOver(HandOver::of_words(words)),
+        match [words[0], words[1]] {
+            [NO_LOCK, NO_SITE] => Self::AtHand(AtHand::of_words(words)),
+            [_, NO_SITE] => Self::HandOver(HandOver::of_words(words)),
             _ => Self::Sample(Sample::of_words(words)),
         }
     }
@@ -591,6 +614,7 @@ impl Drawn {
         match self {
             Self::Sample(sample) => sample.watch,
             Self::HandOver(hand_over) => hand_over.watch,
+            Self::AtHand(at_hand) => at_hand.watch,
         }
     }
 }
@@ -598,6 +622,33 @@ impl Drawn {
 /// What a hand-over has where a sample has its site, which is never this: that says how the lock was
 /// taken, too.
 const NO_SITE: u64 = 0;
+
+/// What all else has where a hand-over has its lock, which is somewhere.
+const NO_LOCK: u64 = 0;
+
+impl AtHand {
+    const fn to_words(self) -> [u64; WORDS] {
+        [
+            NO_LOCK,
+            NO_SITE,
+            self.spent as u64 | (self.read as u64) << 32,
+            self.counted as u64 | (self.plain as u64) << 32,
+            self.watch as u64,
+            0,
+        ]
+    }
+
+    const fn of_words(words: [u64; WORDS]) -> Self {
+        let [_, _, sample, pairs, watch, _] = words;
+        Self {
+            spent: sample as u32,
+            read: (sample >> 32) as u32,
+            counted: pairs as u32,
+            plain: (pairs >> 32) as u32,
+            watch: watch as u8,
+        }
+    }
+}
 
 impl HandOver {
     const fn to_words(self) -> [u64; WORDS] {
@@ -741,7 +792,14 @@ mod tests {
             of: MOST_OF,
             watch: 78,
         });
-        for (drawn, watch) in [(sample, 77), (hand_over, 78)] {
+        let at_hand = Drawn::AtHand(AtHand {
+            spent: 140,
+            read: 22,
+            counted: 900,
+            plain: u32::MAX,
+            watch: 79,
+        });
+        for (drawn, watch) in [(sample, 77), (hand_over, 78), (at_hand, 79)] {
             let read = Drawn::of_words(drawn.to_words());
             assert_eq!((read, read.watch()), (drawn, watch));
         }

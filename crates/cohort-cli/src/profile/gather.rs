@@ -240,7 +240,7 @@ impl Gatherer {
         for process in self.records.known() {
             if process.is_ours {
                 let gathered = self.processes.entry(process.id).or_default();
-                gathered.take_samples(process, |sample| self.spent.add(sample));
+                gathered.take_samples(process, |drawn| self.spent.add(drawn));
             }
         }
     }
@@ -436,9 +436,9 @@ impl Gathered {
         }
     }
 
-    /// Takes the samples of a process, the only command that does, and shows each.  Their stacks stay
-    /// where they are.
-    pub fn take_samples(&mut self, process: &Process, mut show: impl FnMut(&Sample)) {
+    /// Takes the samples of a process, the only command that does, and shows all that is there.  Their stacks
+    /// stay where they are.
+    pub fn take_samples(&mut self, process: &Process, mut show: impl FnMut(&Drawn)) {
         let raw: &Raw = process.records();
         let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
         let watch = (raw.watch.number() & WATCH_BITS) as u8;
@@ -452,15 +452,14 @@ impl Gathered {
         // One that was begun under an earlier watch speaks of a time that is over, and its stack is
         // another's.
         for drawn in taken.iter().filter(|drawn| drawn.watch() == watch) {
+            show(drawn);
             match drawn {
-                Drawn::Sample(sample) => {
-                    show(sample);
-                    self.take(sample);
-                }
+                Drawn::Sample(sample) => self.take(sample),
                 Drawn::HandOver(hand_over) => {
                     let handed = self.handed.entry(hand_over.lock).or_default();
                     handed.add(hand_over, &mut self.cpus);
                 }
+                Drawn::AtHand(_) => {}
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What profiling costs a program, and how often is sampled and looked so that it does not cost too much.
 
 use super::figures::Durations;
-use cohort::records::{READS, READS_OF_SECOND, READS_WITHIN, Sample};
+use cohort::records::{AT_HAND, AtHand, Drawn, READS, READS_OF_SECOND, READS_WITHIN, Sample};
 use std::time::Duration;
 
 /// How far two looks are apart at first, and at most.
@@ -27,8 +27,8 @@ pub struct Work {
     /// Samples that were drawn, and second ones behind these.
     pub drawn: u64,
     pub seconds: u64,
-    /// Nanoseconds in which stacks were copied.
-    pub stacks: f64,
+    /// Nanoseconds in which threads copied stacks, and measured what counting takes at hand.
+    pub aside: f64,
     /// Nanoseconds of CPU time that the command took while the program ran, and those of them in which
     /// it did what comes once: reading the program's files.
     pub looking: f64,
@@ -43,7 +43,7 @@ impl Work {
             acquired: self.acquired.saturating_sub(before.acquired),
             drawn: self.drawn - before.drawn,
             seconds: self.seconds - before.seconds,
-            stacks: self.stacks - before.stacks,
+            aside: self.aside - before.aside,
             looking: (self.looking - before.looking - once).max(0.0),
             once: 0.0,
         }
@@ -93,14 +93,70 @@ pub struct Spent {
     drawn: Durations,
     seconds: Durations,
     reads: Durations,
+    at_hand: Measured,
+}
+
+/// What counting takes where all that it needs is at hand: what a sample says of it and of a read of the clock, and
+/// how long many acquisitions take with it and without.
+#[derive(Default)]
+struct Measured {
+    spent: Durations,
+    reads: Durations,
+    counted: Durations,
+    plain: Durations,
+}
+
+impl Measured {
+    fn add(&mut self, at_hand: &AtHand) {
+        let AtHand {
+            spent,
+            read,
+            counted,
+            plain,
+            ..
+        } = *at_hand;
+        self.spent.add(spent.into(), 1);
+        self.reads.add(read.into(), 1);
+        self.counted.add(counted.into(), 1);
+        self.plain.add(plain.into(), 1);
+    }
+
+    /// Nanoseconds of records among the program's instructions, and how many fewer these are than a sample says;
+    /// 0 if nobody has measured.
+    fn price(&self) -> (f64, f64) {
+        let pairs = self.counted.unbroken_mean() - self.plain.unbroken_mean();
+        let price = (pairs / f64::from(AT_HAND)).max(0.0);
+        let reads = f64::from(READS_WITHIN) * self.reads.unbroken_mean();
+        let told = self.spent.unbroken_mean() - reads;
+        (price, (told - price).max(0.0))
+    }
 }
 
 impl Spent {
-    /// Takes note of a sample.
-    pub fn add(&mut self, sample: &Sample) {
+    /// Takes note of what a thread has put among its samples.
+    pub fn add(&mut self, drawn: &Drawn) {
+        match drawn {
+            Drawn::Sample(sample) => self.add_sample(sample),
+            Drawn::AtHand(at_hand) => {
+                self.at_hand.add(at_hand);
+                let AtHand {
+                    spent,
+                    counted,
+                    plain,
+                    ..
+                } = *at_hand;
+                // Each of them was done three times.
+                let once = f64::from(spent) + f64::from(counted) + f64::from(plain);
+                self.work.aside += 3.0 * once;
+            }
+            Drawn::HandOver(_) => {}
+        }
+    }
+
+    fn add_sample(&mut self, sample: &Sample) {
         let on_stack = f64::from(sample.spent_on_stack);
         if sample.of == 0 {
-            self.work.stacks += on_stack;
+            self.work.aside += on_stack;
             return;
         }
         let records = if sample.is_second {
@@ -114,7 +170,7 @@ impl Spent {
             records.add(sample.spent.into(), sample.of);
         }
         if sample.stack != 0 {
-            self.work.stacks += on_stack;
+            self.work.aside += on_stack;
         } else if sample.spent != 0 {
             // Between the clock reads around a stack that was not copied there is nothing else.
             self.reads.add(sample.spent_on_stack.into(), sample.of);
@@ -141,8 +197,11 @@ impl Spent {
         let records = self.known_by().unbroken_mean();
         // What is not at hand makes samples dearer, and those only.
         let waits = (self.drawn.unbroken_mean() - records).max(0.0);
+        let told = (records - f64::from(READS_WITHIN) * read).max(0.0);
+        // What has to be waited for takes as long as a sample says; the rest does not, and never less than at hand.
+        let (at_hand, less) = self.at_hand.price();
         Prices {
-            each: (records - f64::from(READS_WITHIN) * read).max(0.0),
+            each: (told - less).max(at_hand.min(told)),
             drawn: waits + f64::from(READS) * read,
             second: f64::from(READS_OF_SECOND) * read,
         }
@@ -165,7 +224,7 @@ impl Spent {
         Costs {
             counting: of_all(work.acquired as f64 * prices.each),
             looking: of_all(work.looking),
-            samples: of_all(samples + work.stacks),
+            samples: of_all(samples + work.aside),
         }
     }
 
@@ -267,7 +326,7 @@ mod tests {
         let mut spent = Spent::default();
         for (is_second, records, times) in samples {
             for _ in 0..*times {
-                spent.add(&sample(*is_second, *records));
+                spent.add(&Drawn::Sample(sample(*is_second, *records)));
             }
         }
         spent
@@ -287,6 +346,37 @@ mod tests {
         assert!((prices.second - 160.0).abs() < 3.0, "{prices:?}");
     }
 
+    /// At hand a sample tells 40 ns of records that take 6.
+    fn at_hand() -> Drawn {
+        let Sample {
+            spent,
+            spent_on_stack,
+            ..
+        } = sample(true, 40);
+        Drawn::AtHand(AtHand {
+            spent,
+            read: spent_on_stack,
+            counted: AT_HAND * 16,
+            plain: AT_HAND * 10,
+            watch: 0,
+        })
+    }
+
+    #[test]
+    fn what_a_sample_tells_too_much_is_taken_off() {
+        // By records that wait for memory, that are at hand, and that are so by chance.
+        for (told, price) in [(140, 106.0), (40, 6.0), (20, 6.0), (3, 3.0)] {
+            let mut spent = spent(&[(true, told, 100)]);
+            assert!((spent.each() - f64::from(told)).abs() < 3.0, "{told}");
+            spent.add(&at_hand());
+            assert!(
+                (spent.each() - price).abs() < 4.0,
+                "{told}: {}",
+                spent.each()
+            );
+        }
+    }
+
     #[test]
     fn without_a_second_sample_the_others_tell() {
         let spent = spent(&[(false, 170, 5)]);
@@ -304,16 +394,16 @@ mod tests {
     #[test]
     fn waits_at_conditions_and_stacks_alone_tell_nothing_of_records() {
         let mut spent = Spent::default();
-        spent.add(&Sample {
+        spent.add(&Drawn::Sample(Sample {
             of: 9,
             waited: 5,
             ..Sample::default()
-        });
-        spent.add(&Sample {
+        }));
+        spent.add(&Drawn::Sample(Sample {
             stack: 3,
             spent_on_stack: 2_000,
             ..Sample::default()
-        });
+        }));
         assert_eq!((spent.measured(), spent.work.drawn), (0, 1));
         assert!((spent.costs(1.0).samples - 0.0002).abs() < 1e-9);
     }
@@ -346,12 +436,13 @@ mod tests {
                 let samples = self.pace.wanted * 0.1;
                 let work = &mut self.spent.work;
                 work.acquired += (self.acquired * 0.1) as u64;
-                work.stacks += samples * 2_000.0;
+                work.aside += samples * 2_000.0;
                 work.looking += 0.1 / self.pace.tick.as_secs_f64() * 20_000.0;
                 for number in 0..samples as u32 {
-                    self.spent.add(&sample(false, self.price + 140));
+                    self.spent
+                        .add(&Drawn::Sample(sample(false, self.price + 140)));
                     if number % 4 == 0 {
-                        self.spent.add(&sample(true, self.price));
+                        self.spent.add(&Drawn::Sample(sample(true, self.price)));
                     }
                 }
                 let costs = self.spent.reckon(self.cpu, 0.1);
@@ -422,7 +513,7 @@ mod tests {
         let mut spent = spent(&[(true, 3_000, ENOUGH as usize - 1)]);
         spent.work.acquired = 1_000_000;
         assert_eq!(spent.reckon(1.0, 1.0)[0].counting, 0.0);
-        spent.add(&sample(true, 30));
+        spent.add(&Drawn::Sample(sample(true, 30)));
         assert!(spent.reckon(1.0, 1.0)[0].counting > 100.0);
         // What was reckoned up is not lately.
         assert_eq!(spent.reckon(1.0, 1.0)[1].counting, 0.0);

@@ -205,6 +205,14 @@ pub fn open_sample() -> &'static Open {
     &words().open
 }
 
+/// Has the calling thread, which has a record, write into another one under that watch while it runs this.
+pub fn in_another(thread: &'static Thread, watch: u32, run: impl FnOnce()) {
+    thread.follows.follow(watch);
+    let own = words().thread.replace(thread);
+    run();
+    words().thread.set(own);
+}
+
 /// What locks have told the calling thread.
 #[inline(always)]
 pub fn heard() -> &'static Heard {

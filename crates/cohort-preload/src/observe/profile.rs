@@ -10,6 +10,7 @@
 use super::entries::is_locked;
 use super::handed;
 use super::own::{Caller, Own, heard, keep_maps, open_sample};
+use super::price;
 use super::quick::tally;
 use crate::choice::is_plain_default;
 use crate::layout::{ADAPTIVE, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, RwLock};
@@ -66,6 +67,21 @@ impl Open {
     pub fn forget(&self) {
         self.number.set(0);
         self.draws.forget();
+    }
+
+    /// What is drawn by now, to [go on](Self::go_on) by later.
+    pub fn set_aside(&self) -> Draws {
+        self.draws.clone()
+    }
+
+    /// Goes on by what was set aside.
+    pub fn go_on(&self, kept: &Draws) {
+        self.draws.go_on(kept);
+    }
+
+    /// The acquisition that comes is a second one, and the next one to be drawn is far.
+    pub fn go_on_with_second(&self) {
+        self.draws.go_on_with_second();
     }
 
     /// Whether that is not the next one.
@@ -625,7 +641,9 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
         note_mode(own, lock as u64);
     }
     put_sample(own, &closed(open, lock, site, ends, spent));
-    if !is_second {
+    if is_second {
+        price::measure(own);
+    } else {
         open.draws.ended();
     }
     result

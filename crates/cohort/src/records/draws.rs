@@ -47,7 +47,7 @@ impl Chance {
 }
 
 /// A thread's draws; all zero at first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Draws {
     /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
@@ -66,6 +66,20 @@ impl Draws {
         self.left.set(0);
         self.behind.set(0);
         self.next.set(Chance::default());
+    }
+
+    /// Goes on as others that were cloned from these.
+    pub fn go_on(&self, kept: &Self) {
+        self.left.set(kept.left.get());
+        self.behind.set(kept.behind.get());
+        self.next.set(kept.next.get());
+        self.seconds_in.set(kept.seconds_in.get());
+    }
+
+    /// The acquisition that comes is a second one, and the next one that is drawn is as far as can be.
+    pub fn go_on_with_second(&self) {
+        self.left.set(1);
+        self.behind.set(u32::MAX);
     }
 
     /// Whether the acquisition that comes is neither sampled nor a time to draw.
@@ -269,6 +283,28 @@ mod tests {
         assert_eq!(with.left.get(), without.left.get());
         with.go_without_second();
         assert_eq!(with.left.get(), without.left.get());
+    }
+
+    #[test]
+    fn what_is_drawn_is_set_aside_and_gone_on_by() {
+        let draws = Draws::default();
+        draws.draw(Some(8), 0, 0);
+        draws.draw(Some(8), 0, 4);
+        draws.ended();
+        let kept = draws.clone();
+        for _ in 0..2 {
+            draws.go_on_with_second();
+            assert!(!draws.is_far() && draws.is_second() && draws.is_far());
+            draws.pass();
+        }
+        draws.go_on(&kept);
+        // The second one, and three more until the one that was drawn.
+        assert!(!draws.is_far() && draws.is_second());
+        for _ in 0..3 {
+            assert!(draws.is_far());
+            draws.pass();
+        }
+        assert!(draws.draw(Some(8), 0, 4).is_some());
     }
 
     #[test]

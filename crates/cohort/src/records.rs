@@ -36,7 +36,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last byte is the layout's version, after the digits a letter.
-pub const MAGIC: [u8; 8] = *b"COHORTOA";
+pub const MAGIC: [u8; 8] = *b"COHORTOB";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -261,6 +261,8 @@ pub struct Thread {
     pub wait: Wait<WAIT_WORDS>,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
+    /// How often it has counted a lock and a site in the place of others.
+    pub turned_over: AtomicU64,
     /// Acquisitions that were sampled, and what came behind them, in [`Drawn`]'s words.
     pub samples: Samples<SAMPLES>,
     /// What the thread has counted and not added to [`Records::counts`] yet, by a hash; behind these, what it
@@ -478,10 +480,6 @@ pub struct Sample {
     pub nested: u8,
     /// Whether others held the lock when the thread came.
     pub contended: bool,
-    /// Whether it was not drawn, but is the thread's next one behind one that was: it tells what records
-    /// take, by code that the processor has at hand then, as it has that of acquisitions that are not
-    /// sampled.  Its waits and holds would count what happens at one place twice.
-    pub is_second: bool,
     /// The lowest bits of the number of the watch that it is of.
     pub watch: u8,
 }
@@ -489,16 +487,10 @@ pub struct Sample {
 /// What [`Sample::of`] is at most.
 pub const MOST_OF: u32 = 1 << 24;
 
-/// Where a sample has [`Sample::is_second`], above `of`.
-const SECOND: u64 = 1 << 31;
-const _: () = assert!((MOST_OF as u64) < SECOND);
-
 /// How often the clock is read within what [`Sample::spent`] counts.
 pub const READS_WITHIN: u32 = 4;
 /// How often it is read for a sample that was drawn, the draw included.
 pub const READS: u32 = 9;
-/// How often it is read for a second one.
-pub const READS_OF_SECOND: u32 = 8;
 
 /// The bits of a watch's number that a sample has.
 pub const WATCH_BITS: u32 = 0x7f;
@@ -506,7 +498,6 @@ pub const WATCH_BITS: u32 = 0x7f;
 impl Sample {
     const fn to_words(self) -> [u64; WORDS] {
         let flags = (self.of as u64)
-            | if self.is_second { SECOND } else { 0 }
             | (self.stack as u64) << 32
             | (self.nested as u64) << 48
             | (self.contended as u64) << 56
@@ -530,11 +521,10 @@ impl Sample {
             held,
             spent: spent as u32,
             spent_on_stack: (spent >> 32) as u32,
-            of: (flags & (SECOND - 1)) as u32,
+            of: flags as u32,
             stack: (flags >> 32) as u16,
             nested: (flags >> 48) as u8,
             contended: flags >> 56 & 1 != 0,
-            is_second: flags & SECOND != 0,
             watch: (flags >> 57) as u8,
         }
     }
@@ -561,10 +551,6 @@ pub struct HandOver {
 /// nobody else wants, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtHand {
-    /// What a sample of it says, as [`Sample::spent`].
-    pub spent: u32,
-    /// What a read of the clock took there.
-    pub read: u32,
     /// [`AT_HAND`] acquisitions and releases in a row.
     pub counted: u32,
     /// As many where nobody counts.
@@ -576,6 +562,19 @@ pub struct AtHand {
 /// How many acquisitions are measured together as [`AtHand`].
 pub const AT_HAND: u32 = 32;
 
+/// How long a thread took to count a lock and a site in the place of others, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnOver {
+    /// That, and one read of the clock.
+    pub spent: u32,
+    /// What a read of the clock took.
+    pub read: u32,
+    /// For how many of [`Thread::turned_over`] it stands.
+    pub of: u32,
+    /// The lowest bits of the number of the watch that it is of.
+    pub watch: u8,
+}
+
 /// What a thread puts among its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
@@ -585,6 +584,8 @@ pub enum Drawn {
     HandOver(HandOver),
     /// What the records of one take at least.
     AtHand(AtHand),
+    /// What comes to that where the thread takes ever other locks.
+    TurnOver(TurnOver),
 }
 
 impl Drawn {
@@ -595,6 +596,7 @@ impl Drawn {
             Self::Sample(sample) => sample.to_words(),
             Self::HandOver(hand_over) => hand_over.to_words(),
             Self::AtHand(at_hand) => at_hand.to_words(),
+            Self::TurnOver(turn_over) => turn_over.to_words(),
         }
     }
 
@@ -602,7 +604,8 @@ impl Drawn {
     #[must_use]
     pub const fn of_words(words: [u64; WORDS]) -> Self {
         match [words[0], words[1]] {
-            [NO_LOCK, NO_SITE] => Self::AtHand(AtHand::of_words(words)),
+            [IS_AT_HAND, NO_SITE] => Self::AtHand(AtHand::of_words(words)),
+            [IS_TURN_OVER, NO_SITE] => Self::TurnOver(TurnOver::of_words(words)),
             [_, NO_SITE] => Self::HandOver(HandOver::of_words(words)),
             _ => Self::Sample(Sample::of_words(words)),
         }
@@ -615,6 +618,7 @@ impl Drawn {
             Self::Sample(sample) => sample.watch,
             Self::HandOver(hand_over) => hand_over.watch,
             Self::AtHand(at_hand) => at_hand.watch,
+            Self::TurnOver(turn_over) => turn_over.watch,
         }
     }
 }
@@ -622,33 +626,6 @@ impl Drawn {
 /// What a hand-over has where a sample has its site, which is never this: that says how the lock was
 /// taken, too.
 const NO_SITE: u64 = 0;
-
-/// What all else has where a hand-over has its lock, which is somewhere.
-const NO_LOCK: u64 = 0;
-
-impl AtHand {
-    const fn to_words(self) -> [u64; WORDS] {
-        [
-            NO_LOCK,
-            NO_SITE,
-            self.spent as u64 | (self.read as u64) << 32,
-            self.counted as u64 | (self.plain as u64) << 32,
-            self.watch as u64,
-            0,
-        ]
-    }
-
-    const fn of_words(words: [u64; WORDS]) -> Self {
-        let [_, _, sample, pairs, watch, _] = words;
-        Self {
-            spent: sample as u32,
-            read: (sample >> 32) as u32,
-            counted: pairs as u32,
-            plain: (pairs >> 32) as u32,
-            watch: watch as u8,
-        }
-    }
-}
 
 impl HandOver {
     const fn to_words(self) -> [u64; WORDS] {
@@ -671,6 +648,44 @@ impl HandOver {
             is_own: is_own != 0,
             of: of as u32,
             watch: watch as u8,
+        }
+    }
+}
+
+/// What others have where a hand-over has its lock, at which there is none.
+const IS_AT_HAND: u64 = 0;
+const IS_TURN_OVER: u64 = 1;
+
+impl AtHand {
+    const fn to_words(self) -> [u64; WORDS] {
+        let pairs = self.counted as u64 | (self.plain as u64) << 32;
+        [IS_AT_HAND, NO_SITE, pairs, self.watch as u64, 0, 0]
+    }
+
+    const fn of_words(words: [u64; WORDS]) -> Self {
+        let [_, _, pairs, watch, ..] = words;
+        Self {
+            counted: pairs as u32,
+            plain: (pairs >> 32) as u32,
+            watch: watch as u8,
+        }
+    }
+}
+
+impl TurnOver {
+    const fn to_words(self) -> [u64; WORDS] {
+        let took = self.spent as u64 | (self.read as u64) << 32;
+        let flags = self.of as u64 | (self.watch as u64) << 32;
+        [IS_TURN_OVER, NO_SITE, took, flags, 0, 0]
+    }
+
+    const fn of_words(words: [u64; WORDS]) -> Self {
+        let [_, _, took, flags, ..] = words;
+        Self {
+            spent: took as u32,
+            read: (took >> 32) as u32,
+            of: flags as u32,
+            watch: (flags >> 32) as u8,
         }
     }
 }
@@ -780,7 +795,6 @@ mod tests {
             site: Hold::pack(0, How::Mutex),
             waited: 5,
             of: MOST_OF,
-            is_second: true,
             watch: 77,
             ..Sample::default()
         });
@@ -793,13 +807,22 @@ mod tests {
             watch: 78,
         });
         let at_hand = Drawn::AtHand(AtHand {
-            spent: 140,
-            read: 22,
             counted: 900,
             plain: u32::MAX,
             watch: 79,
         });
-        for (drawn, watch) in [(sample, 77), (hand_over, 78), (at_hand, 79)] {
+        let turn_over = Drawn::TurnOver(TurnOver {
+            spent: 140,
+            read: 22,
+            of: 1_024,
+            watch: 80,
+        });
+        for (drawn, watch) in [
+            (sample, 77),
+            (hand_over, 78),
+            (at_hand, 79),
+            (turn_over, 80),
+        ] {
             let read = Drawn::of_words(drawn.to_words());
             assert_eq!((read, read.watch()), (drawn, watch));
         }

@@ -86,7 +86,7 @@ struct Lent {
 pub struct Before {
     /// What it had counted.
     pub counted: Sums,
-    acquired: u64,
+    acquired: Acquired,
     cpu: f64,
     /// What had no room.
     left_out: LeftOut,
@@ -138,7 +138,7 @@ pub struct Gatherer {
     cpu_settled: f64,
     /// CPU seconds of processes that are over, and acquisitions.
     cpu_before: f64,
-    acquired_before: u64,
+    acquired_before: Acquired,
     left_out: LeftOut,
     counted_processes: usize,
     threads: usize,
@@ -159,7 +159,7 @@ impl Gatherer {
             looks: 0,
             cpu_settled: 0.0,
             cpu_before: 0.0,
-            acquired_before: 0,
+            acquired_before: Acquired::default(),
             left_out: LeftOut::default(),
             counted_processes: 0,
             threads: 0,
@@ -261,7 +261,7 @@ impl Gatherer {
                 gathered.cpu = used - gathered.before.cpu;
             }
             cpu += gathered.cpu;
-            acquired += gathered.acquired(process.records());
+            acquired.add(gathered.acquired(process.records()));
             alive += 1.0;
             if living.is_empty() || last {
                 over.push(process.id);
@@ -275,8 +275,9 @@ impl Gatherer {
         if begins {
             work.once += work.looking - began;
         }
-        let fresh = acquired.saturating_sub(work.acquired);
-        work.acquired = acquired;
+        let fresh = acquired.all.saturating_sub(work.acquired);
+        work.acquired = acquired.all;
+        work.turned_over = acquired.turned_over;
         let lately = (cpu - self.cpu_settled).max(since.as_secs_f64());
         self.cpu_settled = cpu;
         let used = self.of_one_cpu(cpu);
@@ -340,7 +341,7 @@ impl Gatherer {
             if let Some(process) = self.records.known_mut().find(|process| process.id == *id) {
                 gathered.unwind_all(process);
                 let raw = process.records();
-                self.acquired_before += gathered.acquired(raw);
+                self.acquired_before.add(gathered.acquired(raw));
                 self.counted_processes += usize::from(raw.counted.load(Relaxed) > 0);
                 self.threads = self.threads.max(followers(raw).count());
                 let (now, before) = (left_out(raw), &gathered.before.left_out);
@@ -459,7 +460,7 @@ impl Gathered {
                     let handed = self.handed.entry(hand_over.lock).or_default();
                     handed.add(hand_over, &mut self.cpus);
                 }
-                Drawn::AtHand(_) => {}
+                Drawn::AtHand(_) | Drawn::TurnOver(_) => {}
             }
         }
     }
@@ -493,8 +494,8 @@ impl Gathered {
     }
 
     /// Acquisitions since it is looked at.
-    fn acquired(&self, raw: &Raw) -> u64 {
-        acquisitions(raw).saturating_sub(self.before.acquired)
+    fn acquired(&self, raw: &Raw) -> Acquired {
+        acquisitions(raw).since(self.before.acquired)
     }
 
     /// Takes note of which threads have ended.
@@ -505,8 +506,8 @@ impl Gathered {
     /// Takes note of a sample, and that it has a stack.
     fn take(&mut self, sample: &Sample) {
         let key = (sample.lock, sample.site);
-        // Others only show where a thread waited, or how long records took.
-        if sample.of != 0 && !sample.is_second {
+        // Others only show where a thread waited.
+        if sample.of != 0 {
             let sampled = self.sampled.entry(key).or_default();
             sampled.waits.add(sample.waited, sample.of);
             if Hold::unpack(sample.site).1 != How::Condition {
@@ -550,11 +551,38 @@ fn left_out(raw: &Raw) -> LeftOut {
     }
 }
 
+/// Acquisitions, and for how many of them a thread had to count a lock in the place of another.
+#[derive(Clone, Copy, Default)]
+struct Acquired {
+    all: u64,
+    turned_over: u64,
+}
+
+impl Acquired {
+    fn add(&mut self, more: Self) {
+        self.all += more.all;
+        self.turned_over += more.turned_over;
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            all: self.all.saturating_sub(before.all),
+            turned_over: self.turned_over.saturating_sub(before.turned_over),
+        }
+    }
+}
+
 /// Acquisitions of a process.
-fn acquisitions(raw: &Raw) -> u64 {
+fn acquisitions(raw: &Raw) -> Acquired {
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
-    let all = raw.threads[..used].iter();
-    all.map(|thread| thread.acquired.load(Relaxed)).sum()
+    let mut acquired = Acquired::default();
+    for thread in &raw.threads[..used] {
+        acquired.add(Acquired {
+            all: thread.acquired.load(Relaxed),
+            turned_over: thread.turned_over.load(Relaxed),
+        });
+    }
+    acquired
 }
 
 /// Threads that have records and have ended.

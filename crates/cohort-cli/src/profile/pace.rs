@@ -1,7 +1,7 @@
 //! What profiling costs a program, and how often is sampled and looked so that it does not cost too much.
 
 use super::figures::Durations;
-use cohort::records::{AT_HAND, AtHand, Drawn, READS, READS_OF_SECOND, READS_WITHIN, Sample};
+use cohort::records::{AT_HAND, AtHand, Drawn, READS, READS_WITHIN, Sample, TurnOver};
 use std::time::Duration;
 
 /// How far two looks are apart at first, and at most.
@@ -24,10 +24,11 @@ const PART: f64 = 0.1;
 pub struct Work {
     /// Acquisitions that were counted.
     pub acquired: u64,
-    /// Samples that were drawn, and second ones behind these.
+    /// For how many of these a thread had to count a lock in the place of another.
+    pub turned_over: u64,
+    /// Samples that were drawn.
     pub drawn: u64,
-    pub seconds: u64,
-    /// Nanoseconds in which threads copied stacks, and measured what counting takes at hand.
+    /// Nanoseconds in which threads copied stacks, and measured what counting takes.
     pub aside: f64,
     /// Nanoseconds of CPU time that the command took while the program ran, and those of them in which
     /// it did what comes once: reading the program's files.
@@ -42,7 +43,7 @@ impl Work {
         Self {
             acquired: self.acquired.saturating_sub(before.acquired),
             drawn: self.drawn - before.drawn,
-            seconds: self.seconds - before.seconds,
+            turned_over: self.turned_over.saturating_sub(before.turned_over),
             aside: self.aside - before.aside,
             looking: (self.looking - before.looking - once).max(0.0),
             once: 0.0,
@@ -53,11 +54,18 @@ impl Work {
 /// Nanoseconds that a program loses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Prices {
-    /// By each acquisition with its release.
+    /// By each acquisition with its release, and where a lock is counted in the place of another, beside that.
     each: f64,
-    /// By a sample beside that, and by a second one.
+    turn_over: f64,
+    /// By a sample beside that.
     drawn: f64,
-    second: f64,
+}
+
+impl Prices {
+    /// What counting took.
+    fn of_counting(&self, work: &Work) -> f64 {
+        work.acquired as f64 * self.each + work.turned_over as f64 * self.turn_over
+    }
 }
 
 /// What profiling costs, in per cent of a program's CPU time.
@@ -89,47 +97,15 @@ pub struct Spent {
     /// All that was done, and what had been done when this was last reckoned up.
     pub work: Work,
     before: Work,
-    /// How long records took, of samples that were drawn and of second ones, and reading the clock there.
+    /// How long records took, of samples, and reading the clock there.
     drawn: Durations,
-    seconds: Durations,
     reads: Durations,
-    at_hand: Measured,
-}
-
-/// What counting takes where all that it needs is at hand: what a sample says of it and of a read of the clock, and
-/// how long many acquisitions take with it and without.
-#[derive(Default)]
-struct Measured {
-    spent: Durations,
-    reads: Durations,
+    /// How long many acquisitions take that are counted, and as many others.
     counted: Durations,
     plain: Durations,
-}
-
-impl Measured {
-    fn add(&mut self, at_hand: &AtHand) {
-        let AtHand {
-            spent,
-            read,
-            counted,
-            plain,
-            ..
-        } = *at_hand;
-        self.spent.add(spent.into(), 1);
-        self.reads.add(read.into(), 1);
-        self.counted.add(counted.into(), 1);
-        self.plain.add(plain.into(), 1);
-    }
-
-    /// Nanoseconds of records among the program's instructions, and how many fewer these are than a sample says;
-    /// 0 if nobody has measured.
-    fn price(&self) -> (f64, f64) {
-        let pairs = self.counted.unbroken_mean() - self.plain.unbroken_mean();
-        let price = (pairs / f64::from(AT_HAND)).max(0.0);
-        let reads = f64::from(READS_WITHIN) * self.reads.unbroken_mean();
-        let told = self.spent.unbroken_mean() - reads;
-        (price, (told - price).max(0.0))
-    }
+    /// How long it takes to count a lock in the place of another, and reading the clock there.
+    turn_overs: Durations,
+    reads_there: Durations,
 }
 
 impl Spent {
@@ -137,17 +113,17 @@ impl Spent {
     pub fn add(&mut self, drawn: &Drawn) {
         match drawn {
             Drawn::Sample(sample) => self.add_sample(sample),
-            Drawn::AtHand(at_hand) => {
-                self.at_hand.add(at_hand);
-                let AtHand {
-                    spent,
-                    counted,
-                    plain,
-                    ..
-                } = *at_hand;
-                // Each of them was done three times.
-                let once = f64::from(spent) + f64::from(counted) + f64::from(plain);
-                self.work.aside += 3.0 * once;
+            Drawn::AtHand(AtHand { counted, plain, .. }) => {
+                self.counted.add((*counted).into(), 1);
+                self.plain.add((*plain).into(), 1);
+                // Each was done twice.
+                self.work.aside += 2.0 * (f64::from(*counted) + f64::from(*plain));
+            }
+            Drawn::TurnOver(TurnOver {
+                spent, read, of, ..
+            }) => {
+                self.turn_overs.add((*spent).into(), *of);
+                self.reads_there.add((*read).into(), *of);
             }
             Drawn::HandOver(_) => {}
         }
@@ -159,15 +135,9 @@ impl Spent {
             self.work.aside += on_stack;
             return;
         }
-        let records = if sample.is_second {
-            self.work.seconds += 1;
-            &mut self.seconds
-        } else {
-            self.work.drawn += 1;
-            &mut self.drawn
-        };
+        self.work.drawn += 1;
         if sample.spent != 0 {
-            records.add(sample.spent.into(), sample.of);
+            self.drawn.add(sample.spent.into(), sample.of);
         }
         if sample.stack != 0 {
             self.work.aside += on_stack;
@@ -177,39 +147,34 @@ impl Spent {
         }
     }
 
-    /// By what the price of counting is known: by second samples, with their code at hand as that of
-    /// an acquisition is that is only counted; by others as long as there is no second one.
-    fn known_by(&self) -> &Durations {
-        if self.seconds.samples() > 0 {
-            &self.seconds
-        } else {
-            &self.drawn
-        }
-    }
-
-    /// How many acquisitions that were.
+    /// At how many acquisitions the price of counting was measured.
     pub fn measured(&self) -> u64 {
-        self.known_by().samples()
+        match self.counted.samples() {
+            0 => self.drawn.samples(),
+            at_hand => at_hand * u64::from(AT_HAND) + self.turn_overs.samples(),
+        }
     }
 
     fn prices(&self) -> Prices {
         let read = self.reads.unbroken_mean();
-        let records = self.known_by().unbroken_mean();
-        // What is not at hand makes samples dearer, and those only.
-        let waits = (self.drawn.unbroken_mean() - records).max(0.0);
-        let told = (records - f64::from(READS_WITHIN) * read).max(0.0);
-        // What has to be waited for takes as long as a sample says; the rest does not, and never less than at hand.
-        let (at_hand, less) = self.at_hand.price();
+        let told = (self.drawn.unbroken_mean() - f64::from(READS_WITHIN) * read).max(0.0);
+        let many = self.counted.unbroken_mean() - self.plain.unbroken_mean();
+        // A sample tells too much: it waits for its own code, and the program's instructions for the clock.
+        let each = match self.counted.samples() {
+            0 => told,
+            _ => (many / f64::from(AT_HAND)).max(0.0),
+        };
+        let turn_over = self.turn_overs.unbroken_mean() - self.reads_there.unbroken_mean();
         Prices {
-            each: (told - less).max(at_hand.min(told)),
-            drawn: waits + f64::from(READS) * read,
-            second: f64::from(READS_OF_SECOND) * read,
+            each,
+            turn_over: turn_over.max(0.0),
+            drawn: (told - each).max(0.0) + f64::from(READS) * read,
         }
     }
 
-    /// Nanoseconds by which an acquisition with its release takes longer, as it is counted.
+    /// Nanoseconds by which an acquisition with its release takes longer, as it is counted, in the mean.
     pub fn each(&self) -> f64 {
-        self.prices().each
+        self.prices().of_counting(&self.work) / self.work.acquired.max(1) as f64
     }
 
     fn costs_of(work: &Work, prices: &Prices, cpu: f64) -> Costs {
@@ -220,9 +185,9 @@ impl Spent {
                 0.0
             }
         };
-        let samples = work.drawn as f64 * prices.drawn + work.seconds as f64 * prices.second;
+        let samples = work.drawn as f64 * prices.drawn;
         Costs {
-            counting: of_all(work.acquired as f64 * prices.each),
+            counting: of_all(prices.of_counting(work)),
             looking: of_all(work.looking),
             samples: of_all(samples + work.aside),
         }
@@ -239,6 +204,7 @@ impl Spent {
         let mut prices = self.prices();
         if self.measured() < ENOUGH {
             prices.each = 0.0;
+            prices.turn_over = 0.0;
         }
         let since = self.work.since(&self.before);
         self.before = self.work;
@@ -310,76 +276,74 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A sample for the records of which so much was spent, each read of the clock included.
-    fn sample(is_second: bool, records: u32) -> Sample {
+    /// A sample for the records of which so much was spent, beside the reads of the clock.
+    fn sample(records: u32) -> Drawn {
         const READ: u32 = 20;
-        Sample {
+        Drawn::Sample(Sample {
             spent: records + READS_WITHIN * READ,
             spent_on_stack: READ,
             of: 1_000,
-            is_second,
             ..Sample::default()
-        }
+        })
     }
 
-    fn spent(samples: &[(bool, u32, usize)]) -> Spent {
+    /// Acquisitions that take so much longer where they are counted.
+    fn at_hand(price: u32) -> Drawn {
+        Drawn::AtHand(AtHand {
+            counted: AT_HAND * (price + 10),
+            plain: AT_HAND * 10,
+            watch: 0,
+        })
+    }
+
+    fn turn_over(spent: u32, of: u32) -> Drawn {
+        Drawn::TurnOver(TurnOver {
+            spent: spent + 20,
+            read: 20,
+            of,
+            watch: 0,
+        })
+    }
+
+    fn spent(drawn: &[(Drawn, usize)]) -> Spent {
         let mut spent = Spent::default();
-        for (is_second, records, times) in samples {
+        spent.work.acquired = 1_000_000;
+        for (drawn, times) in drawn {
             for _ in 0..*times {
-                spent.add(&Drawn::Sample(sample(*is_second, *records)));
+                spent.add(drawn);
             }
         }
         spent
     }
 
     #[test]
-    fn counting_costs_what_second_samples_tell_and_not_what_rare_ones_wait_for() {
-        let spent = spent(&[(false, 170, 400), (true, 30, 100)]);
+    fn counting_costs_what_many_in_a_row_tell_and_not_what_rare_samples_wait_for() {
+        let spent = spent(&[(sample(170), 400), (at_hand(30), 100)]);
         assert!((spent.each() - 30.0).abs() < 2.0, "{}", spent.each());
-        assert_eq!(
-            (spent.measured(), spent.work.drawn, spent.work.seconds),
-            (100, 400, 100)
-        );
+        let measured = 100 * u64::from(AT_HAND);
+        assert_eq!((spent.measured(), spent.work.drawn), (measured, 400));
         let prices = spent.prices();
         // The rest of it only samples lose, beside nine reads of the clock.
-        assert!((prices.drawn - 140.0 - 180.0).abs() < 3.0, "{prices:?}");
-        assert!((prices.second - 160.0).abs() < 3.0, "{prices:?}");
-    }
-
-    /// At hand a sample tells 40 ns of records that take 6.
-    fn at_hand() -> Drawn {
-        let Sample {
-            spent,
-            spent_on_stack,
-            ..
-        } = sample(true, 40);
-        Drawn::AtHand(AtHand {
-            spent,
-            read: spent_on_stack,
-            counted: AT_HAND * 16,
-            plain: AT_HAND * 10,
-            watch: 0,
-        })
+        assert!((prices.drawn - 140.0 - 180.0).abs() < 5.0, "{prices:?}");
     }
 
     #[test]
-    fn what_a_sample_tells_too_much_is_taken_off() {
-        // By records that wait for memory, that are at hand, and that are so by chance.
-        for (told, price) in [(140, 106.0), (40, 6.0), (20, 6.0), (3, 3.0)] {
-            let mut spent = spent(&[(true, told, 100)]);
-            assert!((spent.each() - f64::from(told)).abs() < 3.0, "{told}");
-            spent.add(&at_hand());
-            assert!(
-                (spent.each() - price).abs() < 4.0,
-                "{told}: {}",
-                spent.each()
-            );
-        }
+    fn a_lock_that_is_counted_in_the_place_of_another_costs_more() {
+        let mut spent = spent(&[
+            (at_hand(6), 10),
+            (turn_over(90, 512), 8),
+            (turn_over(50, 1), 9),
+        ]);
+        assert!((spent.each() - 6.0).abs() < 1.0, "{}", spent.each());
+        spent.work.turned_over = spent.work.acquired / 10;
+        assert!((spent.each() - 15.0).abs() < 1.5, "{}", spent.each());
+        let counting = spent.costs(1.0).counting;
+        assert!((counting - 1.5).abs() < 0.15, "{counting}");
     }
 
     #[test]
-    fn without_a_second_sample_the_others_tell() {
-        let spent = spent(&[(false, 170, 5)]);
+    fn until_that_was_measured_samples_tell() {
+        let spent = spent(&[(sample(170), 5)]);
         assert!((spent.each() - 170.0).abs() < 3.0, "{}", spent.each());
         assert_eq!(spent.measured(), 5);
         assert_eq!(Spent::default().each(), 0.0);
@@ -387,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_lost_its_cpu_does_not_make_all_acquisitions_dear() {
-        let spent = spent(&[(true, 30, 999), (true, 4_000_000, 1)]);
+        let spent = spent(&[(at_hand(30), 999), (at_hand(4_000_000), 1)]);
         assert!(spent.each() < 33.0, "{}", spent.each());
     }
 
@@ -439,10 +403,9 @@ mod tests {
                 work.aside += samples * 2_000.0;
                 work.looking += 0.1 / self.pace.tick.as_secs_f64() * 20_000.0;
                 for number in 0..samples as u32 {
-                    self.spent
-                        .add(&Drawn::Sample(sample(false, self.price + 140)));
-                    if number % 4 == 0 {
-                        self.spent.add(&Drawn::Sample(sample(true, self.price)));
+                    self.spent.add(&sample(self.price + 140));
+                    if number % 16 == 0 {
+                        self.spent.add(&at_hand(self.price));
                     }
                 }
                 let costs = self.spent.reckon(self.cpu, 0.1);
@@ -510,10 +473,9 @@ mod tests {
 
     #[test]
     fn nobody_goes_by_the_first_few() {
-        let mut spent = spent(&[(true, 3_000, ENOUGH as usize - 1)]);
-        spent.work.acquired = 1_000_000;
+        let mut spent = spent(&[(sample(3_000), ENOUGH as usize - 1)]);
         assert_eq!(spent.reckon(1.0, 1.0)[0].counting, 0.0);
-        spent.add(&Drawn::Sample(sample(true, 30)));
+        spent.add(&sample(30));
         assert!(spent.reckon(1.0, 1.0)[0].counting > 100.0);
         // What was reckoned up is not lately.
         assert_eq!(spent.reckon(1.0, 1.0)[1].counting, 0.0);

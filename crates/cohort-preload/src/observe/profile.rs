@@ -45,8 +45,6 @@ pub struct Open {
     draws: Draws,
     /// Of how many the one that is sampled now was one.
     chance: Cell<Chance>,
-    /// Whether it is a second one.
-    is_second: Cell<bool>,
     /// The number of the sampled acquisition that the thread holds; 0: none.
     number: Cell<u64>,
     /// When it was granted.
@@ -79,9 +77,9 @@ impl Open {
         self.draws.go_on(kept);
     }
 
-    /// The acquisition that comes is a second one, and the next one to be drawn is far.
-    pub fn go_on_with_second(&self) {
-        self.draws.go_on_with_second();
+    /// No acquisition is sampled until it goes on.
+    pub fn go_far(&self) {
+        self.draws.go_far();
     }
 
     /// Whether that is not the next one.
@@ -137,12 +135,6 @@ impl Open {
     #[cold]
     #[inline(never)]
     fn draw(&self, own: &Own) -> bool {
-        if self.draws.is_second() {
-            // Another sample may have been begun by a handler of a signal.
-            let is_free = self.number.get() == 0;
-            self.is_second.set(is_free);
-            return is_free;
-        }
         let second = (now() / 1_000_000_000) as u32;
         own.records().watch.end_if_left(own.watch, second);
         let waiting = own.thread.samples.waiting();
@@ -158,7 +150,6 @@ impl Open {
             self.number.set(0);
         }
         self.chance.set(chance);
-        self.is_second.set(false);
         true
     }
 }
@@ -351,6 +342,18 @@ pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
 /// CPU, or far.
 #[inline(never)]
 fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
+    let number = own.thread.turned_over.load(Relaxed) + 1;
+    own.thread.turned_over.store(number, Relaxed);
+    if price::is_measured(number) {
+        price::measure_turn_over(own, number, || go_over(own, tally, lock, site));
+    } else {
+        go_over(own, tally, lock, site);
+    }
+}
+
+/// The same, uncounted.  It is one function, measured or not: code that seldom runs would have to be waited for.
+#[inline(never)]
+fn go_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     let next = &own.thread.tallies[TALLIES];
     let begins = match tally.take() {
         Some((known, counted)) => {
@@ -631,9 +634,8 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     own.remove(place);
     let spent = open.spent.get() + (now() - came) as u32;
     open.number.set(0);
-    let is_second = open.is_second.get();
     // Readers share it, and one that it holds once more stays its.
-    if !is_second && Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
+    if Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
         leaves(open, how, object, lock);
     }
     let result = unlock();
@@ -641,11 +643,7 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
         note_mode(own, lock as u64);
     }
     put_sample(own, &closed(open, lock, site, ends, spent));
-    if is_second {
-        price::measure(own);
-    } else {
-        open.draws.ended();
-    }
+    price::measure(own);
     result
 }
 
@@ -662,7 +660,6 @@ fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u32) -> Sample 
         stack: open.stack.get(),
         nested: open.nested.get(),
         contended: open.contended.get(),
-        is_second: open.is_second.get(),
         ..Sample::default()
     }
 }
@@ -708,11 +705,8 @@ pub fn waiting(
         open.number.set(0);
         // Its release is another's, of which nothing is measured.
         put_sample(own, &closed(open, lock, site, now(), 0));
-        if !open.is_second.get() {
-            leaves(open, How::Mutex, mutex, lock);
-        }
+        leaves(open, How::Mutex, mutex, lock);
     }
-    open.draws.go_without_second();
     let sampled = open.is_due(own);
     own.begins(doing, cond, lock, caller);
     let began = clock(sampled);

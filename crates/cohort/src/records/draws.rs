@@ -4,10 +4,6 @@
 //! are taken, because the reader has not found the process yet or waits for a CPU, the thread draws
 //! half as many with each draw: a sample that would find no place is mostly not drawn at all, and each that
 //! is stands for as many acquisitions as it was drawn of then.
-//!
-//! Behind the end of some samples the thread's next acquisition is a *second* one, which tells how long the
-//! records take.  The code that samples has just run then.  A sample that comes after a long time waits for
-//! that code, and acquisitions that are not sampled do without it.
 
 use super::{MOST_OF, SAMPLES};
 use core::cell::Cell;
@@ -18,9 +14,6 @@ const ASKED_AFTER: u32 = 256;
 
 /// How often the reader's number is doubled at most.
 const MOST_DOUBLED: u8 = 24;
-
-/// Behind one of so many samples there is a second one; behind the first always, for programs that soon end.
-const SECONDS: u8 = 4;
 
 /// Of how many acquisitions one is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,34 +45,26 @@ impl Chance {
 pub struct Draws {
     /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
     left: Cell<u32>,
-    /// To be `left` once the second has come; 0: none is awaited.
-    behind: Cell<u32>,
     /// Of how many the next is one; of none, as long as none is drawn.
     next: Cell<Chance>,
-    /// Samples up to the next that has a second one behind it.
-    seconds_in: Cell<u8>,
 }
 
 impl Draws {
-    /// Begins as at first, but for the next second.
+    /// Begins as at first.
     pub fn forget(&self) {
         self.left.set(0);
-        self.behind.set(0);
         self.next.set(Chance::default());
     }
 
     /// Goes on as others that were cloned from these.
     pub fn go_on(&self, kept: &Self) {
         self.left.set(kept.left.get());
-        self.behind.set(kept.behind.get());
         self.next.set(kept.next.get());
-        self.seconds_in.set(kept.seconds_in.get());
     }
 
-    /// The acquisition that comes is a second one, and the next one that is drawn is as far as can be.
-    pub fn go_on_with_second(&self) {
-        self.left.set(1);
-        self.behind.set(u32::MAX);
+    /// The next one that is drawn is as far as can be.
+    pub fn go_far(&self) {
+        self.left.set(u32::MAX);
     }
 
     /// Whether the acquisition that comes is neither sampled nor a time to draw.
@@ -92,15 +77,6 @@ impl Draws {
     #[inline(always)]
     pub fn pass(&self) {
         self.left.set(self.left.get() - 1);
-    }
-
-    /// Whether the acquisition that comes, which is not far, is a second one.
-    pub fn is_second(&self) -> bool {
-        let behind = self.behind.replace(0);
-        if behind != 0 {
-            self.left.set(behind);
-        }
-        behind != 0
     }
 
     /// Draws which acquisition is sampled next, by the number that the reader says, by how many samples it
@@ -126,27 +102,6 @@ impl Draws {
         self.next.set(next);
         is_due.then_some(came)
     }
-
-    /// A sample that was drawn has ended.
-    pub fn ended(&self) {
-        let left = self.left.get();
-        let seconds_in = self.seconds_in.get();
-        if seconds_in > 0 {
-            self.seconds_in.set(seconds_in - 1);
-        } else if left > 1 {
-            // The second is one of those that are left.
-            self.behind.set(left - 1);
-            self.left.set(1);
-            self.seconds_in.set(SECONDS - 1);
-        }
-    }
-
-    /// What comes now cannot be a second one.
-    pub fn go_without_second(&self) {
-        if self.is_second() {
-            self.left.set(self.left.get() + 1);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -161,9 +116,7 @@ mod tests {
         drawn: u32,
         as_told: u32,
         stand_for: u32,
-        /// Second ones.
-        seconds: u32,
-        /// How many of both found no place.
+        /// How many of them found no place.
         dropped: u32,
     }
 
@@ -182,23 +135,13 @@ mod tests {
                 draws.pass();
                 continue;
             }
-            let is_second = draws.is_second();
-            ran.seconds += u32::from(is_second);
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            let drawn = if is_second {
-                None
-            } else {
-                draws.draw(Some(every), waiting, random >> 33)
-            };
-            if let Some(chance) = drawn {
+            if let Some(chance) = draws.draw(Some(every), waiting, random >> 33) {
                 ran.drawn += 1;
                 ran.as_told += u32::from(chance.of == every);
                 ran.stand_for += chance.of;
-                draws.ended();
-            }
-            if is_second || drawn.is_some() {
                 let has_room = waiting < SAMPLES as u32;
                 waiting += u32::from(has_room);
                 ran.dropped += u32::from(!has_room);
@@ -212,12 +155,6 @@ mod tests {
         let ran = run(&Draws::default(), 1_000_000, 100, |_, _| 0);
         assert!((9_500..10_500).contains(&ran.drawn), "{ran:?}");
         assert_eq!((ran.as_told, ran.dropped), (ran.drawn, 0));
-        let behind = ran.drawn / u32::from(SECONDS);
-        // Rarely the next is drawn itself.
-        assert!(
-            (behind * 9 / 10..=behind + 1).contains(&ran.seconds),
-            "{ran:?}"
-        );
     }
 
     #[test]
@@ -253,69 +190,23 @@ mod tests {
     }
 
     #[test]
-    fn a_second_comes_next_and_takes_no_draw_of_others() {
-        let draws = Draws::default();
-        assert_eq!(draws.draw(Some(8), 0, 0), None);
-        // The next one is due, and behind it the fifth.
-        assert_eq!(draws.draw(Some(8), 0, 4).map(|chance| chance.of), Some(8));
-        draws.ended();
-        assert!(!draws.is_far() && draws.is_second() && !draws.is_second());
-        for _ in 0..3 {
-            assert!(draws.is_far());
-            draws.pass();
-        }
-        assert!(!draws.is_far() && !draws.is_second());
-        assert!(draws.draw(Some(8), 0, 4).is_some());
-        // Behind the next samples there is none.
-        draws.ended();
-        assert!(draws.is_far());
-    }
-
-    #[test]
-    fn where_no_second_can_come_nothing_is_left_out() {
-        let (with, without) = (Draws::default(), Draws::default());
-        for draws in [&with, &without] {
-            draws.draw(Some(8), 0, 0);
-            draws.draw(Some(8), 0, 4);
-        }
-        with.ended();
-        with.go_without_second();
-        assert_eq!(with.left.get(), without.left.get());
-        with.go_without_second();
-        assert_eq!(with.left.get(), without.left.get());
-    }
-
-    #[test]
     fn what_is_drawn_is_set_aside_and_gone_on_by() {
         let draws = Draws::default();
         draws.draw(Some(8), 0, 0);
+        // The fifth from here on.
         draws.draw(Some(8), 0, 4);
-        draws.ended();
         let kept = draws.clone();
-        for _ in 0..2 {
-            draws.go_on_with_second();
-            assert!(!draws.is_far() && draws.is_second() && draws.is_far());
-            draws.pass();
-        }
-        draws.go_on(&kept);
-        // The second one, and three more until the one that was drawn.
-        assert!(!draws.is_far() && draws.is_second());
-        for _ in 0..3 {
+        draws.go_far();
+        for _ in 0..1_000 {
             assert!(draws.is_far());
             draws.pass();
         }
-        assert!(draws.draw(Some(8), 0, 4).is_some());
-    }
-
-    #[test]
-    fn the_next_one_that_is_drawn_is_no_second() {
-        let draws = Draws::default();
-        draws.draw(Some(1), 0, 0);
-        for _ in 0..20 {
-            assert!(!draws.is_far() && !draws.is_second());
-            assert!(draws.draw(Some(1), 0, 7).is_some());
-            draws.ended();
+        draws.go_on(&kept);
+        for _ in 0..4 {
+            assert!(draws.is_far());
+            draws.pass();
         }
+        assert!(!draws.is_far() && draws.draw(Some(8), 0, 4).is_some());
     }
 
     #[test]

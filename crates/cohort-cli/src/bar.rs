@@ -13,6 +13,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
+use cohort_machine::description::nearest;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -136,8 +137,10 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
     for name in names {
         let found = bars::find(name);
         if found.is_empty() {
+            let names = BARS.iter().map(|bar| bar.name).chain(bars::families());
             return Err(Problem::usage(format!(
-                "no bar is called `{name}`; `cohort bar --list` shows them all"
+                "no bar is called `{name}`{}\n`cohort bar --list` shows them all",
+                nearest::hint(name, names)
             )));
         }
         for bar in found {
@@ -219,6 +222,8 @@ mod tests {
         assert_eq!(chosen(&[name]).unwrap().len(), 1);
         let family = ["wait", "wait-p90"].map(str::to_owned);
         assert_eq!(chosen(&family).unwrap().len(), 4);
+        let slip = chosen(&["glkk".to_owned()]).unwrap_err().to_string();
+        assert!(slip.contains("did you mean `glk`?"), "{slip}");
         let problem = chosen(&["nope".to_owned()]).unwrap_err().to_string();
         assert!(problem.contains("--list"), "{problem}");
     }

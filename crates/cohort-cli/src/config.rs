@@ -339,6 +339,10 @@ mod tests {
             ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
             (
+                "[glk]\nup = 2\ndown = 3\n",
+                "c.toml:3:8: down is 3, expected 2, which is up",
+            ),
+            (
                 "[glk]\ndown = 4\n",
                 "c.toml:2:8: down is 4, expected 2 to 3",
             ),

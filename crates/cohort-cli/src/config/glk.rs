@@ -55,8 +55,11 @@ impl Glk {
             }
             Fault::Down => {
                 let Tuning { up, down, .. } = tuning;
-                let least = Tuning::LEAST;
-                let what = format!("down is {down}, expected {least} to {up}, which is up");
+                let expected = match Tuning::LEAST {
+                    least if least == up => least.to_string(),
+                    least => format!("{least} to {up}"),
+                };
+                let what = format!("down is {down}, expected {expected}, which is up");
                 (at(&self.down).or(at(&self.up)), what)
             }
             Fault::Sample => (at(&self.sample), period(tuning.sample)),

@@ -402,6 +402,29 @@ mod tests {
         );
     }
 
+    /// With a thread on each CPU nobody's is taken, however long a look at a line takes that all want:
+    /// the waiters of a lock that keeps few of them awake where CPUs are scarce stay awake.
+    #[test]
+    fn a_slow_line_takes_nobodys_cpu() {
+        let course = Course {
+            until: Until::Seconds(0.01),
+            served: true,
+            ..COURSE
+        };
+        let info = find("leveldb").unwrap();
+        let machine = shipped::find("superdome-x").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let settings = [288, 576].map(|threads| Setting {
+            lock: "hmcs-4".to_owned(),
+            threads,
+            knobs: Knobs::NONE.over(info).unwrap(),
+            seed: 1,
+        });
+        let points = measure(info, &simulator, &course, &settings, &mut Silent).unwrap();
+        let [half, all] = [0, 1].map(|point: usize| points[point].middle.per_second);
+        assert!(all > 0.9 * half, "{all} beside {half}");
+    }
+
     #[test]
     fn turns_without_a_lock_are_shared_out_evenly() {
         let point = points(find("pingpong").unwrap(), &[NO_LOCK], 2, &COURSE).remove(0);

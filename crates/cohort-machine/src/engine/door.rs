@@ -349,7 +349,12 @@ impl Wait {
         let slice = rate.ticks(SLICE_NANOSECONDS);
         let long = rate.ticks(1_000_000.max(16_000 * engine.hardware.cpus as u64));
         let now = engine.me().clock;
-        let turn = now - (self.given - 1);
+        // The look that follows is no part of the turn, however long its line is on its way.
+        let turn = if std::mem::take(&mut engine.me().turns.is_taken) {
+            now - (self.given - 1)
+        } else {
+            engine.hardware.scheduler.yield_alone
+        };
         let shortest = engine.shortest_turn.unwrap_or(0);
         let taken = turn >= (2 * shortest).clamp(soon, 2 * soon);
         if engine.shortest_turn.is_none_or(|shortest| turn < shortest) {

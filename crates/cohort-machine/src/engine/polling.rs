@@ -54,6 +54,7 @@ impl Engine<'_> {
         if pause == Pause::Yield && self.cpus.is_wanted(cpu) {
             let endless = until.min(look.deadline) == NEVER && !look.clock;
             self.set_stuck(index, idle && endless);
+            self.threads[index].turns.is_taken = true;
             let at = self.threads[index].clock;
             self.preempt(index, at);
             return true;

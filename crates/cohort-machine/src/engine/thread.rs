@@ -100,6 +100,8 @@ pub(crate) struct Turns {
     pub(crate) keeps_cpu: bool,
     /// Whether one that may has lost it since somebody asked.
     pub(crate) lost: bool,
+    /// Whether another thread ran in the last turn that it gave away.
+    pub(crate) is_taken: bool,
 }
 
 /// How a wait passes its time.

@@ -4,13 +4,21 @@
 //! are taken, because the reader has not found the process yet or waits for a CPU, the thread draws
 //! half as many with each draw: a sample that would find no place is mostly not drawn at all, and each that
 //! is stands for as many acquisitions as it was drawn of then.
+//!
+//! The reader's number follows how often the program locks.  A thread that has locked very often, and then
+//! does so seldom, is not to count to the end of a number that is not the reader's any more: on its way there
+//! it asks now and then, and draws anew where the number has become much less.
 
 use super::{MOST_OF, SAMPLES};
 use core::cell::Cell;
 
-/// After how many acquisitions the reader is asked again where it wants no samples: a thread that locks
-/// seldom is to find out soon too that nobody watches.
+/// After how many acquisitions the reader is asked again where it wants no samples, or fewer: a thread that
+/// locks seldom is to find out soon too that nobody watches, or that its acquisitions are few.
 const ASKED_AFTER: u32 = 256;
+
+/// By how much the reader's number has to become less for a thread to draw anew on its way: it goes up and
+/// down a little all the time, and acquisitions that a thread has passed then are stood for by no sample.
+const MUCH: u32 = 4;
 
 /// How often the reader's number is doubled at most.
 const MOST_DOUBLED: u8 = 24;
@@ -43,8 +51,11 @@ impl Chance {
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Draws {
-    /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
+    /// Acquisitions up to the next that is sampled, or until the reader is asked on the way there, that one
+    /// included; 0: not drawn yet.
     left: Cell<u32>,
+    /// How many come after those until the next is sampled.
+    beyond: Cell<u32>,
     /// Of how many the next is one; of none, as long as none is drawn.
     next: Cell<Chance>,
 }
@@ -53,12 +64,14 @@ impl Draws {
     /// Begins as at first.
     pub fn forget(&self) {
         self.left.set(0);
+        self.beyond.set(0);
         self.next.set(Chance::default());
     }
 
     /// Goes on as others that were cloned from these.
     pub fn go_on(&self, kept: &Self) {
         self.left.set(kept.left.get());
+        self.beyond.set(kept.beyond.get());
         self.next.set(kept.next.get());
     }
 
@@ -79,17 +92,30 @@ impl Draws {
         self.left.set(self.left.get() - 1);
     }
 
+    /// The next is sampled after so many, that one included.
+    fn go_for(&self, acquisitions: u32) {
+        let left = acquisitions.min(ASKED_AFTER);
+        self.left.set(left);
+        self.beyond.set(acquisitions - left);
+    }
+
     /// Draws which acquisition is sampled next, by the number that the reader says, by how many samples it
     /// has left here, and by any random number; and says of how many the acquisition that comes is the one
     /// that was drawn, if it is.  While the reader has no number none is drawn.
     pub fn draw(&self, every: Option<u32>, waiting: u32, random: u64) -> Option<Chance> {
         let came = self.next.get();
-        let is_due = self.left.get() == 1 && came.of != 0;
+        let beyond = self.beyond.get();
+        let is_due = self.left.get() == 1 && beyond == 0 && came.of != 0;
         let Some(every) = every else {
-            self.left.set(ASKED_AFTER);
+            self.go_for(ASKED_AFTER);
             self.next.set(Chance::default());
             return None;
         };
+        let same = Chance::doubled(every.max(1), came.doubled);
+        if beyond != 0 && same.of >= came.of / MUCH {
+            self.go_for(beyond);
+            return None;
+        }
         let doubled = if waiting >= SAMPLES as u32 / 2 {
             (came.doubled + 1).min(MOST_DOUBLED)
         } else {
@@ -97,8 +123,7 @@ impl Draws {
         };
         let next = Chance::doubled(every.max(1), doubled);
         // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
-        let left = 1 + (random % u64::from(2 * next.of - 1)) as u32;
-        self.left.set(left);
+        self.go_for(1 + (random % u64::from(2 * next.of - 1)) as u32);
         self.next.set(next);
         is_due.then_some(came)
     }
@@ -187,6 +212,14 @@ mod tests {
         assert!(ran.dropped * 50 < ran.drawn, "{ran:?}");
         let share = f64::from(ran.stand_for) / f64::from(acquisitions);
         assert!((0.9..1.1).contains(&share), "{ran:?}");
+    }
+
+    #[test]
+    fn a_thread_that_locks_seldom_again_does_not_count_to_the_end_of_a_great_number() {
+        let draws = Draws::default();
+        draws.draw(Some(MOST_OF), 0, u64::from(MOST_OF));
+        let ran = run(&draws, 100_000, 1_000, |_, _| 0);
+        assert!(ran.drawn > 50, "{ran:?}");
     }
 
     #[test]

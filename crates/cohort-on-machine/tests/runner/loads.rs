@@ -282,7 +282,7 @@ fn strict_locks_pass_over_those_that_do_not_run() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A lock that adapts goes into its mutex there, past whose waiters threads take it: it is had about as
+/// A lock that adapts goes into its mutex there, and threads take it past the waiters of that: it is had about as
 /// often as that.
 fn glk_is_hardly_dearer_than_its_mutex() -> Result<(), Failed> {
     let best = sections_on_two_cpus(host::in_place::<Futex>());

@@ -44,7 +44,7 @@
 //! |---|---|---|
 //! | `holder` | the holder | its record's number, and above it the [`Way`] by which it came; 0: nobody's section has begun |
 //! | `known.awaited` | the holder | how many are known to be awaited |
-//! | `known.closed` | the holder that leaves the object; the thread that takes the fat lock | the groups whose words are closed, a bit each |
+//! | `known.closed` | the holder that leaves the object; the thread that takes the fat lock | the groups with a closed word, a bit each |
 //! | `known.calm` | the holder | how often in a row it has found groups calm |
 //! | `known.come` | the holder | of each group, how many are known to have come, or to have come in vain; it wraps |
 //! | `comers` | threads of the group; a holder that closes it; the thread that takes the fat lock | how many have come in all, which wraps; whether the group is calm; whether it is closed; how many are here |
@@ -184,12 +184,12 @@ impl Way {
         ((self.0 & (STAYS - 1)) as usize).checked_sub(1)
     }
 
-    /// The group in whose word it is here.
+    /// The group of the word in which it is here.
     pub(super) fn stays_in(self) -> Option<usize> {
         self.group().filter(|_| self.0 & STAYS != 0)
     }
 
-    /// The group whose gate it came by.
+    /// The group of the gate that it came by.
     pub(super) fn gate(self) -> Option<usize> {
         self.group().filter(|_| self.0 & GATED != 0)
     }

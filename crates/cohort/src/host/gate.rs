@@ -222,7 +222,7 @@ impl Gate {
         }
     }
 
-    /// In loom's world, makes what all gates share, for a host whose gates are made later.
+    /// In loom's world, makes what all gates share, for a host that makes its gates later.
     pub(super) fn make_ready() {
         beforehand(&SCARCE);
     }

@@ -273,7 +273,7 @@ pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: b
 }
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// That fat_pool, of a lock whose waiters cannot give up, or are not to, and that does not adapt.
+    /// That fat pool, of a lock that does not adapt, and that waiters cannot leave, or are not to.
     pub const fn new(records: R, fats: F) -> Self {
         Self::giving_up(records, fats, None)
     }
@@ -287,7 +287,7 @@ impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
-    /// The same, of one that is [able](cohort_raw::Able) to do that.  One whose waiters give up does not
+    /// The same, of one that is [able](cohort_raw::Able) to do that.  One that waiters can leave does not
     /// adapt: the last of them may be gone while a thread holds it that has come past them.
     pub const fn able(
         records: R,

@@ -18,7 +18,7 @@ const LENGTH: u32 = 5;
 /// Memory of so many bytes, as a power of two, has a place for each lock that may be in it.
 const REGION: u32 = COUNTS.ilog2() + LENGTH;
 
-/// A number whose lower bits depend on all bits of another.
+/// A number of which the lower bits depend on all bits of another.
 #[inline]
 #[must_use]
 pub const fn mixed(value: u64) -> u64 {

@@ -5,6 +5,8 @@
 #   make install-c PREFIX=$HOME/.local      # the library for C and C++ alone
 #   make install DESTDIR=/tmp/package PREFIX=/usr
 #   make uninstall PREFIX=$HOME/.local
+#   make deb                                # Debian packages, in target/packages
+#   make tarball                            # the preload libraries alone, likewise
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -36,7 +38,7 @@ BASH   := $(ROOT)/share/bash-completion/completions
 ZSH    := $(ROOT)/share/zsh/site-functions
 FISH   := $(ROOT)/share/fish/vendor_completions.d
 
-.PHONY: all c install install-c uninstall
+.PHONY: all c install install-c install-command install-library uninstall deb tarball
 
 all: c
 	$(CARGO) build --release --package cohort-cli
@@ -50,7 +52,10 @@ c:
 	    -Wl,--version-script=crates/cohort-c/cohort.map -Wl,-z,defs -Wl,-z,nodelete \
 	    -Wl,--gc-sections -Wl,--whole-archive $(C)/libcohort.a -Wl,--no-whole-archive -lc
 
-install-c: c
+install-c: c install-library
+
+# These two build nothing: they install what $(C) and $(COHORT) are.
+install-library:
 	$(INSTALL) -D -m 644 $(C)/libcohort.a $(ROOT)/lib/libcohort.a
 	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(ROOT)/lib/libcohort.so.$(VERSION)
 	ln -sf libcohort.so.$(VERSION) $(ROOT)/lib/$(SONAME)
@@ -64,7 +69,9 @@ install-c: c
 	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
 	ln -sf ../share/cohort/cohort.py $(ROOT)/lib/libcohort.so.$(VERSION)-gdb.py
 
-install: all install-c
+install: all install-c install-command
+
+install-command:
 	rm -rf $(STAGE)
 	$(COHORT) generate man $(STAGE)/man
 	$(COHORT) generate completions $(STAGE)/completions
@@ -85,6 +92,26 @@ uninstall:
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
 	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py
 	rm -f $(ROOT)/lib/libcohort.a $(ROOT)/lib/libcohort.so* $(ROOT)/lib/pkgconfig/cohort.pc
-	rm -f $(ROOT)/include/cohort.h $(ROOT)/include/cohort.hpp
+	rm -f $(addprefix $(ROOT)/include/,cohort.h cohort.hpp cohort_tsan.h)
 	rm -f $(ROOT)/share/man/man3/cohort.h.3 $(ROOT)/share/man/man3/cohort.hpp.3
 	-rmdir $(LIB) $(SHARE) 2>/dev/null
+
+# Debian's name of this machine's architecture, and the compiler's of the system.
+ARCHITECTURE ?= $(shell dpkg --print-architecture 2>/dev/null)
+SYSTEM_NAME  ?= $(shell $(CC) -dumpmachine)
+PACKAGES     ?= $(TARGET)/packages
+TREE         := $(TARGET)/tree
+LIBRARIES    := cohort-preload-$(VERSION)-$(SYSTEM_NAME)
+
+deb:
+	rm -rf $(TREE)
+	$(MAKE) install DESTDIR=$(abspath $(TREE)) PREFIX=/usr
+	packaging/deb $(TREE) $(PACKAGES) $(VERSION) $(ARCHITECTURE)
+
+tarball: all
+	rm -rf $(TREE)
+	$(COHORT) generate libraries $(TREE)/$(LIBRARIES)
+	$(INSTALL) -m 644 LICENSE-APACHE LICENSE-MIT docs/deploy.md docs/configuration.md $(TREE)/$(LIBRARIES)
+	$(INSTALL) -d $(PACKAGES)
+	tar --owner=0 --group=0 --sort=name -C $(TREE) -czf $(PACKAGES)/$(LIBRARIES).tar.gz.part $(LIBRARIES)
+	mv $(PACKAGES)/$(LIBRARIES).tar.gz.part $(PACKAGES)/$(LIBRARIES).tar.gz

@@ -3,4 +3,5 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=world=\"loom\"");
+    println!("cargo::rustc-cfg=internals");
 }

@@ -1,7 +1,56 @@
-//! Linker flags of the interposer.
+//! Links the interposer.
+//!
+//! The library's symbols have no versions, so that they answer for every version of the C library's,
+//! also where a program asks for one by `dlvsym`: the loader takes a definition without a version for
+//! any, but only of a library that neither has nor needs versions.  So it is linked with a library
+//! that stands for the C library: of the same name, with the few functions that are used, and
+//! without versions.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// What the library uses of the C library; see `src/libc.rs`.
+const FUNCTIONS: [&str; 19] = [
+    "__errno_location",
+    "__register_atfork",
+    "__stack_chk_fail",
+    "abort",
+    "bcmp",
+    "dl_iterate_phdr",
+    "dlsym",
+    "dlvsym",
+    "getauxval",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "pthread_getcpuclockid",
+    "pthread_getschedparam",
+    "pthread_self",
+    "strlen",
+    // Of a toolchain's own archive, if at all.
+    "write",
+    "raise",
+];
+
+/// The same of its variables, and the loader's.
+const VARIABLES: [&str; 4] = [
+    "__libc_single_threaded",
+    "__stack_chk_guard",
+    "_r_debug",
+    "environ",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    let Some(folder) = env::var_os("OUT_DIR").map(PathBuf::from) else {
+        return;
+    };
+    if let Err(why) = make_stand_in(&folder) {
+        println!("cargo::warning=nothing stands for the C library, and linking fails: {why}");
+    }
+    println!("cargo::rustc-link-search=native={}", folder.display());
     // Every symbol is ours or the C library's.
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,defs");
     // A toolchain's own archive, which comes behind the C library, may have been compiled
@@ -9,4 +58,40 @@ fn main() {
     println!("cargo::rustc-link-arg-cdylib=-lc");
     // Objects of the program hold our state until the process ends.
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
+}
+
+/// Makes what stands for the C library when the interposer is linked.
+fn make_stand_in(folder: &Path) -> Result<(), String> {
+    let variable = |name: &str| env::var_os(name).ok_or(format!("cargo did not set {name}"));
+    let mut text = String::from(
+        "#![no_std]\n#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n",
+    );
+    for name in FUNCTIONS {
+        text += &format!("#[unsafe(no_mangle)] pub extern \"C\" fn {name}() {{}}\n");
+    }
+    for name in VARIABLES {
+        text += &format!("#[unsafe(no_mangle)] pub static {name}: usize = 0;\n");
+    }
+    let source = folder.join("stand_in.rs");
+    fs::write(&source, text).map_err(|error| error.to_string())?;
+    let mut rustc = Command::new(variable("RUSTC")?);
+    rustc
+        .args(["--edition", "2024", "--crate-type", "cdylib", "-O"])
+        .args(["-C", "panic=abort", "-C", "link-arg=-Wl,-soname,libc.so.6"])
+        .arg("--target")
+        .arg(variable("TARGET")?)
+        .arg("-o")
+        .arg(folder.join("libc.so"))
+        .arg(source);
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut option = std::ffi::OsString::from("linker=");
+        option.push(linker);
+        rustc.arg("-C").arg(option);
+    }
+    let output = rustc.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).replace('\n', " "))
+    }
 }

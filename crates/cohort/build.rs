@@ -1,6 +1,35 @@
 //! Opens the door of this build of the locks onto the native machine.
 
+use std::env;
+use std::path::Path;
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=world=\"native\"");
+    if env::var_os("CARGO_FEATURE_INTERNALS").is_some() {
+        println!("cargo::rustc-cfg=internals");
+    }
+    // Requests to Valgrind are instructions, known here for this architecture.
+    let is_known = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|target| target == "x86_64");
+    if is_known && env::var_os("CARGO_FEATURE_ANNOTATE").is_some() {
+        println!("cargo::rustc-cfg=annotated");
+    }
+    println!(
+        "cargo::rustc-env=COHORT_THREAD_RECORD={}",
+        own_symbol("cohort_thread_record")
+    );
+}
+
+/// A symbol that no other build of this package has, of another version or with other features: a
+/// program may link several.
+fn own_symbol(name: &str) -> String {
+    let version = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
+    // Cargo names the folder above by a hash of what it builds.
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    let build = Path::new(&out)
+        .parent()
+        .and_then(Path::file_name)
+        .expect("it is below a folder of this build");
+    format!("{name}_{version}_{}", build.to_string_lossy())
+        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
 }

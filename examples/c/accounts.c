@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ACCOUNTS = 1000, THREADS = 4, TRANSFERS = 50000 };
+enum { ACCOUNTS = 1000, THREADS = 4, TRANSFERS = 5000 };
 
 static long accounts[ACCOUNTS];
 

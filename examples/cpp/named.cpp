@@ -40,9 +40,18 @@ int main()
         }
     }
 #if __cplusplus >= 202002L
-    cohort::lock<"hmcs-3"> lock;
-    if (!counts(lock))
+    cohort::lock_of<"hmcs-3"> lock;
+    cohort::lock<"ticket"> other;
+    if (!counts(lock) || !counts(other))
         return 1;
+    lock.lock();
+    lock.unlock();
+    {
+        std::scoped_lock both(lock, other);
+        if (lock.try_lock() || other.try_lock())
+            return 1;
+    }
+    std::scoped_lock again(lock);
 #endif
     std::printf("named: counted\n");
     return 0;

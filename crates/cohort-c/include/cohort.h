@@ -72,10 +72,12 @@ typedef void (*cohort_step_t)(void *argument);
     call(ttas) \
     call(bo) \
     call(ticket) \
+    call(ticket_apart) \
     call(ticket_delay) \
     call(ptl) \
     call(mcs) \
     call(clh) \
+    call(clh_published) \
     call(k42) \
     call(hemlock) \
     call(hemlock_ctr) \
@@ -90,6 +92,7 @@ typedef void (*cohort_step_t)(void *argument);
     call(shfl) \
     call(hbo) \
     call(fc_mcs) \
+    call(fc_mcs_published) \
     call(hclh) \
     call(hmcs_2) \
     call(hmcs_3) \
@@ -280,6 +283,11 @@ COHORT_TRY_ACQUIRE(0, *rwlock);
  Releases what the caller holds, to read or to write; `EPERM` if nobody holds the lock.
  */
 int cohort_rwlock_unlock(cohort_rwlock_t *rwlock) COHORT_RELEASE_GENERIC(*rwlock);
+
+/*
+ 1 if a writer held the lock a moment ago, else 0: for assertions.
+ */
+int cohort_rwlock_is_written(const cohort_rwlock_t *rwlock);
 
 /*
  Makes a condition of any bytes, as `COHORT_COND_INIT` does.
@@ -616,6 +624,23 @@ int cohort_token_cancel(cohort_token_t *token);
 int cohort_token_is_cancelled(const cohort_token_t *token);
 
 /*
+ Returns the name of the calling thread: never 0, and different from the name of every other thread
+ that the process has or has had.  The thread that forks keeps its name in the child.
+ */
+uint64_t cohort_thread_name(void);
+
+/*
+ 1 if the calling thread has written its name there, as the owner, else 0: then it is no other
+ thread's, though others may write there meanwhile.
+ */
+int cohort_thread_is_owner(const uint64_t *owner);
+
+/*
+ Writes the calling thread's name there, as the owner.
+ */
+void cohort_thread_set_owner(uint64_t *owner);
+
+/*
  Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:
  0, or `ENOTSUP`.
  */
@@ -626,3 +651,16 @@ int cohort_check_version(uint32_t version);
 #endif  // __cplusplus
 
 #endif  /* COHORT_H */
+
+/* ThreadSanitizer does not see what the library does, and is told. */
+#if defined(__SANITIZE_THREAD__)
+#define COHORT_HAS_TSAN
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COHORT_HAS_TSAN
+#endif
+#endif
+#ifdef COHORT_HAS_TSAN
+#undef COHORT_HAS_TSAN
+#include <cohort_tsan.h>
+#endif

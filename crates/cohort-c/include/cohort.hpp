@@ -14,7 +14,6 @@
 
 #include <cohort.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -135,13 +134,6 @@ int until(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
     return error;
 }
 
-/* A name of the calling thread's, which no other living thread has. */
-inline const void *self() noexcept
-{
-    static thread_local const char here = 0;
-    return &here;
-}
-
 } // namespace detail
 
 /* Throws ENOTSUP if the library is of another version than this header. */
@@ -253,16 +245,17 @@ public:
         if (!is_mine())
             detail::fail(EPERM, "cohort::recursive_mutex::unlock");
         if (--depth == 0) {
-            owner.store(nullptr, std::memory_order_relaxed);
+            __atomic_store_n(&owner, 0, __ATOMIC_RELAXED);
             inner.unlock();
         }
     }
 
 protected:
-    /* A thread reads its own name here only if it has written that itself. */
+    /* A thread reads its own name here only if it has written that itself: an ended thread's
+     * name is no other thread's. */
     bool is_mine() const noexcept
     {
-        return owner.load(std::memory_order_relaxed) == detail::self();
+        return cohort_thread_is_owner(&owner) != 0;
     }
 
     bool again() noexcept
@@ -274,13 +267,14 @@ protected:
 
     bool begin() noexcept
     {
-        owner.store(detail::self(), std::memory_order_relaxed);
+        cohort_thread_set_owner(&owner);
         depth = 1;
         return true;
     }
 
     timed_mutex inner;
-    std::atomic<const void *> owner{nullptr};
+    /* The library reads and writes it, so that checkers find no race there. */
+    std::uint64_t owner = 0;
     std::uint32_t depth = 0;
 };
 
@@ -572,7 +566,7 @@ private:
 using gls = gls_of<algorithm::usual>;
 using gls_guard = gls_guard_of<algorithm::usual>;
 
-/* Where the compiler has C++20's: lock<"hmcs-3">, a named lock that needs no argument. */
+/* Where the compiler has C++20's: lock_of<"hmcs-3">, a named lock that needs no argument. */
 #if __cplusplus >= 202002L && (__cpp_nontype_template_args >= 201911L || __clang_major__ >= 12)
 namespace detail {
 template <std::size_t Size>
@@ -588,10 +582,14 @@ struct name {
 } // namespace detail
 
 template <detail::name Name>
-class COHORT_CAPABILITY lock : public named_lock {
+class COHORT_CAPABILITY lock_of : public named_lock {
 public:
-    lock() : named_lock(Name.text) {}
+    lock_of() : named_lock(Name.text) {}
 };
+
+/* Another name of it. */
+template <detail::name Name>
+using lock = lock_of<Name>;
 #endif
 
 using std::cv_status;

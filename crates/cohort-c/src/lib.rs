@@ -16,14 +16,18 @@
 #![no_std]
 
 mod cond;
+mod copies;
 mod delegate;
 mod gls;
 mod libc;
 mod lock;
 mod mutex;
 mod rwlock;
+mod thread;
 mod time;
 mod token;
+#[cfg(target_arch = "x86_64")]
+mod valgrind;
 mod version;
 
 /// Only a violated invariant or a system without memory gets here.

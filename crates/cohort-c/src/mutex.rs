@@ -46,10 +46,12 @@ pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int 
     if mutex.is_null() {
         return EINVAL;
     }
-    FutexHmcs::begin_at(mutex.cast());
     let lock = FutexHmcs::new();
-    // SAFETY: the caller's.
-    unsafe { mutex.write(cohort_mutex_t { lock }) };
+    // SAFETY: the caller's: a mutex that was there ends.
+    unsafe {
+        FutexHmcs::begin_at(mutex.cast());
+        mutex.write(cohort_mutex_t { lock });
+    }
     0
 }
 
@@ -185,7 +187,8 @@ pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_in
 /// [`cohort_mutex_unlock`] when a plain store will not do.
 #[inline(never)]
 fn unlock_attentively(lock: &FutexHmcs) -> c_int {
-    lock.release_attentive();
+    // SAFETY: the program unlocks what it has locked.
+    unsafe { lock.release_attentive() };
     done()
 }
 

@@ -237,3 +237,14 @@ pub unsafe extern "C" fn cohort_rwlock_unlock(rwlock: *mut cohort_rwlock_t) -> c
     // SAFETY: the program releases what it holds.
     if unsafe { lock.release() } { 0 } else { EPERM }
 }
+
+/// 1 if a writer held the lock a moment ago, else 0: for assertions.
+///
+/// # Safety
+/// As `cohort_rwlock_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_is_written(rwlock: *const cohort_rwlock_t) -> c_int {
+    // SAFETY: the caller's.
+    let rwlock = unsafe { rwlock.as_ref() };
+    c_int::from(rwlock.is_some_and(|rwlock| rwlock.lock.is_write_locked()))
+}

@@ -39,9 +39,6 @@ WAITER_CLASS = 1
 WAITER_ADOPTED = 8
 WAITER_AT = 16
 WAITER_MUTEX = 24
-# A thread's own record.
-THREAD_ID = 4
-
 FUTEX = 202
 FUTEX_WAIT = 0
 FUTEX_WAIT_BITSET = 9
@@ -162,9 +159,8 @@ def object_of(at, seen, classes):
 
 
 def noted(at):
-    """The thread of the record at the address that is noted there."""
-    record = pointer(at)
-    return word(record + THREAD_ID) if record else 0
+    """The thread that is noted there: the lower half of its name."""
+    return word(at)
 
 
 def held(held, thread):

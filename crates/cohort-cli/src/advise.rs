@@ -12,9 +12,10 @@ use clap::ValueHint;
 use rules::{Advice, Facts};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Options of `cohort advise`.
 #[derive(Debug, clap::Args)]
@@ -22,13 +23,17 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// A profile that `cohort profile -o` has written
     #[arg(value_hint = ValueHint::FilePath)]
-    profile: PathBuf,
+    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    profile: Option<PathBuf>,
     /// Write the configuration file there instead of on standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Print what is advised, lock by lock, as JSON
     #[arg(long)]
     json: bool,
+    /// A program to profile first, with its arguments
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
 }
 
 const NOTES: &str = "\
@@ -37,6 +42,7 @@ Every lock of the profile is put to one table of rules, in this order; the first
   lost time            below 2 % of one thread's: nothing to gain
   rwlock               lines are for mutexes: nothing
   no place to name     nothing
+  no hold timed        nothing
   held                 above 20 µs: waiters sleep under any lock; nothing
   threads over CPUs    under a lock that serves in order: the default lock;
                        under any other: nothing
@@ -48,12 +54,14 @@ A rule is a guess from what was measured elsewhere; `cohort compare` says whethe
 file is for `cohort run --config` too. Where nothing pays it has no lines, and says why.
 
 Examples:
+  cohort advise -- kccachetest wicked -th 4 -capcnt 500000 400000
   cohort profile -o p.json -- kccachetest wicked -th 4 -capcnt 500000 400000
   cohort advise p.json -o advised.toml
   cohort compare --locks default,advised.toml \\
       -- kccachetest wicked -th 4 -capcnt 500000 400000
 
-Exit status: 0; 2 if the profile cannot be read or understood, 125 if the file cannot be written.";
+Exit status: 0; 2 if the profile cannot be read or understood, 125 if the file cannot be written; that of \
+`cohort profile` if it writes none.";
 
 /// What is read of a profile's file, beside the profile.
 #[derive(Deserialize)]
@@ -107,7 +115,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(file) = &arguments.output {
         destination::writable(file)?;
     }
-    let (profile, sheet) = read(&arguments.profile)?;
+    let (profile, sheet) = if let Some(file) = &arguments.profile {
+        read(file)?
+    } else {
+        let folder = tempfile::tempdir();
+        let folder = folder
+            .map_err(|error| Problem::usage(format!("no folder for the profile: {error}")))?;
+        let file = folder.path().join("profile.json");
+        let status = profiled(&arguments.command, &file)?;
+        if !file.exists() {
+            return Ok(status);
+        }
+        read(&file)?
+    };
     let advised = advise(&profile, sheet.origin.machine.cpus);
     let text = toml(&profile, &sheet, &advised, arguments);
     match &arguments.output {
@@ -124,6 +144,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         page::print_list(Origin::here(), "locks", &advised)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Profiles a program; what it prints is kept apart from the advice.
+fn profiled(command: &[OsString], file: &Path) -> Result<ExitCode, Problem> {
+    let status = std::env::current_exe().and_then(|own| {
+        let mut profile = Command::new(own);
+        profile.args(["profile", "-o"]).arg(file).arg("--");
+        profile.args(command).stdout(std::io::stderr()).status()
+    });
+    let status = status
+        .map_err(|error| Problem::usage(format!("`cohort profile` does not run: {error}")))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Reads a profile.
@@ -216,7 +249,10 @@ fn toml(profile: &Profile, sheet: &Sheet, advised: &[Advised], arguments: &Argum
     let cpus = sheet.origin.machine.cpus;
     let mut text = format!(
         "# By `cohort advise {}`: {} under {},\n# {:.2} s, {} threads, {cpus} CPUs.\n",
-        arguments.profile.display(),
+        match &arguments.profile {
+            Some(file) => file.display().to_string(),
+            None => "-- …".to_owned(),
+        },
         one_line(&profile.program),
         profile.lock,
         profile.seconds,

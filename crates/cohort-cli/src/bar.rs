@@ -10,9 +10,9 @@ use crate::program::Program;
 use crate::settings::Settings;
 use crate::{environment, library, proof};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
+use cohort_lab::bars::{self, BARS, Bar, Drawn, Judgement, Session, Setup, Verdict};
 use cohort_lab::interrupt;
-use cohort_lab::progress::Progress;
+use cohort_lab::progress::{Progress, tell};
 use cohort_machine::description::nearest;
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -36,6 +36,12 @@ pub struct Arguments {
     /// Short runs and few rounds: an impression, in a minute or two
     #[arg(long)]
     quick: bool,
+    /// Measure the envelope on the shipped machines and on N machines drawn by --seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    synthetic: Option<u16>,
+    /// Draw the machines of --synthetic by this number
+    #[arg(long, value_name = "SEED", requires = "synthetic", default_value_t = 1)]
+    seed: u64,
     /// Show every point of a bar, not only the worst
     #[arg(long)]
     points: bool,
@@ -50,7 +56,14 @@ each round gave, and a bar with several points is judged by the worst of them. A
 others used more than a tenth of its CPUs' time is repeated, at most twice; rounds that stayed \
 disturbed are counted. All bars together take about twenty-five minutes; `cohort bar wait` takes five. `cohort bar envelope` \
 is simulated, runs everything once, and takes up to an hour of one CPU, or a minute with --quick; \
-it runs only where it is named.
+it runs only where it is named. --synthetic adds machines drawn by a seed: sockets, cache groups, \
+cores, hardware threads and latencies within the ranges of the shipped files. envelope-machine is \
+the worst machine's score. After Ctrl-C the points that are complete are judged.
+
+Examples:
+  cohort bar envelope --synthetic 12 --seed 7  the shipped machines and twelve drawn ones
+  cohort bar envelope-machine --synthetic 3 --seed 7 --quick  a part of it, in a minute
+  cohort machines show drawn-7-3 --file  the file of the third machine of seed 7
 
 Exit status: 0 if every bar that could be run is met, 1 if one is not, 2 for a mistake in the \
 options, 130 after Ctrl-C.";
@@ -71,9 +84,20 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let drawn = arguments.synthetic.map(|machines| Drawn {
+        machines,
+        seed: arguments.seed,
+    });
+    if drawn.is_some() && !bars.iter().any(|bar| bar.is_long()) {
+        return Err(Problem::usage(
+            "none of these bars is simulated, so --synthetic has no machine to add; name `envelope` \
+             or a bar that begins with it",
+        ));
+    }
     let setup = Setup {
         command: own_path()?,
         interposer: library::USUAL.locate()?,
+        drawn,
         ours: Vec::new(),
         apart: Vec::new(),
         system: contestants::environment(&Settings::of(Choice::System), Path::new(""), None),
@@ -93,22 +117,41 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let mut progress = Progress::new(session.planned(), false);
     let judged = session.run(&setup, &mut progress);
     drop(progress);
-    let judgements = match judged {
-        Ok(judgements) => judgements,
-        Err(signal) => return Ok(ExitCode::from(signal.status())),
-    };
-    if arguments.json {
-        page::print_list(Origin::here(), "bars", &judgements)?;
+    let judgements = &judged.judgements;
+    if judged.signal.is_some() && judgements.is_empty() {
+        tell("No bar was measured before the signal.");
+    } else if arguments.json {
+        let sheet = Sheet {
+            bars: judgements,
+            synthetic: drawn,
+            points: judged.points,
+        };
+        page::print_json(Origin::here(), &sheet)?;
     } else {
-        let table = show::table(&judgements, arguments.points);
-        let closing = show::closing(&judgements, arguments.quick);
+        let table = show::table(judgements, arguments.points);
+        let closing = show::closing(&judged, arguments.quick);
         page::print(&format!("{table}\n\n{closing}"))?;
+    }
+    if let Some(signal) = judged.signal {
+        return Ok(ExitCode::from(signal.status()));
     }
     Ok(if judgements.iter().any(is_not_met) {
         ExitCode::from(status::NEGATIVE)
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// All bars in JSON.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    bars: &'a [Judgement],
+    /// The drawn machines among those of the envelope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    synthetic: Option<Drawn>,
+    /// Points of the envelope: measured and planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<[usize; 2]>,
 }
 
 /// A bar as the list in JSON shows it.

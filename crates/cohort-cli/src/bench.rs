@@ -10,7 +10,7 @@ use crate::cohorts;
 use crate::destination;
 use crate::machines::MachineName;
 use crate::page::{self, Origin};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -20,6 +20,7 @@ use cohort_lab::bench::knobs::HEADING;
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course, Until};
 use cohort_lab::bench::{self, Info, Knobs, Setting, Span, WORKLOADS, curves, efficiency, native};
+use cohort_lab::interrupt::Interrupted;
 use cohort_lab::progress::Progress;
 use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
@@ -309,10 +310,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             there(info, simulator, &course, &settings)?
         }
     };
-    let points = match measured {
-        Ok(points) => points,
-        Err(status) => return Ok(status),
-    };
+    let (points, interrupted) = measured;
+    if let Some(signal) = interrupted {
+        problem::tell(format!(
+            "interrupted: {} of {} points were measured",
+            points.len(),
+            settings.len()
+        ));
+        if points.is_empty() {
+            return Ok(ExitCode::from(signal.status()));
+        }
+    }
     let common = match knobs.as_slice() {
         [knobs] => *knobs,
         [knobs, ..] => Knobs {
@@ -344,7 +352,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if weighed {
         efficiency::weigh(&mut report);
     }
-    finish(arguments, &report)
+    let ended = finish(arguments, &report)?;
+    Ok(interrupted.map_or(ended, |signal| ExitCode::from(signal.status())))
 }
 
 /// Prints the report, and draws it if that is wanted.
@@ -386,8 +395,8 @@ fn knobs(arguments: &Arguments, info: &Info) -> Result<Vec<Knobs>, Problem> {
     Ok(all)
 }
 
-/// The points, or the status to end with after a signal.
-type Measured = Result<Vec<Point>, ExitCode>;
+/// The points, those until a signal if one came.
+type Measured = (Vec<Point>, Option<Interrupted>);
 
 fn here(
     arguments: &Arguments,
@@ -414,11 +423,7 @@ fn here(
         })
         .collect();
     let mut progress = Progress::new(wanted.len() * rounds, false);
-    match native::measure(info, host, &wanted, rounds, &mut progress) {
-        Ok(points) => Ok(Ok(points)),
-        Err(native::Failure::Interrupted(signal)) => Ok(Err(ExitCode::from(signal.status()))),
-        Err(native::Failure::Run(why)) => Err(Problem::refused(why)),
-    }
+    native::measure_until(info, host, &wanted, rounds, &mut progress).map_err(Problem::refused)
 }
 
 /// How simulated points are run.
@@ -441,11 +446,8 @@ fn there(
     settings: &[Setting],
 ) -> Result<Measured, Problem> {
     let mut progress = Progress::new(settings.len(), false);
-    match simulated::measure(info, simulator, course, settings, &mut progress) {
-        Ok(points) => Ok(Ok(points)),
-        Err(simulated::Failure::Interrupted(signal)) => Ok(Err(ExitCode::from(signal.status()))),
-        Err(simulated::Failure::Run(why)) => Err(Problem::refused(why)),
-    }
+    simulated::measure_until(info, simulator, course, settings, &mut progress)
+        .map_err(Problem::refused)
 }
 
 /// The cohorts of each CPU by level, if a file says them; told to the locks at once where

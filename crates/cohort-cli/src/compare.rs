@@ -1,25 +1,35 @@
 //! `cohort compare`: measures a program under several locks and the system's.
 
+pub mod closing;
 pub mod contestants;
 pub mod show;
+mod subject;
 
 use crate::choice::{self, Choice, DEFAULT, LockName, SYSTEM};
 use crate::destination;
 use crate::page::{self, Origin};
-use crate::problem::{Problem, status};
+use crate::problem::{self, Problem, status};
+use crate::report::counts::Counts;
 use crate::rwlocks::Rwlocks;
 use crate::settings::{Settings, executables};
 use crate::wait::Wait;
-use clap::ValueHint;
+use clap::{Parser, ValueHint};
 use cohort::catalogue::LOCKS;
 use cohort_lab::compare::Comparison;
+use cohort_lab::interrupt::Interrupted;
 use cohort_lab::metric::Metric;
 use cohort_lab::progress::Progress;
+use cohort_lab::rounds::Rules;
+use cohort_lab::runner::{Address, Run};
 use cohort_lab::world::names::rejoined;
-use cohort_lab::{interrupt, options, rounds};
-use std::ffi::OsString;
+use cohort_lab::{interrupt, options, rounds, runner};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+use subject::Subject;
 
 /// Options of `cohort compare`.
 #[derive(Debug, clap::Args)]
@@ -37,17 +47,46 @@ pub struct Arguments {
         default_value = DEFAULT
     )]
     locks: Vec<String>,
-    /// How often the program runs under each lock, after a warm-up round
-    #[arg(long, value_name = "N", default_value_t = 7,
+    /// How often the program runs under each lock, after the warm-up rounds
+    #[arg(long, short, visible_alias = "runs", value_name = "N", default_value_t = 7,
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
+    /// Rounds before, which are not counted
+    #[arg(long, short, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    warmup: u16,
     /// What is compared: `wall` or `cpu` seconds, or the figure that the one
-    /// group of a regular expression finds in the program's output
-    #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
-    metric: String,
-    /// Less is better for the figure that REGEX finds
-    #[arg(long)]
-    lower_is_better: bool,
+    /// group of a regular expression finds in the output of the program or its
+    /// client; with a name before it, as in `tps=TPS: ([0-9]+)`; repeat for more
+    #[arg(long, value_name = "wall|cpu|[NAME=]REGEX", default_value = "wall")]
+    metric: Vec<String>,
+    /// Less is better for the figures that REGEX finds, or for those of these
+    /// names: `--lower-is-better=p99`
+    #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true,
+        value_delimiter = ',', default_missing_value = "")]
+    lower_is_better: Option<Vec<String>>,
+    /// Compare a server: CMD stays in the foreground, and runs without a shell
+    /// under each lock; a free port is put in place of `{port}`
+    #[arg(
+        long,
+        value_name = "CMD",
+        requires = "client",
+        conflicts_with = "command"
+    )]
+    server: Option<String>,
+    /// Where the server listens: a port, HOST:PORT, or the path of a Unix
+    /// socket [default: {port}]
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "server",
+        allow_hyphen_values = true
+    )]
+    ready: Option<String>,
+    /// What measures the server, by the shell and under the system's locks; the
+    /// server is ended with it
+    #[arg(long, value_name = "CMD", requires = "server")]
+    client: Option<OsString>,
     /// What serves rwlocks under each of the locks [default: as `run` chooses]
     #[arg(long, value_enum, value_name = "A,B,…", value_delimiter = ',')]
     rwlocks: Vec<Rwlocks>,
@@ -58,10 +97,31 @@ pub struct Arguments {
     /// Leave this executable alone, by name or path; repeat for more
     #[arg(long, value_name = "EXE", value_delimiter = ':')]
     exclude: Vec<String>,
+    /// Measure the system's locks on one CPU too: what `taskset` gains without
+    /// Cohort [default: if the program has several threads]
+    #[arg(long, overrides_with = "no_one_cpu")]
+    one_cpu: bool,
+    /// Leave out the system's locks on one CPU
+    #[arg(long, overrides_with = "one_cpu")]
+    no_one_cpu: bool,
     /// Run this by the shell before each run; it is not measured, and under the
     /// system's locks
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, short, value_name = "CMD")]
     prepare: Option<OsString>,
+    /// Run this by the shell once before all runs
+    #[arg(long, short, value_name = "CMD")]
+    setup: Option<OsString>,
+    /// Run this by the shell once after all runs
+    #[arg(long, short, value_name = "CMD")]
+    cleanup: Option<OsString>,
+    /// Compare once with each of these values in place of {VAR}; repeat for all
+    /// combinations
+    #[arg(long, short = 'L', value_names = ["VAR", "A,B,…"], num_args = 2,
+        action = clap::ArgAction::Append)]
+    parameter_list: Vec<String>,
+    /// What the plot and JSON call the program
+    #[arg(long, short = 'n', value_name = "NAME")]
+    command_name: Option<String>,
     /// How waiting threads wait
     #[arg(long, value_enum, default_value_t)]
     wait: Wait,
@@ -78,11 +138,20 @@ pub struct Arguments {
     /// Print the table as Markdown has it
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Write JSON to a file, beside the table
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    export_json: Option<PathBuf>,
+    /// Write the Markdown table to a file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    export_markdown: Option<PathBuf>,
+    /// Write a line for each lock and metric to a file, as CSV
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    export_csv: Option<PathBuf>,
     /// Show on stderr what the program writes
     #[arg(long)]
     show_output: bool,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+    #[arg(required_unless_present = "server", trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
@@ -95,14 +164,21 @@ does not help, the verdict says so. Gains are computed round by round, with an i
 the median with 95 % confidence from six rounds on.
 
 A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
-reported and never averaged. A server ends with its client if a script starts both, and --only \
-serves the server alone: docs/compare.md has such a script. A narrow terminal has no room for the \
-last columns; --json and --markdown have all.
+reported and never averaged. A narrow terminal has no room for the last columns; --json and \
+--markdown have all. Ctrl-C ends the program and shows the rounds that there are.
+
+A server does not end by itself. --server starts it for each run, waits until it listens where \
+--ready says, runs --client to its end, and ends the server. Time is then the client's, CPU time the \
+server's, and a figure is found in the client's output. The row `system, one CPU` confines the server \
+alone.
 
 Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
+  cohort compare -- kccachetest wicked -th 2 -capcnt 500000 400000
+  cohort compare -r 3 -L threads 1,2 -- kccachetest wicked -th {threads} 400000
   cohort compare --only mariadbd --markdown -- ./start-everything.sh
-  cohort compare --only memcached --metric 'TPS: ([0-9]+)' -- ./ask.sh
+  cohort compare --server 'memcached -u nobody -l 127.0.0.1 -p {port}' \\
+      --client 'memcaslap -s 127.0.0.1:{port} -t 3s' --metric tps='TPS: ([0-9]+)'
   cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
   cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' \\
       --lower-is-better -- kccachetest wicked -th 2 400000
@@ -113,49 +189,314 @@ Exit status: 0 if the program ran under every lock; 1 if it failed under one of 
 mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
 run`; 130 after Ctrl-C.";
 
+/// One comparison as JSON shows it.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<&'a str, &'a str>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// A comparison for each metric, if there are several; the first is that above.
+    #[serde(skip_serializing_if = "<[Comparison]>::is_empty")]
+    metrics: &'a [Comparison],
+    /// What a run under each lock counted.
+    counted: &'a BTreeMap<String, Counts>,
+    closing: Option<&'a str>,
+    is_interrupted: bool,
+}
+
+/// A subject, and what came of it.
+pub struct Compared {
+    subject: Subject,
+    /// One for each metric.
+    pub comparisons: Vec<Comparison>,
+    counted: BTreeMap<String, Counts>,
+    closing: Option<String>,
+    rounds: usize,
+    interrupted: Option<Interrupted>,
+}
+
+impl Compared {
+    fn sheet<'a>(&'a self, arguments: &'a Arguments) -> Sheet<'a> {
+        let parameters = self.subject.parameters.iter();
+        let is_one = self.comparisons.len() == 1;
+        Sheet {
+            name: arguments.command_name.as_deref(),
+            parameters: parameters
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect(),
+            comparison: &self.comparisons[0],
+            metrics: if is_one { &[] } else { &self.comparisons },
+            counted: &self.counted,
+            closing: self.closing.as_deref(),
+            is_interrupted: self.interrupted.is_some(),
+        }
+    }
+
+    fn text(&self, metrics: &[Metric], markdown: bool) -> String {
+        let closing = self.closing.as_deref();
+        let text = show::text(&self.comparisons, metrics, closing, markdown);
+        match (self.subject.title(), markdown) {
+            (title, _) if title.is_empty() => text,
+            (title, true) => format!("### {title}\n\n{text}"),
+            (title, false) => format!("{title}\n\n{text}"),
+        }
+    }
+}
+
 /// Carries out `cohort compare`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
-    let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
-        .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    let metrics = metrics(&arguments)?;
     if let Some(file) = &arguments.plot {
         destination::plot(file)?;
     }
+    let exports = [
+        &arguments.export_json,
+        &arguments.export_markdown,
+        &arguments.export_csv,
+    ];
+    for file in exports.into_iter().flatten() {
+        destination::writable(file)?;
+    }
     let all = all(&arguments)?;
-    let contestants = contestants::all(&arguments, &all)?;
+    let subjects = Subject::all(&arguments)?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let mut compared: Vec<Compared> = Vec::new();
+    for subject in subjects {
+        let one = compare(&arguments, &all, &metrics, subject);
+        // Processes outside the process group too.
+        runner::end_children();
+        let one = one?;
+        let is_over = one.interrupted.is_some();
+        compared.push(one);
+        if is_over {
+            break;
+        }
+    }
+    let interrupted = compared.iter().find_map(|one| one.interrupted);
+    let begun = compared.len();
+    // A lock without a round is compared with nothing.
+    compared.retain(|one| {
+        let values = one.comparisons[0].rows.iter().map(|row| row.values.len());
+        one.interrupted.is_none() || values.filter(|values| *values > 0).count() > 1
+    });
+    if let Some(signal) = interrupted {
+        let what = match compared.last() {
+            Some(last) if compared.len() == begun => {
+                let ended = last.comparisons[0].rows.iter().map(|row| row.values.len());
+                format!(
+                    "{} of {} rounds had ended",
+                    ended.min().unwrap_or(0),
+                    last.rounds
+                )
+            }
+            _ => "no two locks had been measured".to_owned(),
+        };
+        problem::tell(format!("interrupted: {what}"));
+        if compared.is_empty() {
+            return Ok(ExitCode::from(signal.status()));
+        }
+    }
+    show_all(&arguments, &metrics, &compared)?;
+    let has_failures = compared
+        .iter()
+        .flat_map(|one| &one.comparisons)
+        .any(Comparison::has_failures);
+    Ok(match interrupted {
+        Some(signal) => ExitCode::from(signal.status()),
+        None if has_failures => ExitCode::from(status::NEGATIVE),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// Prints what came of all, and writes the files.
+fn show_all(
+    arguments: &Arguments,
+    metrics: &[Metric],
+    compared: &[Compared],
+) -> Result<(), Problem> {
+    let json = || match compared {
+        [one] => page::json(Origin::here(), &one.sheet(arguments)),
+        several => {
+            let sheets: Vec<Sheet> = several.iter().map(|one| one.sheet(arguments)).collect();
+            page::json(Origin::here(), &BTreeMap::from([("comparisons", sheets)]))
+        }
+    };
+    let text = |markdown: bool| {
+        let texts: Vec<String> = compared
+            .iter()
+            .map(|one| one.text(metrics, markdown))
+            .collect();
+        texts.join("\n\n")
+    };
+    if arguments.json {
+        page::print_as_it_is(&json()?)?;
+    } else {
+        page::print(&text(arguments.markdown))?;
+    }
+    if let Some(file) = &arguments.export_json {
+        destination::write(file, json()?.as_bytes())?;
+    }
+    if let Some(file) = &arguments.export_markdown {
+        destination::write(file, format!("{}\n", text(true)).as_bytes())?;
+    }
+    if let Some(file) = &arguments.export_csv {
+        let lines = compared
+            .iter()
+            .enumerate()
+            .map(|(place, one)| show::csv(&one.comparisons, &one.subject.parameters, place == 0));
+        destination::write(file, lines.collect::<String>().as_bytes())?;
+    }
+    let Some(file) = &arguments.plot else {
+        return Ok(());
+    };
+    let panels: Vec<(String, &Comparison)> = compared
+        .iter()
+        .flat_map(|one| {
+            let comparisons = one.comparisons.iter();
+            comparisons.map(|comparison| (one.subject.title(), comparison))
+        })
+        .collect();
+    let program = Path::new(&compared[0].subject.words[0]).file_name();
+    let program = program.map_or_else(String::new, |name| name.display().to_string());
+    let name = arguments.command_name.as_ref().unwrap_or(&program);
+    show::picture(name, &panels)
+        .save(file)
+        .map_err(Problem::refused)
+}
+
+/// Measures one program, or one server, under all locks.
+fn compare(
+    arguments: &Arguments,
+    all: &[Settings],
+    metrics: &[Metric],
+    subject: Subject,
+) -> Result<Compared, Problem> {
+    let field = contestants::all(arguments, all, &subject)?;
     let rounds = usize::from(arguments.repeat);
-    let mut progress = Progress::new(rounds::planned(&contestants, rounds), arguments.show_output);
-    let played = rounds::play(&contestants, rounds, |run| metric.read(run), &mut progress);
+    let warm_ups = usize::from(arguments.warmup);
+    let rules = Rules {
+        rounds,
+        warm_ups,
+        client: field.client.as_ref(),
+        looks: true,
+        if_threaded: field.if_threaded,
+    };
+    beside(subject.setup.as_deref(), "--setup")?;
+    let planned = rounds::planned(&field.contestants, rounds + warm_ups - 1);
+    let mut progress = Progress::new(planned, arguments.show_output);
+    let read = |run: &Run| -> Result<Vec<f64>, String> {
+        metrics.iter().map(|metric| metric.read(run)).collect()
+    };
+    let played = rounds::play_by(&rules, &field.contestants, read, &mut progress);
     drop(progress);
+    let cleaned = beside(subject.cleanup.as_deref(), "--cleanup");
+    let counted = field.counted.take();
     // The reader of the result may close the pipe, which ends this process: no
     // file may be left then.
-    drop(contestants);
-    let series = match played {
-        Ok(series) => series,
-        Err(signal) => return Ok(ExitCode::from(signal.status())),
-    };
-    if let Some(why) = &series[0].failure {
-        return Err(Problem::refused(format!(
-            "the program already fails under the system's own locks: {why}"
-        )));
+    drop(field.contestants);
+    if let Some(why) = &played.series[0].failure {
+        return Err(Problem::refused(if played.listens.is_empty() {
+            format!("the program already fails under the system's own locks: {why}")
+        } else {
+            format!(
+                "{}\n--timeout SECONDS waits for a program that listens and ends",
+                server_instead(&subject.words, &played.listens)
+            )
+        }));
     }
-    let comparison = Comparison::new(&metric, &series);
-    if arguments.json {
-        page::print_json(Origin::here(), &comparison)?;
-    } else {
-        page::print(&show::text(&comparison, &metric, arguments.markdown))?;
-    }
-    if let Some(file) = &arguments.plot {
-        show::picture(&comparison, &arguments.command)
-            .save(file)
-            .map_err(Problem::refused)?;
-    }
-    Ok(if comparison.has_failures() {
-        ExitCode::from(status::NEGATIVE)
-    } else {
-        ExitCode::SUCCESS
+    cleaned?;
+    let comparisons = Comparison::several(metrics, &played.series);
+    Ok(Compared {
+        closing: closing::closing(&comparisons[0], &counted),
+        comparisons,
+        counted,
+        rounds,
+        interrupted: played.interrupted,
+        subject,
     })
+}
+
+/// The message for a program that turned out to be a server.
+pub fn server_instead(words: &[OsString], listens: &[Address]) -> String {
+    let listens_on: Vec<String> = listens.iter().map(Address::to_string).collect();
+    format!(
+        "the program is a server: it listens on {} and does not end by itself; type instead\n  {}",
+        listens_on.join(", "),
+        subject::line_for_server(words, listens)
+    )
+}
+
+/// A command line that has the options of this subcommand alone.
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// A program under the system's locks and the default, in so many rounds.
+pub fn program(command: &[OsString], rounds: u16) -> Result<Compared, Problem> {
+    let options = ["compare", "--repeat", &rounds.to_string(), "--"].map(OsString::from);
+    let words = options.into_iter().chain(command.iter().cloned());
+    let alone = Alone::try_parse_from(words)
+        .map_err(|error| Problem::usage(error.to_string().trim_end().to_owned()))?;
+    let arguments = alone.arguments;
+    let metrics = metrics(&arguments)?;
+    let all = all(&arguments)?;
+    compare(&arguments, &all, &metrics, Subject::of(command))
+}
+
+/// Runs a text by the shell that belongs to all runs, also after Ctrl-C.
+fn beside(text: Option<&OsStr>, option: &str) -> Result<(), Problem> {
+    const PATIENCE: Duration = Duration::from_secs(600);
+    let Some(text) = text else {
+        return Ok(());
+    };
+    let launch = contestants::by_shell(text, None);
+    let mut command = Command::new(&launch.words[0]);
+    command.args(&launch.words[1..]);
+    for (name, value) in &launch.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    // Standard output is the table's.
+    command.stdout(std::io::stderr());
+    runner::carry_out(&mut command, PATIENCE)
+        .map_err(|why| Problem::refused(format!("{option}: {why}: {}", text.display())))
+}
+
+/// What is compared.
+fn metrics(arguments: &Arguments) -> Result<Vec<Metric>, Problem> {
+    let lower = arguments.lower_is_better.as_deref();
+    let parsed = arguments.metric.iter().map(|text| {
+        let names = |lower: bool| {
+            Metric::parse(text, lower).map_err(|why| Problem::usage(format!("--metric: {why}")))
+        };
+        let metric = names(false)?;
+        let is_lower = lower.is_some_and(|lower| {
+            let is_it = |name: &String| name.is_empty() || Some(name.as_str()) == metric.name();
+            lower.iter().any(is_it)
+        });
+        if is_lower { names(true) } else { Ok(metric) }
+    });
+    let parsed: Vec<Metric> = parsed.collect::<Result<_, Problem>>()?;
+    let unknown = lower.into_iter().flatten().find(|name| {
+        !name.is_empty()
+            && parsed
+                .iter()
+                .all(|metric| metric.name() != Some(name.as_str()))
+    });
+    match unknown {
+        None => Ok(parsed),
+        Some(name) => Err(Problem::usage(format!(
+            "--lower-is-better={name}: no --metric has this name, as in --metric {name}='REGEX'"
+        ))),
+    }
 }
 
 /// The system's locks, and each of the others with each that serves rwlocks.

@@ -21,6 +21,8 @@
 //! because = "queue 4.5"       # said to readers alone
 //! ```
 //!
+//! Without `--config`, `/etc/cohort.toml` is read where it exists, and the environment wins over it.
+//!
 //! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`; `cohort tune glk
 //! -o` writes `[glk]` and `[glk.tuned]`.
 
@@ -43,6 +45,9 @@ use glk::Glk;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
+
+/// The machine's own file, which is read where no other is named.
+const OF_MACHINE: &str = "/etc/cohort.toml";
 
 /// What a configuration file may say; whatever it leaves out stays as it is.
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +103,19 @@ impl Configuration {
         }
         read.warn(file)?;
         Ok(read)
+    }
+
+    /// Reads and checks the machine's own file; empty if there is none.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of_machine() -> Result<Self, Problem> {
+        let file = Path::new(OF_MACHINE);
+        if file.exists() {
+            Self::read(file)
+        } else {
+            Ok(Self::default())
+        }
     }
 
     /// Says so if the lock, or `glk`, was tuned for a machine of another shape.

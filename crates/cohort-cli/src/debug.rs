@@ -4,7 +4,7 @@ mod find;
 mod gdb;
 mod suppress;
 
-use crate::destination;
+use crate::destination::{self, Report};
 use crate::environment::Purpose;
 use crate::observe;
 use crate::page::{self, Origin};
@@ -12,10 +12,9 @@ use crate::problem::{Problem, status};
 use crate::settings::{Options, Settings};
 use crate::supervise;
 use clap::{ArgMatches, ValueEnum, ValueHint};
-use find::{Finder, Finding};
+use find::{Extent, Finder, Finding};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -51,6 +50,9 @@ pub struct Arguments {
     /// Tell in JSON, when the program has ended
     #[arg(long)]
     json: bool,
+    /// Write what is found to a file instead of stderr, where the program writes too
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
@@ -126,6 +128,9 @@ struct Found<'a> {
     program: String,
     level: Scope,
     findings: &'a [Finding],
+    /// How much was observed.
+    #[serde(flatten)]
+    extent: Extent,
     /// Records of threads and edges that there was no room for.
     lost: u64,
     /// Whether the program's memory could not be read, in which the level `stuck` looks for holders.
@@ -143,9 +148,13 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         Some(file) => Suppressions::read(file)?,
         None => Suppressions::default(),
     };
-    for file in [&arguments.suggest, &arguments.gdb].into_iter().flatten() {
+    for file in [&arguments.suggest, &arguments.gdb, &arguments.output]
+        .into_iter()
+        .flatten()
+    {
         destination::writable(file)?;
     }
+    let to = Report::new(arguments.output.as_deref().filter(|_| !arguments.json))?;
     let ends_stuck = (!arguments.keep).then_some(if arguments.abort {
         libc::SIGABRT
     } else {
@@ -164,6 +173,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         |records, is_over| {
             let mut finder = Finder::new(records, level, held, json);
             finder.reads_holders = written == Scope::Stuck;
+            finder.to = to;
             finder.ends_stuck = ends_stuck;
             finder.suppressions = suppressions;
             finder.watch(is_over);
@@ -176,13 +186,17 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
             program: name.display().to_string(),
             level: arguments.level,
             findings: finder.found(),
+            extent: finder.extent(),
             lost,
             is_blind: finder.is_blind,
         };
         let text = page::json(Origin::here(), &found)?;
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        match &arguments.output {
+            Some(file) => destination::write(file, text.as_bytes())?,
+            None => finder.to.say(&text),
+        }
     } else if lost > 0 {
-        crate::problem::tell(format!(
+        finder.to.tell(&format!(
             "{lost} records did not fit: something may have been missed"
         ));
     }
@@ -198,6 +212,9 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         crate::problem::tell(format!("note: {place}: nothing was found that this covers"));
     }
     if finder.found().is_empty() {
+        if !arguments.json {
+            finder.to.tell(&finder.nothing());
+        }
         drop(finder);
         supervise::end_alike(ending)
     }

@@ -6,14 +6,14 @@ use crate::compare::{contestants, show};
 use crate::destination;
 use crate::library;
 use crate::page::{self, Origin};
-use crate::problem::{Problem, status};
+use crate::problem::{self, Problem, status};
 use crate::settings::Settings;
 use clap::ValueHint;
 use cohort_lab::compare::{Answer, Comparison};
 use cohort_lab::metric::Metric;
 use cohort_lab::plot::{Panel, Picture};
 use cohort_lab::progress::Progress;
-use cohort_lab::rounds::{self, Contestant};
+use cohort_lab::rounds::{self, Contestant, Played, Rules};
 use cohort_lab::runner::Launch;
 use cohort_lab::world::disturb::allowed_cpus;
 use cohort_lab::{interrupt, options};
@@ -65,22 +65,33 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     if !arguments.json {
         page::print(&page::prose(&format!(
-            "Two loads of {threads} threads on {cpus} CPUs, {ROUNDS} rounds, about {:.0} s in \
+            "Two loads of {threads} threads on {}, {ROUNDS} rounds, about {:.0} s in \
              all: the system's locks, then the same program with `{DEFAULT}` put under it.",
+            page::counted(cpus, "CPU", "CPUs"),
             arguments.seconds * 1.15
         )))?;
     }
     let metric = Metric::Throughput;
     let contestants = contestants(&arguments, threads)?;
     let mut progress = Progress::new(rounds::planned(&contestants, ROUNDS), false);
-    let played = rounds::play(&contestants, ROUNDS, |run| metric.read(run), &mut progress);
+    let rules = Rules::of(ROUNDS);
+    let played = rounds::play_by(&rules, &contestants, |run| metric.read(run), &mut progress);
     drop(progress);
     // A closed pipe would end this process before it can tidy up.
     drop(contestants);
-    let series = match played {
-        Ok(series) => series,
-        Err(signal) => return Ok(ExitCode::from(signal.status())),
-    };
+    let Played {
+        series,
+        interrupted,
+        ..
+    } = played;
+    if let Some(signal) = interrupted {
+        let ended = series.iter().map(|one| one.samples.len()).min();
+        let ended = ended.unwrap_or(0);
+        problem::tell(format!("interrupted: {ended} of {ROUNDS} rounds had ended"));
+        if ended == 0 {
+            return Ok(ExitCode::from(signal.status()));
+        }
+    }
     let comparisons: Vec<Comparison> = series
         .chunks(2)
         .map(|pair| Comparison::new(&metric, pair))
@@ -108,6 +119,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
             closing(&comparisons),
             arguments.plot.display()
         )))?;
+    }
+    if let Some(signal) = interrupted {
+        return Ok(ExitCode::from(signal.status()));
     }
     let failed = comparisons.iter().any(Comparison::has_failures);
     Ok(if failed {

@@ -54,6 +54,44 @@ pub fn writable(file: &Path) -> Result<(), Problem> {
     }
 }
 
+/// Where a report goes piece by piece, as it is made.
+pub enum Report {
+    /// Standard error, which the program has too.
+    Stderr,
+    /// A file, which a reader may follow.
+    File(fs::File),
+}
+
+impl Report {
+    /// An empty file, or standard error.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(file: Option<&Path>) -> Result<Self, Problem> {
+        let Some(file) = file else {
+            return Ok(Self::Stderr);
+        };
+        writable(file)?;
+        let made = fs::File::create(file).map_err(|error| {
+            Problem::refused(format!("cannot write {}: {error}", file.display()))
+        })?;
+        Ok(Self::File(made))
+    }
+
+    /// Writes a text; that it has no reader changes nothing.
+    pub fn say(&self, text: &str) {
+        let _ = match self {
+            Self::Stderr => std::io::stderr().write_all(text.as_bytes()),
+            Self::File(file) => (&*file).write_all(text.as_bytes()),
+        };
+    }
+
+    /// Writes a line, in the command's own form.
+    pub fn tell(&self, text: &str) {
+        self.say(&format!("cohort: {text}\n"));
+    }
+}
+
 /// Writes a file. It is the new one as a whole, or stays as it was.
 ///
 /// # Errors

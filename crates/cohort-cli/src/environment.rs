@@ -3,14 +3,15 @@
 use crate::debug::Scope;
 use crate::page::visible;
 use crate::settings::Settings;
-use crate::{choice::Choice, library};
+use crate::{beside, choice::Choice, library};
 use cohort::door::{Monitor, set_monitor};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
-const PRELOAD: &str = "LD_PRELOAD";
+/// What the loader reads.
+pub const PRELOAD: &str = "LD_PRELOAD";
 const LOCK: &str = "COHORT_LOCK";
 const RWLOCK: &str = "COHORT_RWLOCK";
 const WAIT: &str = "COHORT_WAIT";
@@ -26,6 +27,12 @@ const OBSERVE: &str = "COHORT_OBSERVE";
 const LEVEL: &str = "COHORT_LEVEL";
 const PROFILE: &str = "COHORT_PROFILE";
 const WATCH: &str = "COHORT_WATCH";
+
+/// The variables that the library reads.
+pub const OURS: [&str; 15] = [
+    LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES, OBSERVE,
+    LEVEL, PROFILE, WATCH,
+];
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
@@ -128,11 +135,7 @@ pub fn lock_told(environment: &[u8]) -> Option<String> {
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
-    let ours = [
-        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES,
-        OBSERVE, LEVEL, PROFILE, WATCH,
-    ];
-    changes.extend(ours.map(|name| (name, None)));
+    changes.extend(OURS.map(|name| (name, None)));
     changes
 }
 
@@ -146,28 +149,47 @@ pub fn apply(changes: &Changes, command: &mut Command) {
     }
 }
 
-/// The value of `LD_PRELOAD`: ours first, so that other preloaded libraries
-/// lock through it; then what was there, save earlier copies of ours.
+/// The value of `LD_PRELOAD`: the libraries that define functions of ours, ours, and then what else
+/// was there, save earlier copies of ours.
 pub fn preload(library: Option<&Path>) -> OsString {
     let before = std::env::var_os(PRELOAD).unwrap_or_default();
-    join(library, &before)
+    join(library, &before, |entry| !beside::shared(entry).is_empty())
 }
 
-fn join(library: Option<&Path>, before: &OsStr) -> OsString {
-    let others = before
+/// The preloaded libraries that define functions of ours, in words.
+pub fn shared() -> Vec<String> {
+    let before = std::env::var_os(PRELOAD).unwrap_or_default();
+    let said = others(&before).filter_map(|entry| {
+        let shared = beside::shared(entry);
+        (!shared.is_empty()).then(|| beside::in_words(entry, &shared))
+    });
+    said.collect()
+}
+
+/// The entries of `LD_PRELOAD` but for ours.
+fn others(before: &OsStr) -> impl Iterator<Item = &OsStr> {
+    let entries = before
         .as_bytes()
         .split(|byte| matches!(byte, b':' | b' '))
         .filter(|entry| !entry.is_empty())
-        .filter(|entry| {
-            let name = Path::new(OsStr::from_bytes(entry)).file_name();
-            !library::ALL
-                .iter()
-                .any(|ours| name == Some(OsStr::new(ours.file)))
-        });
-    let all: Vec<&[u8]> = library
-        .map(|library| library.as_os_str().as_bytes())
+        .map(OsStr::from_bytes);
+    entries.filter(|entry| {
+        let name = Path::new(entry).file_name();
+        let is_ours = library::ALL
+            .iter()
+            .any(|ours| name == Some(OsStr::new(ours.file)));
+        !is_ours && !library::is_in_memory(entry)
+    })
+}
+
+fn join(library: Option<&Path>, before: &OsStr, is_first: impl Fn(&OsStr) -> bool) -> OsString {
+    let (first, last): (Vec<&OsStr>, Vec<&OsStr>) =
+        others(before).partition(|entry| library.is_some() && is_first(entry));
+    let all: Vec<&[u8]> = first
         .into_iter()
-        .chain(others)
+        .chain(library.map(Path::as_os_str))
+        .chain(last)
+        .map(OsStr::as_bytes)
         .collect();
     OsString::from_vec(all.join(&b':'))
 }
@@ -175,9 +197,65 @@ fn join(library: Option<&Path>, before: &OsStr) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice;
+    use crate::wait::Wait;
+    use cohort::adaptive::Tuning;
+    use std::collections::BTreeSet;
+
+    fn read(file: &str) -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        std::fs::read_to_string(root.join(file)).unwrap()
+    }
+
+    /// The first cells of the rows of a page's table under a heading, with the whole rows.
+    fn rows<'a>(page: &'a str, heading: &str) -> Vec<(&'a str, &'a str)> {
+        let (_, part) = page.split_once(&format!("\n## {heading}\n")).unwrap();
+        let part = part.split("\n## ").next().unwrap();
+        let cell = |row: &'a str| Some((row.strip_prefix("| `")?.split('`').next()?, row));
+        part.lines().filter_map(cell).collect()
+    }
 
     #[test]
-    fn ours_comes_first_and_once() {
+    fn the_reference_has_every_variable_and_its_default() {
+        let page = read("docs/configuration.md");
+        let rows = rows(&page, "Variables");
+        let told: BTreeSet<&str> = rows.iter().map(|(name, _)| *name).collect();
+        assert_eq!(told, BTreeSet::from(OURS));
+        for (name, default) in [(LOCK, choice::DEFAULT), (WAIT, Wait::default().name())] {
+            let (_, row) = rows.iter().find(|(row, _)| *row == name).unwrap();
+            assert!(row.contains(&format!("| `{default}` |")), "{row}");
+        }
+        let usual = flat_of(&Tuning::USUAL);
+        assert!(
+            rows.iter()
+                .any(|(name, row)| *name == GLK && row.contains(&usual))
+        );
+    }
+
+    fn flat_of(tuning: &Tuning) -> String {
+        crate::config::flat(tuning).into_string().unwrap()
+    }
+
+    /// A variable that only the library knows would be passed on by `cohort run --lock system`.
+    #[test]
+    fn the_command_knows_every_variable_that_the_library_reads() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cohort-preload/src");
+        let mut read = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                continue;
+            }
+            let text = std::fs::read_to_string(path).unwrap();
+            let names = text.split("c\"COHORT_").skip(1);
+            read.extend(names.map(|name| format!("COHORT_{}", name.split('"').next().unwrap())));
+        }
+        let known: BTreeSet<String> = OURS.map(str::to_owned).into();
+        assert_eq!(read, known);
+    }
+
+    #[test]
+    fn ours_comes_once_and_behind_what_defines_the_same() {
         let ours = Path::new("/new/libcohort_preload.so");
         for (before, after) in [
             ("", "/new/libcohort_preload.so"),
@@ -190,11 +268,14 @@ mod tests {
                 "/new/libcohort_preload.so:a.so:b.so",
             ),
         ] {
-            assert_eq!(join(Some(ours), OsStr::new(before)), after);
+            assert_eq!(join(Some(ours), OsStr::new(before), |_| false), after);
         }
+        let before = OsStr::new("/old/libcohort_preload.so:a.so:b.so:c.so");
+        let is_first = |entry: &OsStr| entry != "b.so";
+        assert_eq!(join(None, before, is_first), "a.so:b.so:c.so");
         assert_eq!(
-            join(None, OsStr::new("/old/libcohort_preload.so:a.so")),
-            "a.so"
+            join(Some(ours), before, is_first),
+            "a.so:c.so:/new/libcohort_preload.so:b.so"
         );
     }
 }

@@ -1,5 +1,7 @@
 //! `cohort generate`: what `make install` puts beside the command.
 
+mod man;
+
 use crate::library;
 use crate::problem::Problem;
 use clap::Command;
@@ -36,18 +38,13 @@ enum What {
 /// Carries out `cohort generate` for a command line that `definition` defines.
 pub fn run(arguments: Arguments, definition: Command) -> Result<ExitCode, Problem> {
     let (place, written) = match &arguments.what {
-        What::Man { folder } => (folder, man(visible(definition), folder)),
+        What::Man { folder } => (folder, man::write(visible(definition), folder)),
         What::Completions { folder } => (folder, completions(visible(definition), folder)),
         What::Libraries { folder } => (folder, libraries(folder)),
     };
     written
         .map(|()| ExitCode::SUCCESS)
         .map_err(|error| Problem::refused(format!("cannot write to {}: {error}", place.display())))
-}
-
-fn man(definition: Command, folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(definition, folder)
 }
 
 fn libraries(folder: &Path) -> std::io::Result<()> {

@@ -1,20 +1,26 @@
-//! The preload libraries: embedded in the command, installed beside it, or
-//! extracted to a cache folder.
+//! The preload libraries: embedded in the command, installed beside it,
+//! extracted to a cache folder, or held in memory where no folder can be written.
 //!
 //! A file is used only if its bytes are the embedded ones and nobody but this
 //! user or the super-user can change it, so that a stale or foreign library is
 //! never loaded into a program.
 
 use crate::problem::Problem;
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{
+    MemfdFlags, SealFlags, StatVfsMountFlags, fcntl_add_seals, memfd_create, statvfs,
+};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, Metadata, Permissions};
+use std::fs::{DirBuilder, File, Metadata, Permissions};
 use std::io::Write;
+use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// A library, as the build script built it.
 #[derive(Debug)]
@@ -46,6 +52,12 @@ pub static OBSERVING: Library = embedded!("libcohort_observe.so");
 /// All of them.
 pub static ALL: [&Library; 3] = [&USUAL, &COMPOSITIONS, &OBSERVING];
 
+/// Where a process finds its own open files, by number.
+const OWN_FILES: &str = "/proc/self/fd/";
+
+/// The least number of the open file of a library in memory.
+const HIGH: i32 = 256;
+
 /// Write permission for the group or for everybody.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
@@ -69,6 +81,10 @@ impl Library {
                 Err(why) => refused.push(why),
             }
         }
+        match self.in_memory() {
+            Ok(library) => return Ok(library),
+            Err(why) => refused.push(format!("a file in memory: {why}")),
+        }
         Err(Problem::refused(format!(
             "there is no place for the preload library:\n  {}\n\
              set XDG_CACHE_HOME or TMPDIR to a folder of yours that may hold executable code, \
@@ -77,11 +93,67 @@ impl Library {
         )))
     }
 
+    /// The path of the copy in `folder`, or where it is installed: a service must find it at every start,
+    /// and caches come and go.
+    ///
+    /// # Errors
+    /// There is none, it is not this command's library, or others may change it.
+    pub fn installed_in(&self, folder: Option<&Path>) -> Result<PathBuf, Problem> {
+        let refused = |why: &str| {
+            Problem::refused(format!(
+                "{why}; install Cohort (`make install`, or its package), or name the libraries' folder \
+                 with --libraries"
+            ))
+        };
+        let path = match folder {
+            Some(folder) => std::path::absolute(folder)
+                .map(|folder| folder.join(self.file))
+                .ok(),
+            None => self.installed(),
+        };
+        let path = path.ok_or_else(|| refused("the command's own folder is not known"))?;
+        self.verify(&path)
+            .and_then(|()| loadable(&path))
+            .map_err(|why| refused(&why))?;
+        Ok(path)
+    }
+
     /// Where `make install` puts it, seen from the command's own file.
     fn installed(&self) -> Option<PathBuf> {
         let command = std::env::current_exe().ok()?.canonicalize().ok()?;
         let prefix = command.parent()?.parent()?;
         Some(prefix.join("lib/cohort").join(self.file))
+    }
+
+    /// The library in a sealed file without a name, for a container in which no folder can be written:
+    /// this process keeps it open, and programs inherit it.
+    fn in_memory(&self) -> Result<PathBuf, String> {
+        static MADE: Mutex<BTreeMap<&'static str, PathBuf>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = made.get(self.file) {
+            return Ok(library.clone());
+        }
+        let write = || -> std::io::Result<RawFd> {
+            let mut file = File::from(memfd_create(self.file, MemfdFlags::ALLOW_SEALING)?);
+            file.write_all(self.bytes)?;
+            let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+            fcntl_add_seals(&file, seals)?;
+            // Above the numbers that programs expect to get; where the limit is lower, any number.
+            match fcntl_dupfd_cloexec(&file, HIGH) {
+                Ok(high) => {
+                    fcntl_setfd(&high, FdFlags::empty())?;
+                    Ok(high.into_raw_fd())
+                }
+                Err(_) => Ok(file.into_raw_fd()),
+            }
+        };
+        let number = write().map_err(|error| error.to_string())?;
+        let library = PathBuf::from(format!("{OWN_FILES}{number}"));
+        if !library.exists() {
+            return Err("/proc is not mounted".to_owned());
+        }
+        made.insert(self.file, library.clone());
+        Ok(library)
     }
 
     /// The library under `cache`, in a folder named by its content.
@@ -138,6 +210,26 @@ impl Library {
             ))
         }
     }
+}
+
+/// Whether an entry of `LD_PRELOAD` is a library of ours in memory.
+pub fn is_in_memory(entry: &OsStr) -> bool {
+    let is_own_file = entry.as_bytes().starts_with(OWN_FILES.as_bytes());
+    let called = |file: &Path| {
+        let file = file.to_string_lossy();
+        ALL.iter().any(|library| {
+            file.strip_prefix("/memfd:")
+                .is_some_and(|name| name.starts_with(library.file))
+        })
+    };
+    is_own_file && std::fs::read_link(entry).is_ok_and(|file| called(&file))
+}
+
+/// The user's folder for what can be made again; none if the environment names none.
+pub fn cache_folder() -> Option<PathBuf> {
+    let names = ["XDG_CACHE_HOME", "HOME"];
+    let is_set = names.iter().any(|name| std::env::var_os(name).is_some());
+    caches().into_iter().next().filter(|_| is_set)
 }
 
 /// The folders to extract into, the best first.

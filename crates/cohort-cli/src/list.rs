@@ -9,7 +9,7 @@ use cohort::compose::generated;
 use cohort::name::{Lock, Name};
 use cohort::recipe::{Basic, LEVELS};
 use cohort::tree::Kind;
-use comfy_table::{Cell, Row};
+use comfy_table::Cell;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let entries: Vec<String> = locks.into_iter().map(entry).collect();
         page::print(&entries.join("\n\n"))?;
     } else {
-        page::print(&format!("{}\n\n{}", table(), notes()))?;
+        page::print(&format!("{}\n\n{}\n\n{}", choosing(), table(), notes()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -322,19 +322,38 @@ fn table() -> String {
         // An alias that spells the levels out is as long as the rest of the line.
         let short = lock.aliases.iter().filter(|alias| !alias.contains('@'));
         let short: Vec<&str> = short.copied().collect();
-        let mut row = Row::from([
+        table.add_row([
             page::name(lock.name),
             Cell::new(short.join(", ")),
             Cell::new(timed(lock)),
             Cell::new(lock.about),
         ]);
-        row.max_height(1);
-        table.add_row(row);
     }
-    page::cut_between_words(
-        &page::lines(table, 0..0),
-        LOCKS.iter().map(|lock| lock.about),
-    )
+    page::lines(table, 0..0)
+}
+
+/// How to choose, above the table.
+fn choosing() -> String {
+    page::prose(&format!(
+        "{DEFAULT} is the default, and suits most programs. `cohort compare -- PROGRAM` measures a program \
+         under several locks, `cohort check -- PROGRAM` finds out whether locks cost it time at all. `cohort run \
+         --lock` accepts every lock of this list but {}.",
+        unserved()
+    ))
+}
+
+/// The locks that no program can have, as in "a, b and c".
+fn unserved() -> String {
+    let names: Vec<&str> = LOCKS
+        .iter()
+        .filter(|lock| !lock.serves_programs())
+        .map(|lock| lock.name)
+        .collect();
+    match names.as_slice() {
+        [] => "none".to_owned(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
 }
 
 /// All that is known of a lock.
@@ -377,7 +396,7 @@ fn entry(lock: &'static LockInfo) -> String {
 
 fn notes() -> String {
     page::prose(&format!(
-        "The default is {DEFAULT}; {} (or {}) means the C library's own locks. `cohort list LOCK` \
+        "{} (or {}) means the C library's own locks. `cohort list LOCK` \
          and `--long` say where a lock is described, what it can do, and how many bytes a \
          program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
          for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \

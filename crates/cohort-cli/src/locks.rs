@@ -3,6 +3,7 @@
 mod alive;
 mod dump;
 mod find;
+mod outside;
 mod process;
 
 use crate::page::{self, Origin};
@@ -32,6 +33,10 @@ or it may hang anyway: then all of it is. So is all of a core dump, which `gcore
 of what `cohort debug` or `cohort profile` writes down; variables have names if the program and its \
 libraries are still here as they were. A file that is called by a number alone is meant by `./4711`.
 
+A process that does not run under Cohort is shown by what the C library notes in its locks: the holder of \
+a mutex, the writer of a rwlock. Locks of languages and libraries are told by the functions on the \
+sleeper's stack.
+
 Shown are the mutexes, rwlocks and conditions that a thread sleeps for. A mutex that is recursive or \
 checks errors notes its owner, and a rwlock its writer; a plain mutex notes nobody. Of a process that \
 `cohort debug` or `cohort profile` has started, all holders are known, and locks that nobody waits for \
@@ -44,7 +49,7 @@ Examples:
   cohort locks core.4711
 
 Exit status: 0; 2 if there is no such process or file, or the file is no core dump; 125 if it may not \
-be looked at, is cut off or of another processor, or the process does not run under Cohort.";
+be looked at, or a core dump is cut off, of another processor, or of a process without Cohort.";
 
 /// What is printed as JSON.
 #[derive(Serialize)]
@@ -68,7 +73,15 @@ struct Sheet<'a> {
 /// # Errors
 /// The process cannot be looked at.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let process = Process::open(&arguments.process)?;
+    let process = match Process::open(&arguments.process) {
+        Ok(process) => process,
+        Err(problem) => {
+            return match outside::open(&arguments.process) {
+                Some(process) => show_outside(process, arguments.json),
+                None => Err(problem),
+            };
+        }
+    };
     let observed = process.observed();
     let locks = find::locks(&process, observed.as_ref());
     let lock = process.lock();
@@ -90,10 +103,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let waiting: usize = locks.iter().map(|lock| lock.waiters.len()).sum();
     let about = format!(
-        "{} ({}){}, {threads} threads{}: {waiting} {} for a lock or a condition.",
+        "{} ({}){}, {}{}: {waiting} {} for a lock or a condition.",
         process.program,
         process.id,
         core.map_or_else(String::new, |core| format!(", by {}", core.path.display())),
+        page::counted(threads, "thread", "threads"),
         lock.map_or_else(String::new, |lock| format!(", mutexes served by {lock}")),
         if waiting == 1 { "sleeps" } else { "sleep" },
     );
@@ -104,6 +118,37 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let notes = notes(&process, observed.is_some());
     if !notes.is_empty() {
         text = format!("{text}\n\n{}", page::prose(&notes.join(" ")));
+    }
+    page::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a process that does not run under Cohort.
+fn show_outside(process: crate::outside::Process, json: bool) -> Result<ExitCode, Problem> {
+    let (id, program, threads) = (process.id, process.program.clone(), process.thread_count());
+    let locks = outside::locks(process);
+    if json {
+        let sheet = Sheet {
+            process: id,
+            core: None,
+            program: &program,
+            library: "",
+            lock: None,
+            threads,
+            locks: &locks,
+            unnamed: &[],
+        };
+        page::print_json(Origin::here(), &sheet)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let waiting: usize = locks.iter().map(|lock| lock.waiters.len()).sum();
+    let mut text = page::prose(&format!(
+        "{program} ({id}), not under Cohort, {threads} {}: {waiting} {} at futexes.",
+        if threads == 1 { "thread" } else { "threads" },
+        if waiting == 1 { "sleeps" } else { "sleep" },
+    ));
+    if !locks.is_empty() {
+        text = format!("{text}\n\n{}", page::lines(table(&locks), 1..2));
     }
     page::print(&text)?;
     Ok(ExitCode::SUCCESS)

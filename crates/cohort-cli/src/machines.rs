@@ -29,6 +29,7 @@ Examples:
   cohort machines show ./mine.toml  the same of a file of your own
   cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\
       --like epyc-7352x2 >what-if.toml  a machine that nobody has built
+  cohort machines show drawn-7-3 --file >drawn.toml  machine 3 drawn by seed 7
 
 Wherever a machine is asked for, a name from this list or the path of a file will do.";
 

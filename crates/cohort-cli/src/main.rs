@@ -4,7 +4,9 @@
 mod advise;
 mod bar;
 mod bench;
+mod beside;
 mod best;
+mod check;
 mod choice;
 mod cohorts;
 mod compare;
@@ -16,6 +18,8 @@ mod destination;
 mod discover;
 mod doctor;
 mod environment;
+mod export;
+mod folder;
 mod install;
 mod library;
 mod list;
@@ -23,6 +27,7 @@ mod locks;
 mod machines;
 mod mutexes;
 mod observe;
+mod outside;
 mod page;
 mod problem;
 mod profile;
@@ -39,6 +44,7 @@ mod supervise;
 mod survey;
 mod top;
 mod tune;
+mod unit;
 mod wait;
 mod workload;
 
@@ -69,8 +75,51 @@ Examples:
   cohort run -- memcached -t 8                 under the default lock
   cohort run --lock mcs --report -- prog args  under another, with counts
   cohort compare --repeat 5 -- prog args       is it faster, by how much
+  cohort check -- prog args                    is it locks, and what helps
 
 `cohort SUBCOMMAND --help` says more about each.";
+
+/// The subcommands as help shows them.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Use", &["run", "compare", "list", "unit", "doctor", "demo"]),
+    (
+        "Find",
+        &[
+            "check", "top", "locks", "profile", "advise", "debug", "export",
+        ],
+    ),
+    (
+        "Machines and research",
+        &[
+            "discover",
+            "tune",
+            "machines",
+            "bench",
+            "reproduce",
+            "delegate",
+            "bar",
+            "survey",
+        ],
+    ),
+];
+
+/// The command line, with its subcommands in groups.
+fn command() -> Command {
+    let command = Cohort::command();
+    let mut text = String::new();
+    for (title, names) in GROUPS {
+        text.push_str(&format!("{title}:\n"));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text.push_str(&page::hanging(&format!("  {name:<10} "), &about));
+        }
+        text.push('\n');
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}Options:\n{{options}}{{after-help}}"
+    ))
+}
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
@@ -82,10 +131,14 @@ enum Subcommands {
     Profile(profile::Arguments),
     /// Show what a running program's locks do: waiting threads, holders, time lost
     Top(top::Arguments),
+    /// Publish what the locks of running programs do as metrics for Prometheus
+    Export(export::Arguments),
     /// From a profile, make a configuration with locks of their own for mutexes where that pays
     Advise(advise::Arguments),
     /// Measure a program under several locks and the system's own
     Compare(compare::Arguments),
+    /// Find out whether a program's locks cost it time, and what helps
+    Check(check::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
     List(list::Arguments),
     /// Show what the threads of a running process wait for, and which threads hold it
@@ -102,6 +155,8 @@ enum Subcommands {
     Delegate(delegate::Arguments),
     /// Check what the papers claim, on simulated machines
     Reproduce(reproduce::Arguments),
+    /// Print a systemd drop-in that puts a service under Cohort
+    Unit(unit::Arguments),
     /// Show what this machine and container offer, and what that leaves out
     Doctor(doctor::Arguments),
     /// See what the locks gain, on bundled loads, in under a minute
@@ -132,9 +187,7 @@ fn main() -> ExitCode {
 /// The parsed command line, with the raw matches of the subcommand, which tell
 /// what was typed from what the environment says.
 fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
-    let mut matches = Cohort::command()
-        .term_width(page::help_width())
-        .try_get_matches()?;
+    let mut matches = command().term_width(page::help_width()).try_get_matches()?;
     let cohort = Cohort::from_arg_matches(&matches)?;
     let (_, subcommand) = matches.remove_subcommand().unwrap_or_default();
     Ok((cohort, subcommand))
@@ -146,9 +199,11 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Debug(arguments) => debug::run(arguments, matches),
         Subcommands::Profile(arguments) => profile::run(arguments, matches),
         Subcommands::Top(arguments) => top::run(&arguments),
+        Subcommands::Export(arguments) => export::run(&arguments),
         Subcommands::Advise(arguments) => advise::run(&arguments),
         Subcommands::Locks(arguments) => locks::run(&arguments),
         Subcommands::Compare(arguments) => compare::run(arguments),
+        Subcommands::Check(arguments) => check::run(&arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),
         Subcommands::Discover(arguments) => discover::run(&arguments),
@@ -156,6 +211,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Delegate(arguments) => delegate::run(&arguments),
         Subcommands::Reproduce(arguments) => reproduce::run(&arguments),
         Subcommands::Machines(arguments) => machines::run(&arguments),
+        Subcommands::Unit(arguments) => unit::run(arguments, matches),
         Subcommands::Doctor(arguments) => doctor::run(&arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),
@@ -218,4 +274,23 @@ fn source(error: &clap::Error) -> Option<String> {
         .find_map(clap::Arg::get_env)?;
     std::env::var_os(variable)?;
     Some(variable.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_subcommand_stands_in_one_group() {
+        let command = Cohort::command();
+        let shown = command
+            .get_subcommands()
+            .filter(|subcommand| !subcommand.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(Command::get_name).collect();
+        let groups = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
+        let mut grouped: Vec<&str> = groups.collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, shown);
+    }
 }

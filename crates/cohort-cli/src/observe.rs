@@ -8,6 +8,7 @@ pub mod watching;
 
 use crate::choice::Choice;
 use crate::environment::{self, Purpose};
+use crate::folder::Folder;
 use crate::library;
 use crate::problem::Problem;
 use crate::program::Program;
@@ -21,12 +22,9 @@ use rustix::fs::statvfs;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
-use tempfile::TempDir;
 use watching::Watching;
 
 /// Runs a program that writes down what its locks do, while `watch` looks at that until the
@@ -98,7 +96,7 @@ pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Prob
 /// The records of a program: of all its processes, each of which makes a file in a folder that goes
 /// with this value, or of one that is watched as it runs.
 pub struct Records {
-    folder: Option<TempDir>,
+    folder: Option<Folder>,
     /// When the folder had changed last as it was listed.
     changed: Option<SystemTime>,
     processes: HashMap<OsString, Process>,
@@ -118,15 +116,7 @@ impl Records {
     /// # Errors
     /// No folder can be made.
     pub fn new() -> Result<Self, Problem> {
-        let make = |parent: &Path| {
-            let folder = tempfile::Builder::new()
-                .prefix("cohort-")
-                .rand_bytes(16)
-                .tempdir_in(parent)?;
-            // What the process's mask would take away is given here.
-            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o1733))?;
-            Ok(folder)
-        };
+        let make = |parent: &Path| Folder::make_in(parent, 0o1733);
         // Pages of a file in memory are never written to a disk.
         let mut parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
         parents.sort_by_key(|parent| Reverse(room_in(parent).min(ROOM)));
@@ -159,7 +149,7 @@ impl Records {
 
     /// What the library is told, if it is told anything.
     pub fn folder(&self) -> Option<&Path> {
-        self.folder.as_ref().map(TempDir::path)
+        self.folder.as_ref().map(Folder::path)
     }
 
     /// Whether there is still somebody to look at: another command may have taken over, or the

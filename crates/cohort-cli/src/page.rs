@@ -194,29 +194,6 @@ pub fn lines_below_names(table: Table, figures: Range<usize>) -> String {
     text
 }
 
-/// The lines of a table with titles and one line a row, in which these `texts` of the last column
-/// are cut short where the page ends: cut between words.
-pub fn cut_between_words<'a>(lines: &str, texts: impl Iterator<Item = &'a str>) -> String {
-    let cut = |line: &str, text: &str| -> Option<String> {
-        let kept = line.trim_end().strip_suffix('…')?;
-        let mut parts = text.char_indices().rev().map(|(at, _)| text.split_at(at));
-        let (part, rest) = parts.find(|(part, _)| kept.ends_with(part))?;
-        if rest.starts_with(' ') {
-            return None;
-        }
-        let (whole, _) = part.rsplit_once(' ')?;
-        Some(format!("{}{whole}…", kept.strip_suffix(part)?))
-    };
-    let mut all = lines.lines();
-    let titles = all.by_ref().take(2).map(str::to_owned);
-    let mut lines: Vec<String> = titles.collect();
-    lines.extend(
-        all.zip(texts)
-            .map(|(line, text)| cut(line, text).unwrap_or_else(|| line.to_owned())),
-    );
-    lines.join("\n")
-}
-
 /// A table as Markdown has it, in lines as long as they get.
 pub fn markdown(mut table: Table) -> String {
     table
@@ -299,6 +276,11 @@ pub fn hanging(mark: &str, text: &str) -> String {
         let _ = writeln!(broken, "{before:indent$}{}", line.trim_end());
     }
     broken
+}
+
+/// A number of things, as in "1 thread" and "3 threads".
+pub fn counted(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 /// The two ends of an interval, with a unit that they share said once.
@@ -410,11 +392,25 @@ impl Origin {
     }
 }
 
+/// The number of the form that JSON has; it changes with what a reader could misunderstand.
+const FORMAT: u32 = 1;
+
 #[derive(Serialize)]
 struct Sheet<'a, T> {
+    format: u32,
     origin: Origin,
     #[serde(flatten)]
     body: &'a T,
+}
+
+impl<'a, T> Sheet<'a, T> {
+    fn new(origin: Origin, body: &'a T) -> Self {
+        Self {
+            format: FORMAT,
+            origin,
+            body,
+        }
+    }
 }
 
 /// Prints what is an object as JSON, with its origin.
@@ -430,8 +426,19 @@ pub fn print_json(origin: Origin, body: &impl Serialize) -> Result<(), Problem> 
 /// # Errors
 /// It cannot be written as JSON.
 pub fn json(origin: Origin, body: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string_pretty(&Sheet { origin, body })
-        .map(|text| format!("{text}\n"))
+    written(serde_json::to_string_pretty(&Sheet::new(origin, body)))
+}
+
+/// The same in one line, for a stream of them.
+///
+/// # Errors
+/// As [`json`].
+pub fn json_line(origin: Origin, body: &impl Serialize) -> Result<String, Problem> {
+    written(serde_json::to_string(&Sheet::new(origin, body)))
+}
+
+fn written(text: serde_json::Result<String>) -> Result<String, Problem> {
+    text.map(|text| format!("{text}\n"))
         .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))
 }
 
@@ -498,21 +505,6 @@ mod tests {
     fn a_table_fits_where_its_figures_stay_whole() {
         assert!(fits(&table(40), &(2..4)));
         assert!(!fits(&table(16), &(2..4)));
-    }
-
-    #[test]
-    fn a_text_is_cut_between_words() {
-        let said = "name  about\n───────────\nmcs   a queue, whic…\ntas   a word";
-        let cut = cut_between_words(said, ["a queue, which grows", "a word"].into_iter());
-        assert_eq!(
-            cut,
-            "name  about\n───────────\nmcs   a queue,…\ntas   a word"
-        );
-        let said = "name  about\n───────────\nmcs   a queue…";
-        assert_eq!(
-            cut_between_words(said, ["a queue of nodes"].into_iter()),
-            said
-        );
     }
 
     #[test]

@@ -127,6 +127,9 @@ pub struct Profile {
     pub processes: usize,
     /// The most threads of one of them that have a record.
     pub threads: usize,
+    /// How often a CPU was taken from its threads; not known of a part of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted: Option<i64>,
     /// What profiling cost.
     pub cost: Cost,
     /// What had no room.
@@ -291,7 +294,8 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     )?;
     let used = Usage::of_children().since(&before);
     let program = arguments.command[0].to_string_lossy();
-    let profile = gatherer.finish(&program, &settings.name(), used.cpu);
+    let mut profile = gatherer.finish(&program, &settings.name(), used.cpu);
+    profile.preempted = Some(used.preempted);
     // A reader that has gone must not change how this ends.
     let _ = std::io::stderr().write_all(wanted.text(&profile)?.as_bytes());
     wanted.write(&profile)?;

@@ -1,9 +1,11 @@
 //! The report of `cohort run --report`: a file that the library counts in, and
 //! the table that is made of it.
 
+pub mod counts;
 pub mod summary;
 
 use crate::choice::DEFAULT;
+use crate::folder::Folder;
 use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
@@ -11,6 +13,8 @@ use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
+use counts::Counts;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{File, Permissions};
@@ -18,16 +22,20 @@ use std::io::{Read, Write as _};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use tempfile::TempDir;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// A file that processes of the program map and count in.  It disappears with
 /// this value; processes that still map it keep counting in vain.
 pub struct ReportFile {
-    folder: TempDir,
+    folder: Folder,
 }
 
 const FILE: &str = "report";
+
+/// How long the command waits for a forked child to note its number: a fork that fails, or a child that
+/// is killed at once, never does.
+const FORKING: Duration = Duration::from_millis(100);
 
 impl ReportFile {
     /// An empty report in a new folder.
@@ -46,15 +54,9 @@ impl ReportFile {
 
     fn make() -> std::io::Result<Self> {
         let shared_memory = Path::new("/dev/shm");
-        let name = |folder: &Path| {
-            tempfile::Builder::new()
-                .prefix("cohort-")
-                .rand_bytes(16)
-                .permissions(Permissions::from_mode(0o711))
-                .tempdir_in(folder)
-        };
+        let make = |parent: &Path| Folder::make_in(parent, 0o711);
         // Pages of a file in memory are never written to a disk.
-        let folder = name(shared_memory).or_else(|_| name(&std::env::temp_dir()))?;
+        let folder = make(shared_memory).or_else(|_| make(&std::env::temp_dir()))?;
         let path = folder.path().join(FILE);
         let mut file = File::create_new(&path)?;
         file.write_all(&MAGIC)?;
@@ -68,21 +70,29 @@ impl ReportFile {
         self.folder.path().join(FILE)
     }
 
-    /// The processes that count in it now, by number, as far as this one may look.
+    /// The processes that count in it now, by number, as far as this one may look: the living ones
+    /// among the noted numbers.  Waits a little for a child that has not yet.
     pub fn users(&self) -> Vec<u32> {
-        let path = self.path();
-        let path = path.to_string_lossy();
-        let Ok(processes) = std::fs::read_dir("/proc") else {
+        let report = || self.read().ok();
+        let is_forking =
+            || report().is_some_and(|report| report.forking.load(Ordering::Acquire) > 0);
+        let asked = Instant::now();
+        while is_forking() && asked.elapsed() < FORKING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let Some(report) = report() else {
             return Vec::new();
         };
-        let number = |entry: std::io::Result<std::fs::DirEntry>| -> Option<u32> {
-            entry.ok()?.file_name().to_str()?.parse().ok()
-        };
+        let path = self.path();
+        let path = path.to_string_lossy();
+        let noted = report.users.iter().map(|user| user.load(Ordering::Relaxed));
+        let noted: BTreeSet<u32> = noted.filter(|user| *user != 0).collect();
+        // Another process may have the number by now, or have it outside of a PID namespace.
         let maps = |process: &u32| {
             std::fs::read_to_string(format!("/proc/{process}/maps"))
                 .is_ok_and(|maps| maps.lines().any(|line| line.ends_with(&*path)))
         };
-        processes.filter_map(number).filter(maps).collect()
+        noted.into_iter().filter(maps).collect()
     }
 
     /// What has been counted so far.
@@ -148,17 +158,22 @@ pub fn text(
         ran.as_secs_f64(),
         settings.wait.name()
     );
-    match table(report) {
-        Some(table) => {
-            text.push_str(&table);
-            text.push_str(&memory(report));
-            if lock_is_default {
-                text.push_str(&queueing(report));
-            }
-            text.push_str(&adapting(report));
+    if let Some(table) = table(report) {
+        text.push_str(&table);
+        text.push_str(&memory(report));
+        if lock_is_default {
+            text.push_str(&queueing(report));
         }
-        None => text.push_str("cohort: it took no pthread lock at all\n"),
+        text.push_str(&adapting(report));
     }
+    let counts = Counts::of(report);
+    let closing = counts.judgement().unwrap_or_else(|| {
+        format!(
+            "{}: `cohort compare` measures what that costs",
+            counts.in_words()
+        )
+    });
+    let _ = writeln!(text, "cohort: {closing}");
     text
 }
 
@@ -352,7 +367,8 @@ fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String
     )
 }
 
-fn percent(part: u64, whole: u64) -> String {
+/// A percentage with enough digits that only 0 prints as 0.
+pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }

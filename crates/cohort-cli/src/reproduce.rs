@@ -3,10 +3,11 @@
 mod here;
 
 use crate::destination;
+use crate::library;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
 use clap::ValueHint;
-use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict};
+use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, Kept, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
@@ -14,9 +15,10 @@ use cohort_machine::description::nearest;
 use comfy_table::Cell;
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Options of `cohort reproduce`.
 #[derive(Debug, clap::Args)]
@@ -34,22 +36,31 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// The number of seeds that each row is run with
+    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u8).range(1..),
+        conflicts_with_all = ["list", "here"])]
+    seeds: u8,
     /// Write a page for a browser
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath,
         conflicts_with = "here")]
     html: Option<PathBuf>,
 }
 
+/// The usual number of seeds.
+const SEEDS: u8 = 5;
+
 const NOTES: &str = "\
 Each row is a result that one of the papers states. Its parts are run on the simulated machine \
-that stands for the paper's, and computed as the row says; ours agrees if it lies in the row's \
-band. What needs a lock that is not in `cohort list` waits for it. With --here, claims that are \
+that stands for the paper's, and computed as the row says, once with each seed; ours agrees if it \
+lies in the row's band with four of five seeds. Where a row does not agree, its counterfactuals are \
+run beside it: the same with one thing changed. What needs a lock that is not in `cohort list` waits for it. With --here, claims that are \
 about no simulated machine are run on this one, for which a C compiler is needed. The letters are K (Lock Cohorting, \
 Dice et al. 2015), S (SANL, Zhang et al. 2017), F (CLoF, Chehab et al. 2021), T (HMCS-T, Chabbi \
 et al. 2017) and G (GLS and GLK, Antić et al. 2016).
 
 A disagreement is a finding, not a failure: the exit status is 0 if everything that could be run \
-was run; 2 for a mistake in the options; 125 if a page cannot be written; 130 after Ctrl-C. The \
+was run; 2 for a mistake in the options; 125 if a page cannot be written; 130 after Ctrl-C, which \
+keeps the rows that are finished: the same build goes on with them. The \
 same command gives the same bytes on every host, but for --here.";
 
 /// Carries out `cohort reproduce`.
@@ -88,12 +99,46 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
-    let mut progress = Progress::new(claims::planned(&chosen), false);
-    let judged = claims::run(&chosen, &mut progress);
+    let seeds = usize::from(arguments.seeds);
+    let mut kept = kept(seeds);
+    let (there, missing): (Vec<&'static Claim>, Vec<&'static Claim>) = chosen
+        .iter()
+        .copied()
+        .partition(|claim| kept.find(claim).is_some());
+    if !there.is_empty() {
+        let rows = match there.len() {
+            1 => "1 row is kept".to_owned(),
+            rows => format!("{rows} rows are kept"),
+        };
+        problem::tell(format!("{rows} from a run that was interrupted."));
+    }
+    if let Some(text) = expected(&missing, seeds) {
+        problem::tell(text);
+    }
+    let mut progress = Progress::new(claims::planned(&missing, seeds), false);
+    let watched = std::io::stderr().is_terminal();
+    let mut done = |row: &Judged| {
+        if !watched {
+            problem::tell(format!("{}: {}", row.id, row.verdict_text()));
+        }
+    };
+    let judged = claims::run(&chosen, seeds, &mut kept, &mut progress, &mut done);
     drop(progress);
     let rows = match judged {
         Ok(rows) => rows,
-        Err(signal) => return Ok(ExitCode::from(signal.status())),
+        Err(signal) => {
+            if kept.count() > 0 {
+                problem::tell(format!(
+                    "{} of {} rows are finished and kept; the same command goes on with them.",
+                    chosen
+                        .iter()
+                        .filter(|claim| kept.find(claim).is_some())
+                        .count(),
+                    chosen.len()
+                ));
+            }
+            return Ok(ExitCode::from(signal.status()));
+        }
     };
     if let Some(times) = times(&rows) {
         problem::tell(times);
@@ -108,8 +153,58 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         destination::write(file, claims::page::page(&rows).as_bytes())?;
     }
     printed?;
+    kept.forget(&chosen);
     Ok(ExitCode::SUCCESS)
 }
+
+/// The rows that an earlier run of this build with so many seeds has finished.
+fn kept(seeds: usize) -> Kept {
+    let file = library::cache_folder().map(|cache| cache.join("reproduce"));
+    let build = std::env::current_exe().and_then(std::fs::metadata);
+    let (Some(file), Ok(build)) = (file, build) else {
+        return Kept::nowhere();
+    };
+    let changed = build.modified().ok();
+    let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let Some(changed) = changed else {
+        return Kept::nowhere();
+    };
+    let key = format!(
+        "build {} of {} bytes, seeds {seeds}",
+        changed.as_nanos(),
+        build.len()
+    );
+    Kept::open(file, key)
+}
+
+/// How long these rows take, about; nothing if that is no time.
+fn expected(rows: &[&'static Claim], seeds: usize) -> Option<String> {
+    let time = claims::expected(rows, seeds);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let many =
+        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let about = |seconds: f64| {
+        if seconds < 90.0 {
+            format!("{seconds:.0} s")
+        } else {
+            format!("{:.0} min", seconds / 60.0)
+        }
+    };
+    let seconds = time.as_secs_f64();
+    (time >= EXPECTED).then(|| {
+        format!(
+            "{} with {}: about {} of CPU time, {} on {}.",
+            many(rows.len(), "row"),
+            many(seeds, "seed"),
+            about(seconds),
+            about(seconds / cpus as f64),
+            many(cpus, "CPU")
+        )
+    })
+}
+
+/// The least that is worth a line.
+const EXPECTED: Duration = Duration::from_secs(20);
 
 /// A claim as the list in JSON shows it.
 #[derive(Serialize)]
@@ -177,11 +272,12 @@ fn text(rows: &[Judged]) -> String {
     let mut parts: Vec<String> = rows.iter().map(row_text).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     parts.push(page::prose(&format!(
-        "{} of {} rows agree, {} agree so far, {} disagree, {} failed, {} cannot be run yet. All \
-         figures of ours are simulated; none was measured on the machine it is for.",
+        "{} of {}, {} agree so far, {} are undecided, {} disagree, {} failed, {} cannot \
+         be run yet. All figures of ours are simulated; none was measured on the machine it is for.",
         count(Verdict::Agrees),
-        rows.len(),
+        page::counted(rows.len(), "row agrees", "rows agree"),
         count(Verdict::AgreesSoFar),
+        count(Verdict::Undecided),
         count(Verdict::Disagrees),
         count(Verdict::Failed),
         count(Verdict::NotYetRunnable),
@@ -191,27 +287,33 @@ fn text(rows: &[Judged]) -> String {
 
 fn row_text(row: &Judged) -> String {
     let mut table = page::bare();
-    table.add_row([page::name(row.id), page::name(row.verdict.name())]);
+    table.add_row([page::name(row.id), page::name(&row.verdict_text())]);
     let mut add = |mark: &str, text: String| {
         table.add_row([format!("{mark:>3}"), text]);
     };
     add("", format!("{} ({})", row.claim, row.source));
     for part in row.parts.iter().filter(|part| part.missing.is_empty()) {
-        let mark = match part.agrees {
-            Some(true) => "+",
-            Some(false) => "-",
-            None => "!",
-        };
-        add(mark, part_text(part));
+        add(mark(part), part_text(part));
     }
     if let Some(missing) = &row.missing {
         add("", format!("not yet runnable: {missing}"));
     }
-    if row.verdict == Verdict::Disagrees {
-        let because = row.because.unwrap_or(UNEXPLAINED);
-        add("", format!("because: {because}"));
+    if matches!(row.verdict, Verdict::Disagrees | Verdict::Undecided) {
+        for part in &row.counterfactuals {
+            add(&format!("if {}", mark(part)), part_text(part));
+        }
+        add("", format!("because: {}", row.because()));
     }
     page::lines(table, 0..0)
+}
+
+const fn mark(part: &JudgedPart) -> &'static str {
+    match part.agrees {
+        Some(true) => "+",
+        Some(false) if part.is_undecided() => "~",
+        Some(false) => "-",
+        None => "!",
+    }
 }
 
 fn part_text(part: &JudgedPart) -> String {
@@ -223,8 +325,17 @@ fn part_text(part: &JudgedPart) -> String {
     let longest = part.longest.map_or_else(String::new, |longest| {
         format!(", the longest {}", figure(longest as f64))
     });
+    let spread = part.spread.map_or_else(String::new, |(least, most)| {
+        format!(
+            " ({} to {}, {} of {} seeds agree)",
+            figure(least),
+            figure(most),
+            part.agreeing,
+            part.seeds
+        )
+    });
     let mut text = format!(
-        "{}: paper {}, ours {ours}{at}{longest}\n{} on {} (file {}), {} sections: {}",
+        "{}: paper {}, ours {ours}{spread}{at}{longest}\n{} on {} (file {}), {} sections: {}",
         part.says,
         part.paper,
         part.computed,

@@ -1,6 +1,7 @@
 //! `cohort run`: proves that a program can be served, then becomes it.
 
 use crate::choice::Choice;
+use crate::destination;
 use crate::environment::{self, Changes, Purpose};
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
@@ -17,6 +18,7 @@ use cohort_lab::runner::in_words;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -33,8 +35,11 @@ pub struct Arguments {
     /// Report in JSON
     #[arg(long)]
     json: bool,
-    /// Let `cohort top` and `cohort profile snapshot` look at the program's locks while it runs
-    #[arg(long, conflicts_with_all = ["report", "json"])]
+    /// Write the report to a file instead of stderr, where the program writes too; implies --report
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Let `cohort top`, `export` and `profile snapshot` look at the program's locks while it runs
+    #[arg(long, conflicts_with_all = ["report", "json", "output"])]
     observe: bool,
     /// Run the program even if it cannot be served, or spins where it must not
     #[arg(long)]
@@ -57,7 +62,7 @@ With --observe each process can be watched while it runs, by `cohort top`; while
 instructions are added to each lock operation. It keeps one file open, without a name, which takes \
 memory only once it is watched.
 
-What is typed wins over --config, and this over the environment.
+What is typed wins over --config, this over the environment, and this over /etc/cohort.toml.
 
 Examples:
   cohort run -- memcached -t 8
@@ -105,7 +110,11 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let name = &arguments.command[0];
     let program = Program::find(name)?;
     settings.find_mutexes(&program)?;
-    let wants_report = arguments.report || arguments.json || settings.report;
+    let output = arguments.output.as_deref();
+    if let Some(file) = output {
+        destination::writable(file)?;
+    }
+    let wants_report = arguments.report || arguments.json || settings.report || output.is_some();
     if let Choice::System = settings.lock {
         let changes = environment::without();
         if !wants_report {
@@ -114,11 +123,12 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         let started = Instant::now();
         let (ending, usage) = watch(&program, &arguments.command, &changes)?;
         let ran = started.elapsed();
-        show(&if arguments.json {
+        let text = if arguments.json {
             in_json(&Summary::baseline(name, ran, usage))
         } else {
             page::remarks(&report::baseline(name, ran, &usage))
-        });
+        };
+        show(&text, output);
         supervise::end_alike(ending)
     }
     if settings.wait == Wait::Spin
@@ -144,6 +154,9 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
             "note: {} is a program in Go: only its C code's locks are served, never Go's own",
             name.display()
         ));
+    }
+    for said in environment::shared() {
+        problem::tell(format!("note: {said}"));
     }
     if !wants_report {
         let changes = if arguments.observe {
@@ -171,7 +184,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
             page::remarks(&text)
         },
     );
-    show(&text);
+    show(&text, output);
     drop(file);
     supervise::end_alike(ending)
 }
@@ -195,16 +208,24 @@ fn in_json(summary: &Summary) -> String {
     page::json(Origin::here(), summary).unwrap_or_else(|problem| format!("cohort: {problem}\n"))
 }
 
-/// Prints on stderr, where a reader that has gone must not change how this ends.
-fn show(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+/// Writes the report to the file, or prints it on stderr. The command ends as the program ended all the
+/// same: a failure is reported on stderr.
+fn show(text: &str, output: Option<&Path>) {
+    let written = output.map(|file| destination::write(file, text.as_bytes()));
+    match written {
+        None => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+        Some(Err(problem)) => problem::tell(problem),
+        Some(Ok(())) => {}
+    }
 }
 
 /// Whether the library will be in the program.
 ///
 /// # Errors
 /// The reason why it will not.
-pub fn can_be_served(program: &Program, library: &std::path::Path) -> Result<(), String> {
+pub fn can_be_served(program: &Program, library: &Path) -> Result<(), String> {
     let image = program.image.as_ref().map_err(Clone::clone)?;
     proof::ask_loader(image, library, &environment::preload(Some(library)))
 }

@@ -1,5 +1,5 @@
-//! Under what a program runs, put together from the command line, the
-//! configuration file and the environment, in this order of precedence.
+//! Under what a program runs, put together from the command line, the file of `--config`, the
+//! environment and the machine's configuration file, in this order of precedence.
 
 use crate::best;
 use crate::choice::{self, Choice, LockName};
@@ -46,7 +46,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
-    /// exclude, report, cohorts, [glk], [[mutex]]
+    /// exclude, report, cohorts, [glk], [[mutex]] [default: /etc/cohort.toml if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
@@ -202,18 +202,24 @@ impl Settings {
     /// An unknown lock, an unusable name, a configuration file that cannot be
     /// read or understood.
     pub fn new(options: Options, matches: &ArgMatches) -> Result<Self, Problem> {
+        let is_named = options.config.is_some();
         let file = match &options.config {
             Some(file) => Configuration::read(file)?,
-            None => Configuration::default(),
+            None => Configuration::of_machine()?,
         };
-        let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         // A person whose setting is refused without having typed it must be told where it is from.
         let from = |name: &str, variable: &str, in_file: bool| {
             let by_environment = matches.value_source(name) == Some(ValueSource::EnvVariable);
-            (by_environment && !in_file).then(|| variable.to_owned())
+            (by_environment && !(in_file && is_named)).then(|| variable.to_owned())
+        };
+        // The environment wins over the machine's file, and a named file over the environment.
+        let wins = |name: &str| match matches.value_source(name) {
+            Some(ValueSource::CommandLine) => true,
+            Some(ValueSource::EnvVariable) => !is_named,
+            _ => false,
         };
         let of_lock = from("lock", "COHORT_LOCK", file.lock().is_some());
-        let named = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
+        let named = pick(wins("lock"), options.lock, file.lock().map(str::to_owned));
         let lock = Choice::for_programs(named.as_deref().unwrap_or(choice::DEFAULT)).map_err(
             |problem| match &of_lock {
                 Some(variable) => problem.within(variable),
@@ -222,7 +228,7 @@ impl Settings {
         )?;
         let mutexes = file.mutexes().to_vec();
         mutexes::check(&mutexes, &lock)?;
-        let asked = typed("rwlock").then_some(options.rwlock).flatten();
+        let asked = wins("rwlock").then_some(options.rwlock).flatten();
         if let (Choice::System, Some(rwlocks)) = (&lock, asked.or(file.rwlock))
             && rwlocks != Rwlocks::System
         {
@@ -244,15 +250,15 @@ impl Settings {
         let cohorts = options.cohorts.or_else(|| file.cohorts()).or(of_best);
         let of_only = from("only", "COHORT_ONLY", file.only().is_some());
         let of_exclude = from("exclude", "COHORT_EXCLUDE", file.exclude().is_some());
-        let only = pick(typed("only"), Some(options.only), file.only());
-        let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
+        let only = pick(wins("only"), Some(options.only), file.only());
+        let exclude = pick(wins("exclude"), Some(options.exclude), file.exclude());
         let cohorts = cohorts.as_deref().map(cohorts::text).transpose()?;
-        let rwlocks = pick(typed("rwlock"), options.rwlock, file.rwlock);
+        let rwlocks = pick(wins("rwlock"), options.rwlock, file.rwlock);
         Ok(Self {
             lock,
             rwlocks: rwlocks.unwrap_or_else(|| Rwlocks::for_machine(cohorts.as_deref())),
             rwlocks_asked: rwlocks.is_some(),
-            wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
+            wait: pick(wins("wait"), options.wait, file.wait).unwrap_or_default(),
             only: executables(of_only.as_deref().unwrap_or("--only"), only)?,
             exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
@@ -265,9 +271,9 @@ impl Settings {
     }
 }
 
-/// The option if it was typed, else what the file says, else the environment.
-fn pick<T>(typed: bool, option: Option<T>, file: Option<T>) -> Option<T> {
-    if typed { option } else { file.or(option) }
+/// The option if it wins over the file, else what the file says, else the option all the same.
+fn pick<T>(wins: bool, option: Option<T>, file: Option<T>) -> Option<T> {
+    if wins { option } else { file.or(option) }
 }
 
 /// The names that the library is told for these: as they are typed, and as the kernel knows

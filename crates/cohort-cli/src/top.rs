@@ -1,16 +1,17 @@
 //! `cohort top`: what the locks of a running program do, again and again.
 
-mod frame;
+pub mod frame;
 mod screen;
-mod text;
+pub mod text;
 
-use crate::observe::watching::Watching;
+use crate::observe::watching::{Watching, is_under_cohort};
+use crate::outside;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
 use clap::ValueEnum;
 use cohort::records::NO_SAMPLES;
 use cohort_lab::interrupt::{self, Interrupted};
-use frame::{Looker, Row, Seen};
+use frame::{Looker, Looks, Row, Seen};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -23,13 +24,13 @@ const LISTED: usize = 30;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The number of a process that `cohort run --observe` has started, or of one of its children
+    /// The number of a running process
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     process: u32,
     /// Print one table, after one interval
     #[arg(long)]
     once: bool,
-    /// Print JSON, after one interval
+    /// Print JSON, a line after each interval; with --once, one document
     #[arg(long)]
     json: bool,
     /// How long an interval is
@@ -66,9 +67,13 @@ pub enum Sort {
 }
 
 const NOTES: &str = "\
-The program has to have been started by `cohort run --observe`. Some 250 times a second it is seen \
-which threads wait for which locks, and which hold those; acquisitions are counted. It begins and \
-ends while the program runs: a lock that was held before has no holder until it is taken again, and \
+Any process can be watched. Up to 250 times a second it is seen which threads wait for which locks, and \
+which threads hold those. Of a process that does not run under Cohort this comes from the kernel and \
+from what the C library notes in its mutexes: acquisitions are not counted, locks of languages and \
+libraries are told by the functions that wait, and looking takes 1 % of one CPU.
+
+In a program that `cohort run --observe` has started, acquisitions are counted too. The watch begins \
+and ends while it runs: a lock that was held before has no holder until it is taken again, and \
 a wait that had begun before is not seen. One command at a time can watch a process; if it is \
 killed, the program notices within some seconds.
 
@@ -85,16 +90,17 @@ Space stops the display; q or Ctrl-C ends it. If standard output is no terminal,
 printed.
 
 Examples:
+  cohort top --once $(pgrep -n memcached)
   cohort run --observe -- memcached -t 8 &
   cohort top $!
   cohort top --once --interval 2 --sort waiting $!
-  cohort top --json --filter stats $!
+  cohort top --json --once --filter stats $!
 
 Exit status: 0 if the process was watched; 2 for a mistake in the options or if there is no such \
 process; 125 if it cannot be watched; 130 after Ctrl-C, but for the display.";
 
 /// A number of seconds from a twentieth to an hour.
-fn interval(text: &str) -> Result<Duration, String> {
+pub fn interval(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .filter(|seconds| (0.05..=3600.0).contains(seconds))
@@ -113,6 +119,20 @@ struct Sheet<'a> {
     locks: &'a [&'a Row],
 }
 
+/// What looks at a process, whether it runs under Cohort or not.
+///
+/// # Errors
+/// The process cannot be watched.
+pub fn looker(process: u32) -> Result<Box<dyn Looks>, Problem> {
+    match Watching::begin(process, NO_SAMPLES) {
+        Ok(watching) => Ok(Box::new(Looker::new(watching))),
+        Err(problem) if is_under_cohort(process) => Err(problem),
+        Err(_) => Ok(Box::new(outside::looker::Looker::new(
+            outside::Process::open(process)?,
+        ))),
+    }
+}
+
 /// Carries out `cohort top`.
 ///
 /// # Errors
@@ -120,26 +140,22 @@ struct Sheet<'a> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
-    let watching = Watching::begin(arguments.process, NO_SAMPLES)?;
-    let mut looker = Looker::new(watching);
+    let mut looker = looker(arguments.process)?;
+    let looker = &mut *looker;
     if !arguments.once && !arguments.json && std::io::stdout().is_terminal() {
-        return screen::run(&mut looker, arguments);
+        return screen::run(looker, arguments);
     }
     let program = looker.program();
-    if let Err(signal) = look_for(&mut looker, arguments.interval)? {
+    if arguments.json && !arguments.once {
+        return stream(looker, &program, arguments);
+    }
+    if let Err(signal) = look_for(looker, arguments.interval)? {
         return Ok(ExitCode::from(signal.status()));
     }
     let seen = looker.finish();
     let rows = text::rows(&seen, arguments.sort, &arguments.filter);
     if arguments.json {
-        let sheet = Sheet {
-            process: looker.process(),
-            program: &program.0,
-            lock: &program.1,
-            seen: &seen,
-            locks: &rows,
-        };
-        page::print_json(Origin::here(), &sheet)?;
+        page::print_json(Origin::here(), &sheet(looker, &program, &seen, &rows))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = text::head(looker.process(), &program, &seen);
@@ -152,8 +168,46 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn sheet<'a>(
+    looker: &dyn Looks,
+    program: &'a (String, Option<String>),
+    seen: &'a Seen,
+    locks: &'a [&'a Row],
+) -> Sheet<'a> {
+    Sheet {
+        process: looker.process(),
+        program: &program.0,
+        lock: &program.1,
+        seen,
+        locks,
+    }
+}
+
+/// Prints a line of JSON after each interval, until the process ends or a signal comes.
+fn stream(
+    looker: &mut dyn Looks,
+    program: &(String, Option<String>),
+    arguments: &Arguments,
+) -> Result<ExitCode, Problem> {
+    loop {
+        if let Err(signal) = look_for(looker, arguments.interval)? {
+            return Ok(ExitCode::from(signal.status()));
+        }
+        let seen = looker.finish();
+        let rows = text::rows(&seen, arguments.sort, &arguments.filter);
+        let sheet = sheet(looker, program, &seen, &rows);
+        page::print_as_it_is(&page::json_line(Origin::here(), &sheet)?)?;
+        if looker.is_over() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
 /// Looks for that long, or until the process has ended; or a signal has come.
-fn look_for(looker: &mut Looker, interval: Duration) -> Result<Result<(), Interrupted>, Problem> {
+pub fn look_for(
+    looker: &mut dyn Looks,
+    interval: Duration,
+) -> Result<Result<(), Interrupted>, Problem> {
     while looker.elapsed() < interval && !looker.is_over() {
         if let Err(signal) = interrupt::check() {
             return Ok(Err(signal));

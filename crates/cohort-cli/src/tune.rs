@@ -4,6 +4,7 @@
 mod analysis;
 mod explain;
 mod glk;
+mod program;
 mod sanl;
 mod show;
 
@@ -13,7 +14,7 @@ use crate::config;
 use crate::destination;
 use crate::machines::MachineName;
 use crate::page::{self, Origin};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use clap::ValueHint;
 use cohort::recipe::{Basic, Level};
 use cohort_lab::bench::report::Point;
@@ -29,9 +30,11 @@ use cohort_lab::world::native::{HERE, Host, Settings};
 use cohort_lab::world::simulated::Simulator;
 use cohort_lab::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::description::{Machine, nearest};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Options of `cohort tune`.
 #[derive(Debug, clap::Args)]
@@ -86,9 +89,24 @@ pub struct Arguments {
         conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
             "exhaustive", "plot", "seed"])]
     mean: Vec<PathBuf>,
+    /// With a program: what is compared: `wall` or `cpu` seconds, or the figure that the one group of a
+    /// regular expression finds in its output
+    #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
+    metric: String,
+    /// With a program: less is better for the figure that REGEX finds
+    #[arg(long)]
+    lower_is_better: bool,
+    /// With a program: how long the search may take; a program of more than 5 seconds takes longer
+    #[arg(long, value_name = "SECONDS", default_value = "180", value_parser = crate::top::interval)]
+    within: Duration,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Find the best lock for this program instead, by running it
+    #[arg(last = true, value_names = ["PROGRAM", "ARGS"], value_hint = ValueHint::CommandWithArguments,
+        conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
+            "exhaustive", "plot", "seed", "explain", "mean"])]
+    command: Vec<OsString>,
 }
 
 /// What is tuned beside compositions.
@@ -102,7 +120,7 @@ enum Other {
 
 const NOTES: &str = "\
 Every composition of the basic locks at the levels, any of which but the whole system may be left \
-out, runs as a program has it under `cohort run`, beside hmcs-4, cna, futex and mcs. A lock's mark \
+out, runs as a program has it under `cohort run`, beside futex-hmcs (the default), hmcs-4, cna, futex and mcs. A lock's mark \
 is the weighed mean of its throughputs, each over the best one's with as many threads. All run \
 briefly first; how far that is off is measured, what is behind by more is dropped, and the others \
 run longer, with the numbers of threads that their policy weighs. Of those that nothing sure parts from the best, the simplest is recommended, and all \
@@ -111,7 +129,12 @@ are named. A rival that is better than all compositions is recommended, and writ
 With --explain: what another lock at each level would bring, or no level; what the bound of \
 hand-offs buys and costs in fairness; how the composition does under kyoto, and on other machines.
 
+With a program, a dozen locks run it once each, the best three and the default again, the best one also with \
+other rwlocks and ways to wait; then this one and the default run alternately. If it is shown to be \
+faster, a configuration is written, PROGRAM.cohort.toml unless -o names another file; else none is.
+
 Examples:
+  cohort tune -- kccachetest wicked -th 2 -capcnt 500000 400000
   cohort tune --on epyc-7352x2 --levels cache,numa --basic ticket,mcs
   cohort tune --on xeon-e7-4850x4 --threads 1,10,39 -o best.toml --plot beam.svg
   cohort tune --on haswell-ep-2s --levels numa --policy 1=1,24=3 --json
@@ -187,6 +210,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Some(Other::Glk(arguments)) => return glk::run(arguments),
         None => {}
     }
+    if !arguments.command.is_empty() {
+        return program::run(arguments);
+    }
     if let Some(file) = &arguments.explain {
         return explain::run(arguments, file);
     }
@@ -206,7 +232,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     arm()?;
     let tuned = match measured(&plan, &place, &told) {
         Ok(tuned) => tuned,
-        Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
+        Err(Stop::Signal(status)) => {
+            problem::tell("interrupted: locks are ranked once all of them are measured");
+            return Ok(ExitCode::from(status));
+        }
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
     if let Some(file) = &arguments.plot {

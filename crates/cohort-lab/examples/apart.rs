@@ -86,7 +86,7 @@ unsafe impl ThreadOblivious for Apart {}
 
 // SAFETY: as `ticket`.
 unsafe impl DetectsWaiters for Apart {
-    fn has_waiters(&self, (): &()) -> bool {
+    unsafe fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
     }
 }
@@ -99,14 +99,15 @@ unsafe impl LowLock for Apart {
         ONE - 1
     }
 
-    fn hand_offs(&self, (): &()) -> u32 {
+    unsafe fn hand_offs(&self, (): &()) -> u32 {
         self.serving.0.value(Order::RELAXED) % ONE
     }
 
     unsafe fn acquire_counted(&self, (): &()) -> u32 {
         // SAFETY: the caller's.
         unsafe { self.acquire(&()) };
-        self.hand_offs(&())
+        // SAFETY: acquired just now.
+        unsafe { self.hand_offs(&()) }
     }
 
     unsafe fn release_counted(&self, (): &(), number: u32) {

@@ -1,4 +1,4 @@
-//! Tunes `hbo` and `fc-mcs` for LBench on the simulated sparc-t5440, as Dice et al. 2015 §5.1.1
+//! Tunes `hbo`, `fc-mcs` and `fc-mcs-published` for LBench on the simulated sparc-t5440, as Dice et al. 2015 §5.1.1
 //! does on the real one.  What came of it is in docs/measurements/2026-11-22-claims.md.
 //!
 //! ```sh
@@ -11,7 +11,7 @@ mod with;
 use cohort_lab::stats::geometric_mean;
 use cohort_lab::world::simulated::Simulator;
 use cohort_machine::description::shipped;
-use cohort_on_machine::numa::{FcMcs, Hbo};
+use cohort_on_machine::numa::{FcMcs, FcMcsPublished, Hbo};
 use cohort_on_machine::wait::SpinOnly;
 use paused::Paused;
 use rayon::prelude::*;
@@ -45,6 +45,16 @@ macro_rules! windows {
     };
 }
 
+/// `fc-mcs-published` with each of these numbers of passes.
+macro_rules! passes {
+    ($($passes:literal)*) => {
+        [$((
+            format!("fc-mcs-published passes {}", $passes),
+            make::<FcMcsPublished<$passes>> as Make,
+        )),*]
+    };
+}
+
 fn main() {
     let machine = shipped::find("sparc-t5440").expect("it is shipped");
     let simulator = Arc::new(Simulator::new(machine));
@@ -56,6 +66,7 @@ fn main() {
             (25_600 409_600)]
     );
     print(&simulator, &hbo);
+    print(&simulator, &passes!(1 2 4 8 16 32 64));
     print(
         &simulator,
         &windows!(0 250 500 1_000 2_000 4_000 6_000 8_000 12_000 16_000 24_000 32_000 64_000),

@@ -7,6 +7,7 @@ mod figure;
 mod library;
 mod table;
 
+pub use self::envelope::Drawn;
 pub use experiment::Setup;
 pub use table::{BARS, Bar, families, find};
 
@@ -90,6 +91,9 @@ pub struct Judgement {
     pub disturbed: usize,
     /// Rounds in all.
     pub rounds: usize,
+    /// The words after `cohort` that run the figure's point again, where it is simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
     /// What came of it.
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -134,7 +138,7 @@ impl Session {
         Self {
             bars,
             experiments,
-            envelope: is_wanted.then(|| envelope::plan(setup.quick)),
+            envelope: is_wanted.then(|| envelope::plan(setup.quick, setup.drawn)),
             rounds: setup.rounds,
         }
     }
@@ -152,40 +156,55 @@ impl Session {
         played + self.envelope.as_ref().map_or(0, Plan::runs)
     }
 
-    /// Runs everything and judges every bar.  Blocks for minutes.
-    ///
-    /// # Errors
-    /// A signal asked this process to end.
-    pub fn run(
-        self,
-        setup: &Setup,
-        observer: &mut (dyn Observer + Send),
-    ) -> Result<Vec<Judgement>, Interrupted> {
+    /// Runs everything and judges every bar; after a signal, the bars that were measured by then.
+    /// Blocks for minutes.
+    pub fn run(self, setup: &Setup, observer: &mut (dyn Observer + Send)) -> Judged {
+        let mut judged = Judged::default();
         let measured = match &self.envelope {
             None => Err("it was not measured".to_owned()),
-            Some(plan) => match measure(plan, observer) {
-                Ok((_, Some(signal))) => return Err(signal),
-                Ok((envelope, None)) => Ok(envelope),
-                Err(why) => Err(why),
-            },
+            Some(plan) => measure(plan, observer).map(|(envelope, signal)| {
+                judged.signal = signal;
+                judged.points = Some([envelope.points.len(), envelope.wanted]);
+                envelope
+            }),
         };
         let mut all: Vec<(Experiment, Result<Played, String>)> = Vec::new();
         for (experiment, points) in self.experiments {
-            let played = match points {
-                Err(why) => Err(why),
-                Ok(points) => Ok(play(points, experiment.rounds(self.rounds), observer)?),
-            };
-            all.push((experiment, played));
+            if judged.signal.is_some() {
+                break;
+            }
+            let rounds = experiment.rounds(self.rounds);
+            match points.map(|points| play(points, rounds, observer)) {
+                Err(why) => all.push((experiment, Err(why))),
+                Ok(Ok(played)) => all.push((experiment, Ok(played))),
+                Ok(Err(signal)) => judged.signal = Some(signal),
+            }
         }
-        let judge = |bar: &&'static Bar| {
+        for bar in self.bars {
             let played = all
                 .iter()
                 .find(|(experiment, _)| *experiment == bar.experiment)
                 .map(|(_, played)| played);
-            judgement(bar, setup, played, &measured)
-        };
-        Ok(self.bars.iter().map(judge).collect())
+            let has_points = measured.as_ref().is_ok_and(|it| !it.points.is_empty());
+            let is_measured = played.is_some() || bar.is_long() && has_points;
+            if judged.signal.is_none() || is_measured {
+                let judgement = judgement(bar, setup, played, &measured);
+                judged.judgements.push(judgement);
+            }
+        }
+        judged
     }
+}
+
+/// What came of a session.
+#[derive(Debug, Default)]
+pub struct Judged {
+    /// Each bar that was measured.
+    pub judgements: Vec<Judgement>,
+    /// The signal that ended it.
+    pub signal: Option<Interrupted>,
+    /// Simulated points: measured and planned.
+    pub points: Option<[usize; 2]>,
 }
 
 fn play(
@@ -218,6 +237,7 @@ fn judgement(
         points: Vec::new(),
         disturbed: 0,
         rounds: 0,
+        again: None,
         verdict: Verdict::Met,
     };
     let readings = match (bar.figure, played) {
@@ -255,6 +275,11 @@ fn judgement(
         Ok(worst) => {
             let figure = worst.figure;
             judgement.figure = Some(figure);
+            let again = |measured| envelope::again(&worst.at, measured);
+            judgement.again = match bar.figure {
+                Figure::Envelope(_) => measured.as_ref().ok().and_then(again),
+                _ => None,
+            };
             judgement.at = worst.at;
             judgement.near = figure.count > 1 && figure.holds(bar.target.value());
             judgement.verdict = bar.target.judge(figure.median, bar.figure.unit());

@@ -69,7 +69,7 @@ pub trait Workload {
     fn prepare<W: World>(world: &mut W, setting: &Setting) -> Self::Shared<W>;
 
     /// What each thread does.
-    fn take_part<W: World>(shared: &Self::Shared<W>, player: &mut Player<W::Actor>);
+    fn take_part<W: World>(shared: &Self::Shared<W>, player: &mut Player<'_, W::Actor>);
 }
 
 /// One setting of a workload.
@@ -169,10 +169,11 @@ fn play<L: Workload, W: World>(mut world: W, setting: &Setting) -> Result<Outcom
     let topology = Arc::new(world.topology().clone());
     let (hertz, seed) = (world.hertz(), setting.seed);
     let cast = Arc::clone(&topology);
-    let played: Played<Part> = world.play(setting.threads, move |index, actor| {
-        let mut player = Player::new(actor, index, Arc::clone(&cast), hertz, seed);
+    let body = move |index, actor, part: &mut Part| {
+        let mut player = Player::new(actor, index, Arc::clone(&cast), hertz, seed, part);
         L::take_part::<W>(&shared, &mut player);
-        player.into_part()
-    })?;
+        player.end();
+    };
+    let played: Played<Part> = world.play(setting.threads, body)?;
     Ok(Outcome::new(played, &topology, hertz))
 }

@@ -9,13 +9,16 @@
 
 mod experiment;
 mod judge;
+mod kept;
 mod measure;
 pub mod page;
 mod rows;
 mod stands;
+mod variants;
 
 pub use experiment::{Experiment, Place, Sweep};
 pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
+pub use kept::Kept;
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side, Threshold};
 pub use rows::CLAIMS;
 pub use stands::Found;
@@ -26,12 +29,12 @@ use crate::tune::sanl;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use cohort::name::Lock;
-use experiment::{Point, Points, Simulators};
+use experiment::{FIRST_SEED, Point, Points, Simulators};
 use rayon::prelude::*;
 use stands::Search;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One row: what a paper claims.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +49,31 @@ pub struct Claim {
     pub parts: &'static [Part],
     /// What else it needs that is not here yet, beside locks.
     pub needs: Option<&'static str>,
-    /// Why ours differs, as far as that was measured.
-    pub because: Option<&'static str>,
+    /// What the row would be if one thing were otherwise: another rival, another gap, another
+    /// figure in the machine's file.  Run beside the row where it does not agree.
+    pub counterfactuals: &'static [Part],
+    /// How many seeds it is run with.
+    pub seeds: Seeds,
+}
+
+/// How many seeds a row is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seeds {
+    /// As many as are asked for.
+    All,
+    /// One: it compares the extremes of hundreds of runs, or computes nothing by chance.
+    One,
+}
+
+impl Claim {
+    /// The seeds that it is run with, of so many.
+    fn seeds(&self, seeds: usize) -> Vec<u64> {
+        let count = match self.seeds {
+            Seeds::All => seeds.max(1) as u64,
+            Seeds::One => 1,
+        };
+        (FIRST_SEED..FIRST_SEED + count).collect()
+    }
 }
 
 /// What can be computed of a claim.
@@ -82,14 +108,14 @@ impl Part {
         locks.filter_map(|lock| Search::of(lock, self.experiment.machine))
     }
 
-    /// The points that it needs, of the locks that its names stand for.
-    fn points(&self, found: &Found) -> Vec<Point> {
+    /// The points that it needs, of the locks that its names stand for, with that seed.
+    fn points(&self, found: &Found, seed: u64) -> Vec<Point> {
         let names = self.measure.locks().into_iter();
         let stands = |name| found.locks(name, self.experiment.machine);
         let locks: Vec<&str> = names.flat_map(stands).collect();
-        let mut points = self.experiment.points(&locks);
+        let mut points = self.experiment.points(&locks, seed);
         if let Measure::Lift { .. } = self.measure {
-            points.extend(self.experiment.without_timeout().points(&locks));
+            points.extend(self.experiment.without_timeout().points(&locks, seed));
         }
         points
     }
@@ -111,14 +137,39 @@ pub fn find(id: &str) -> Option<&'static Claim> {
         .find(|claim| claim.id.eq_ignore_ascii_case(id))
 }
 
-/// How many points [`run`] runs for these claims, about: what searches find may have been
-/// run for them.
+/// How many points [`run`] runs for these claims with so many seeds, about: searches find locks
+/// that are run beside theirs, and counterfactuals are run where a row does not agree.
 #[must_use]
-pub fn planned(claims: &[&'static Claim]) -> usize {
-    let mut points = searched(&searches(claims));
-    points.extend(wanted(claims, &Found::default()));
+pub fn planned(claims: &[&'static Claim], seeds: usize) -> usize {
+    let points: BTreeSet<Point> = claims
+        .iter()
+        .flat_map(|claim| planned_of(claim, seeds))
+        .collect();
     points.len() + profiled(claims).len() * sanl::Plan::points()
 }
+
+/// The points of a row that are known before anything is run.
+fn planned_of(claim: &'static Claim, seeds: usize) -> BTreeSet<Point> {
+    let mut points = searched(&searches(&[claim]));
+    let found = Found::default();
+    points.extend(wanted(claim.parts, &found, &claim.seeds(seeds)));
+    points
+}
+
+/// About how long these claims' runs take with so many seeds, as CPU time.
+#[must_use]
+pub fn expected(claims: &[&'static Claim], seeds: usize) -> Duration {
+    let simulators = Simulators::default();
+    let points: BTreeSet<Point> = claims
+        .iter()
+        .flat_map(|claim| planned_of(claim, seeds))
+        .collect();
+    let points = points.iter().map(|point| point.cost(&simulators));
+    points.sum::<Duration>() + PROFILE * profiled(claims).len() as u32
+}
+
+/// About how long a machine's profile takes.
+const PROFILE: Duration = Duration::from_secs(10);
 
 /// The parts whose locks are there.
 fn runnable(claims: &[&'static Claim]) -> impl Iterator<Item = &'static Part> {
@@ -145,48 +196,108 @@ fn profiled(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
 
 /// The points of these searches, each once.
 fn searched(searches: &BTreeSet<Search>) -> BTreeSet<Point> {
-    let points = |search: &Search| search.experiment().points(&search.locks());
+    let points = |search: &Search| search.experiment().points(&search.locks(), FIRST_SEED);
     searches.iter().flat_map(points).collect()
 }
 
-/// The points of every part whose locks are there, each once.
-fn wanted(claims: &[&'static Claim], found: &Found) -> BTreeSet<Point> {
-    let parts = runnable(claims);
-    parts.flat_map(|part| part.points(found)).collect()
+/// The points of every part whose locks are there, with each of these seeds, each once.
+fn wanted(parts: &'static [Part], found: &Found, seeds: &[u64]) -> BTreeSet<Point> {
+    let parts = parts.iter().filter(|part| part.missing().is_empty());
+    let points = |part: &'static Part| {
+        let points = |seed: &u64| part.points(found, *seed);
+        seeds.iter().flat_map(points).collect::<Vec<_>>()
+    };
+    parts.flat_map(points).collect()
 }
 
-/// Runs all that these claims need and judges them, in their order.  A point that
-/// several claims need is run once.  Blocks.
+/// Runs all that these claims need with so many seeds and judges them, in their order.  A point that
+/// several claims need is run once; a row that is kept is not run again, and one that is finished is
+/// kept and passed to `done`.  Blocks.
 ///
 /// # Errors
-/// A signal asked this process to end.
+/// A signal asked this process to end; the rows that were finished are kept.
 pub fn run(
     claims: &[&'static Claim],
+    seeds: usize,
+    kept: &mut Kept,
     observer: &mut (dyn Observer + Send),
+    done: &mut dyn FnMut(&Judged),
 ) -> Result<Vec<Judged>, Interrupted> {
-    let simulators = Simulators::default();
-    let observer = Mutex::new(observer);
-    let mut points = Points::default();
-    let searches = searches(claims);
-    run_points(searched(&searches), &mut points, &simulators, &observer)?;
-    let mut found = Found::new(&searches, &points);
-    for machine in discovered(claims) {
-        let mut observer = observer.lock().unwrap_or_else(|broken| broken.into_inner());
-        found.discover(machine, &simulators, &mut **observer)?;
+    let mut laboratory = Laboratory {
+        simulators: Simulators::default(),
+        points: Points::default(),
+        found: Found::default(),
+        observer: Mutex::new(observer),
+    };
+    let judged = claims.iter().map(|claim| {
+        if let Some(row) = kept.find(claim) {
+            return Ok(row.clone());
+        }
+        let row = laboratory.row(claim, &claim.seeds(seeds))?;
+        kept.keep(&row);
+        done(&row);
+        Ok(row)
+    });
+    judged.collect()
+}
+
+/// What has been run and found.
+struct Laboratory<'a> {
+    simulators: Simulators,
+    points: Points,
+    found: Found,
+    observer: Mutex<&'a mut (dyn Observer + Send)>,
+}
+
+impl Laboratory<'_> {
+    /// Runs what a row needs that has not been run, and judges it.
+    fn row(&mut self, claim: &'static Claim, seeds: &[u64]) -> Result<Judged, Interrupted> {
+        let searches = searches(&[claim]);
+        self.run(searched(&searches))?;
+        self.found.search(&searches, &self.points);
+        for machine in discovered(&[claim]) {
+            if !self.found.has_discovered(machine) {
+                let mut observer = self
+                    .observer
+                    .lock()
+                    .unwrap_or_else(|broken| broken.into_inner());
+                self.found
+                    .discover(machine, &self.simulators, &mut **observer)?;
+            }
+        }
+        for machine in profiled(&[claim]) {
+            if !self.found.has_profiled(machine) {
+                let mut observer = self
+                    .observer
+                    .lock()
+                    .unwrap_or_else(|broken| broken.into_inner());
+                self.found
+                    .profile(machine, &self.simulators, &mut **observer)?;
+            }
+        }
+        let mut all = wanted(claim.parts, &self.found, seeds);
+        self.run(all.clone())?;
+        all.extend(searched(&searches));
+        let mut judged = judge(claim, &self.points, &self.found, &self.simulators, seeds);
+        if !matches!(judged.verdict, Verdict::Agrees | Verdict::NotYetRunnable) {
+            let others = wanted(claim.counterfactuals, &self.found, seeds);
+            self.run(others.clone())?;
+            all.extend(others);
+            let parts = claim.counterfactuals.iter();
+            judged.counterfactuals = parts
+                .map(|part| {
+                    let (points, found) = (&self.points, &self.found);
+                    judge::judge_part(part, points, found, &self.simulators, seeds).0
+                })
+                .collect();
+        }
+        judged.took = all.iter().map(|point| self.points.took(point)).sum();
+        Ok(judged)
     }
-    for machine in profiled(claims) {
-        let mut observer = observer.lock().unwrap_or_else(|broken| broken.into_inner());
-        found.profile(machine, &simulators, &mut **observer)?;
+
+    fn run(&mut self, wanted: BTreeSet<Point>) -> Result<(), Interrupted> {
+        run_points(wanted, &mut self.points, &self.simulators, &self.observer)
     }
-    run_points(wanted(claims, &found), &mut points, &simulators, &observer)?;
-    Ok(claims
-        .iter()
-        .map(|claim| {
-            let mut judged = judge(claim, &points, &found, &simulators);
-            judged.took = took(claim, &points, &found);
-            judged
-        })
-        .collect())
 }
 
 /// Runs what has not been run, several points at a time.
@@ -197,7 +308,9 @@ fn run_points(
     observer: &Mutex<&mut (dyn Observer + Send)>,
 ) -> Result<(), Interrupted> {
     let missing = wanted.into_iter().filter(|point| !points.knows(point));
-    let missing: Vec<Point> = missing.collect();
+    let mut missing: Vec<Point> = missing.collect();
+    // The long ones first, so that no CPU is left with one at the end.
+    missing.sort_by_key(|point| std::cmp::Reverse(point.cost(simulators)));
     let ran: Result<Vec<_>, Interrupted> = missing
         .into_par_iter()
         .map(|point| {
@@ -205,9 +318,9 @@ fn run_points(
             if let Ok(mut observer) = observer.lock() {
                 observer.starts(&point.name(), false);
             }
-            let began = Instant::now();
+            let began = cpu_time();
             let outcome = point.run(simulators);
-            Ok((point, outcome, began.elapsed()))
+            Ok((point, outcome, cpu_time().saturating_sub(began)))
         })
         .collect();
     for (point, outcome, took) in ran? {
@@ -216,12 +329,10 @@ fn run_points(
     Ok(())
 }
 
-/// The time that one CPU needed for this claim's points, those that others need too
-/// included.
-fn took(claim: &'static Claim, points: &Points, found: &Found) -> Duration {
-    let mut all = searched(&searches(&[claim]));
-    all.extend(wanted(&[claim], found));
-    all.iter().map(|point| points.took(point)).sum()
+/// The CPU time of the calling thread, which runs a point alone.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 #[cfg(test)]
@@ -230,6 +341,7 @@ mod tests {
     use crate::bench;
     use crate::world::Placement;
     use cohort_machine::description::shipped;
+    use std::path::Path;
 
     #[test]
     fn every_row_of_the_list_is_here_once_and_in_order() {
@@ -250,16 +362,18 @@ mod tests {
                 "{}",
                 claim.id
             );
-            for part in claim.parts {
+            for part in claim.parts.iter().chain(claim.counterfactuals) {
                 let experiment = &part.experiment;
                 let info = bench::find(experiment.workload);
                 let info = info.unwrap_or_else(|| panic!("{}: {}", claim.id, experiment.workload));
                 assert!(experiment.knobs.over(info).is_ok(), "{}", claim.id);
-                assert!(shipped::find(experiment.machine).is_some(), "{}", claim.id);
+                let machine = experiment.machine;
+                let machine = variants::find(machine).or_else(|| shipped::find(machine));
+                assert!(machine.is_some(), "{}", claim.id);
                 if !matches!(part.measure, Measure::Nearer { .. } | Measure::Profiled(_)) {
                     assert!(!part.measure.locks().is_empty(), "{}", claim.id);
                     let searched = part.searches().next().is_some();
-                    let points = part.points(&Found::default());
+                    let points = part.points(&Found::default(), FIRST_SEED);
                     assert!(searched || !points.is_empty(), "{}", claim.id);
                 }
                 assert!(part.measure.fits(experiment), "{}: {}", claim.id, part.says);
@@ -296,17 +410,58 @@ mod tests {
         fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
+    fn judged(claims: &[&'static Claim], seeds: usize) -> Vec<Judged> {
+        let mut kept = Kept::nowhere();
+        run(claims, seeds, &mut kept, &mut Silent, &mut |_| ()).unwrap()
+    }
+
     /// The ratios of Chehab et al. 2021, Table 2, are what these machines were calibrated on, so
     /// this row must agree, whichever locks exist; and every run gives the same.
     #[test]
     fn the_calibrated_row_agrees_twice() {
         let claims = [find("f1").unwrap()];
         let text = || {
-            let judged = run(&claims, &mut Silent).unwrap();
+            let judged = judged(&claims, 5);
             assert_eq!(judged[0].verdict, Verdict::Agrees, "{judged:#?}");
             serde_json::to_string(&judged).unwrap()
         };
         assert_eq!(text(), text());
+    }
+
+    /// The verdicts in docs/claims.md, with five seeds.
+    fn recorded() -> Vec<(String, String)> {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims.md");
+        let page = std::fs::read_to_string(page).expect("the page is here");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
+        let cells = rows.map(|row| row.split(" | ").map(str::trim).collect::<Vec<_>>());
+        let of_rows = cells.filter(|cells| find(cells[0]).is_some());
+        of_rows
+            .map(|cells| (cells[0].to_owned(), cells[1].to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn every_row_has_a_recorded_verdict() {
+        let rows: Vec<String> = recorded().into_iter().map(|(id, _)| id).collect();
+        let ids: Vec<&str> = CLAIMS.iter().map(|claim| claim.id).collect();
+        assert_eq!(rows, ids);
+    }
+
+    /// The recorded verdicts with five seeds; in the quick tier those of rows that run in a moment.
+    #[test]
+    fn verdicts_are_as_recorded() {
+        const QUICK: [&str; 3] = ["K13", "F6", "G1"];
+        let full = std::env::var_os("COHORT_TIER").is_some_and(|tier| tier == "full");
+        let is_run = |id: &str| full || QUICK.contains(&id);
+        let held = |(id, verdict): &(String, String)| is_run(id) && verdict.ends_with("seeds");
+        let recorded: Vec<_> = recorded().into_iter().filter(held).collect();
+        assert!(recorded.len() >= QUICK.len());
+        let claims: Vec<&Claim> = recorded.iter().filter_map(|(id, _)| find(id)).collect();
+        let rows = judged(&claims, 5);
+        let rows = rows
+            .iter()
+            .map(|row| (row.id.to_owned(), row.verdict_text()));
+        assert_eq!(rows.collect::<Vec<_>>(), recorded);
     }
 
     /// Each lock stands where it is fastest, which need not be at one number of threads.
@@ -347,9 +502,10 @@ mod tests {
                 }),
             ],
             needs: None,
-            because: None,
+            counterfactuals: &[],
+            seeds: Seeds::All,
         };
-        let judged = run(&[&CLAIM], &mut Silent).unwrap().remove(0);
+        let judged = judged(&[&CLAIM], 1).remove(0);
         let [one, other, ratio] = &judged.parts[..] else {
             panic!("{judged:#?}");
         };

@@ -1,6 +1,6 @@
 //! What interleaved rounds say about each lock against the system's own.
 
-use crate::metric::Metric;
+use crate::metric::{Metric, Words};
 use crate::rounds::Series;
 use crate::stats::{Estimate, median};
 use serde::Serialize;
@@ -91,6 +91,18 @@ impl Comparison {
         }
     }
 
+    /// A comparison for each of several metrics, whose figures each sample has in that order.
+    #[must_use]
+    pub fn several(metrics: &[Metric], series: &[Series<Vec<f64>>]) -> Vec<Self> {
+        let of = |place: usize| -> Vec<Series<f64>> {
+            series.iter().map(|series| series.figure(place)).collect()
+        };
+        let metrics = metrics.iter().enumerate();
+        metrics
+            .map(|(place, metric)| Self::new(metric, &of(place)))
+            .collect()
+    }
+
     /// Whether the program failed under some lock.
     #[must_use]
     pub fn has_failures(&self) -> bool {
@@ -172,19 +184,14 @@ fn verdict(
     )
 }
 
-/// "faster by 4.1×", "slower by 1.3×", "no difference shown", "no difference worth naming".
+/// "4.1 times faster", "3 % slower", "no difference shown", "no difference worth naming".
 #[must_use]
-pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
-    let (word, factor) = if gain.median >= 1.0 {
-        (better, gain.median)
-    } else {
-        (worse, 1.0 / gain.median)
-    };
-    let difference = format!("{word} by {}", times(factor));
+pub fn in_words(gain: Estimate, words: Words) -> String {
+    let difference = difference(gain.median, words);
     match Answer::of(Some(gain)) {
         Answer::Noise => "no difference shown".to_owned(),
-        // As in "1.00×": an interval may be narrower than what is worth a word.
-        _ if times(factor) == times(1.0) => "no difference worth naming".to_owned(),
+        // An interval may be narrower than what is worth a word.
+        _ if (gain.median - 1.0).abs() < 0.005 => "no difference worth naming".to_owned(),
         Answer::Unsure if gain.holds(1.0) => format!(
             "no difference shown, and {} too few to be sure",
             rounds(gain.count)
@@ -195,6 +202,25 @@ pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
         ),
         _ => difference,
     }
+}
+
+/// A gain in words: a factor where it is large, per cent where it is small.
+fn difference(gain: f64, words: Words) -> String {
+    let factor = if gain >= 1.0 { gain } else { 1.0 / gain };
+    let (Words::Rate(better, worse) | Words::Amount(better, worse)) = words;
+    let word = if gain >= 1.0 { better } else { worse };
+    match words {
+        // Twice the gain is half the amount.
+        Words::Amount(..) if gain >= 1.0 => format!("{} {word}", percent(1.0 - 1.0 / gain)),
+        Words::Rate(..) if factor >= 1.095 => {
+            format!("{} times {word}", times(factor).trim_end_matches('×'))
+        }
+        _ => format!("{} {word}", percent(factor - 1.0)),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 100.0).round().max(1.0))
 }
 
 fn rounds(count: usize) -> String {
@@ -254,20 +280,37 @@ mod tests {
     fn half_the_time_is_twice_as_fast() {
         assert_eq!(
             verdict_on(&[2.0, 2.05, 2.1, 2.0, 2.05, 2.1, 2.15]),
-            "faster by 2.0×"
+            "2.0 times faster"
         );
     }
 
     #[test]
     fn longer_is_slower() {
         let slower = verdict_on(&[8.0, 8.2, 8.4, 8.0, 8.2, 8.4, 8.6]);
-        assert_eq!(slower, "slower by 2.0×");
+        assert_eq!(slower, "2.0 times slower");
     }
 
     #[test]
     fn a_difference_that_no_figure_shows_is_not_named() {
         let hardly = verdict_on(&[4.01, 4.11, 4.21, 4.01, 4.11, 4.21, 4.31]);
         assert_eq!(hardly, "no difference worth naming");
+    }
+
+    #[test]
+    fn small_gains_are_told_in_per_cent() {
+        let rate = Words::Rate("faster", "slower");
+        for (gain, words) in [
+            (11.84, "11.8 times faster"),
+            (1.15, "1.15 times faster"),
+            (1.049, "5 % faster"),
+            (0.98, "2 % slower"),
+            (0.5, "2.0 times slower"),
+        ] {
+            assert_eq!(difference(gain, rate), words);
+        }
+        let amount = Words::Amount("less CPU time", "more CPU time");
+        assert_eq!(difference(2.0, amount), "50 % less CPU time");
+        assert_eq!(difference(0.5, amount), "100 % more CPU time");
     }
 
     #[test]
@@ -301,7 +344,7 @@ mod tests {
         let verdict = Comparison::new(&Metric::Wall, &all).rows[1].verdict.clone();
         assert_eq!(
             verdict.as_deref(),
-            Some("faster by 2.0× (others used the CPUs in 1 of 7 rounds)")
+            Some("2.0 times faster (others used the CPUs in 1 of 7 rounds)")
         );
     }
 }

@@ -157,6 +157,25 @@ impl Point {
         )
     }
 
+    /// Arguments of `cohort` that measure a lock and the reference at this point.
+    #[must_use]
+    pub fn again(&self, lock: &str) -> String {
+        let mut words = format!(
+            "bench --on {} --served --workload {} --threads {} --locks {lock},{REFERENCE}",
+            self.machine, self.workload, self.threads
+        );
+        if self.placement == Placement::Free {
+            words.push_str(" --placement free");
+        }
+        if let Some(ns) = self.critical_ns {
+            words.push_str(&format!(" --critical {ns}ns"));
+        }
+        if self.is_crowded() {
+            words.push_str(" --oversubscribe --wait park");
+        }
+        words
+    }
+
     /// What is unusual about it: threads that are not pinned, long sections.
     #[must_use]
     pub fn manner(&self) -> String {
@@ -200,6 +219,8 @@ pub struct Envelope {
 pub struct Plan {
     /// The points.
     pub grid: Grid,
+    /// The locks whose best is the envelope.
+    pub candidates: &'static [&'static str],
     /// The locks that are judged, by their printed names; the reference is one of them.
     pub judged: Vec<String>,
     /// Whether they are as programs have them.
@@ -227,9 +248,9 @@ impl Plan {
     fn contestants(&self) -> Vec<Contestant> {
         let is_judged = |lock: &str| self.judged.iter().any(|judged| judged == lock);
         let as_it_is = |lock: &str| !self.served || served::is_itself(lock);
-        let mut raw: Vec<&str> = CANDIDATES.to_vec();
+        let mut raw: Vec<&str> = self.candidates.to_vec();
         let more = self.judged.iter().map(String::as_str);
-        raw.extend(more.filter(|lock| as_it_is(lock) && !CANDIDATES.contains(lock)));
+        raw.extend(more.filter(|lock| as_it_is(lock) && !self.candidates.contains(lock)));
         let raw = raw.into_iter().map(|lock| Contestant {
             lock: lock.to_owned(),
             is_raw: true,
@@ -396,6 +417,7 @@ mod tests {
         grid.spots.truncate(2);
         Plan {
             grid,
+            candidates: CANDIDATES,
             judged: ["posix", "mcs"].map(str::to_owned).to_vec(),
             served: true,
             seconds: Some(0.001),

@@ -6,6 +6,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end by itself once asked.
@@ -16,7 +17,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const SAME: Duration = Duration::from_millis(200);
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
-static GROUP: AtomicI32 = AtomicI32::new(0);
+/// The process groups to end: a program's, or a server's and its client's.
+static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// A signal asked this process to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,25 +65,28 @@ pub fn check() -> Result<(), Interrupted> {
     }
 }
 
-/// Tells which process group a signal is to end; it must not be reaped before
-/// [`forget`].
+/// Adds a process group that a signal ends; it must not be reaped before [`forget`].
 pub fn watch(group: Pid) {
-    GROUP.store(group.as_raw_nonzero().get(), Ordering::SeqCst);
+    groups().push(group);
     // The signal may have arrived while the program was being started.
     if check().is_err() {
-        end_group_with(Signal::KILL);
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// No process group is running any more.
-pub fn forget() {
-    GROUP.store(0, Ordering::SeqCst);
+/// Removes a process group, which has ended.
+pub fn forget(group: Pid) {
+    groups().retain(|one| *one != group);
+}
+
+fn groups() -> MutexGuard<'static, Vec<Pid>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn end_group() {
     end_group_with(Signal::TERM);
     let asked = Instant::now();
-    while GROUP.load(Ordering::SeqCst) != 0 {
+    while !groups().is_empty() {
         if asked.elapsed() > GRACE {
             end_group_with(Signal::KILL);
         }
@@ -90,8 +95,8 @@ fn end_group() {
 }
 
 fn end_group_with(signal: Signal) {
-    if let Some(group) = Pid::from_raw(GROUP.load(Ordering::SeqCst)) {
+    for group in groups().iter() {
         // It may have ended in between.
-        let _ = kill_process_group(group, signal);
+        let _ = kill_process_group(*group, signal);
     }
 }

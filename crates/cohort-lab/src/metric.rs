@@ -15,6 +15,8 @@ pub enum Metric {
     Throughput,
     /// A figure in the program's output.
     Output {
+        /// What the figure is called.
+        name: Option<String>,
         /// Its one group holds the figure; the last match counts.
         pattern: Regex,
         /// Whether less is better.
@@ -23,11 +25,15 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// `wall`, `cpu`, or a regular expression with one group.
+    /// `wall`, `cpu`, or a regular expression with one group; a name and `=` may stand before it.
     ///
     /// # Errors
     /// What is wrong with the expression, and what to write instead.
     pub fn parse(text: &str, lower_is_better: bool) -> Result<Self, String> {
+        let (name, text) = match named(text) {
+            Some((name, text)) => (Some(name.to_owned()), text),
+            None => (None, text),
+        };
         match text {
             "wall" => return Ok(Self::Wall),
             "cpu" => return Ok(Self::Cpu),
@@ -41,6 +47,7 @@ impl Metric {
             })?;
         match pattern.captures_len() {
             2 => Ok(Self::Output {
+                name,
                 pattern,
                 lower_is_better,
             }),
@@ -49,6 +56,15 @@ impl Metric {
                  'throughput: ([0-9.]+)' (write (?:…) for brackets that hold no figure)",
                 groups - 1
             )),
+        }
+    }
+
+    /// What a person calls it, if that is said.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Output { name, .. } => name.as_deref(),
+            _ => None,
         }
     }
 
@@ -68,7 +84,7 @@ impl Metric {
     #[must_use]
     pub fn column(&self) -> String {
         match self {
-            Self::Output { .. } => "figure".to_owned(),
+            Self::Output { name, .. } => name.clone().unwrap_or_else(|| "figure".to_owned()),
             _ => self.title(),
         }
     }
@@ -80,17 +96,20 @@ impl Metric {
             Self::Wall => "wall s".to_owned(),
             Self::Cpu => "CPU s".to_owned(),
             Self::Throughput => "operations/s".to_owned(),
-            Self::Output { pattern, .. } => pattern.as_str().to_owned(),
+            Self::Output { name, pattern, .. } => {
+                let name = name.as_deref();
+                name.unwrap_or(pattern.as_str()).to_owned()
+            }
         }
     }
 
     /// How a verdict says better and worse.
     #[must_use]
-    pub fn words(&self) -> (&'static str, &'static str) {
+    pub fn words(&self) -> Words {
         match self {
-            Self::Wall | Self::Throughput => ("faster", "slower"),
-            Self::Cpu => ("less CPU time", "more CPU time"),
-            Self::Output { .. } => ("better", "worse"),
+            Self::Wall | Self::Throughput => Words::Rate("faster", "slower"),
+            Self::Cpu => Words::Amount("less CPU time", "more CPU time"),
+            Self::Output { .. } => Words::Rate("better", "worse"),
         }
     }
 
@@ -125,6 +144,23 @@ impl Metric {
     }
 }
 
+/// How a verdict says better and worse.
+#[derive(Clone, Copy, Debug)]
+pub enum Words {
+    /// As "1.3 times faster", "2 % slower".
+    Rate(&'static str, &'static str),
+    /// As "20 % less CPU time".
+    Amount(&'static str, &'static str),
+}
+
+/// A name before `=`, and what stands behind.  An expression that begins with letters and `=` itself is
+/// written with brackets round them, `(?:time)=…`.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_once('=')?;
+    let is_letter = |letter: char| letter.is_alphanumeric() || "_-./%".contains(letter);
+    (!name.is_empty() && !rest.is_empty() && name.chars().all(is_letter)).then_some((name, rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +184,22 @@ mod tests {
         assert!(metric.read(&run("no")).is_err());
         assert!(metric.read(&run("rate 0")).is_err());
         assert!(metric.read(&run("rate ..")).is_err());
+    }
+
+    #[test]
+    fn a_figure_may_have_a_name() {
+        let metric = Metric::parse("p99=at 99: ([0-9]+)", true).unwrap();
+        assert_eq!(
+            (metric.name(), metric.column().as_str()),
+            (Some("p99"), "p99")
+        );
+        assert_eq!(metric.read(&run("at 99: 5")), Ok(5.0));
+        let metric = Metric::parse("(?:time)=([0-9]+)", true).unwrap();
+        assert_eq!(
+            (metric.name(), metric.read(&run("time=5"))),
+            (None, Ok(5.0))
+        );
+        assert!(Metric::parse("p99=", true).is_err());
     }
 
     #[test]

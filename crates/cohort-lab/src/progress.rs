@@ -1,7 +1,7 @@
 //! Progress on stderr while something is measured, where somebody watches.
 
 use crate::rounds::Observer;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Progress {
         let size = rustix::termios::tcgetwinsize(std::io::stderr());
         let columns = size.map_or(0, |size| size.ws_col);
         if let Ok(style) = ProgressStyle::with_template(template(columns)) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", left));
         }
         bar.enable_steady_tick(Duration::from_secs(1));
         Self {
@@ -47,8 +47,15 @@ pub fn tell(text: impl fmt::Display) {
 const fn template(columns: u16) -> &'static str {
     match columns {
         1..30 => "{pos}/{len}",
-        30..72 => "{pos}/{len}, {eta} left  {wide_msg}",
-        _ => "{bar:24} {pos}/{len} {elapsed}, about {eta} left  {wide_msg}",
+        30..72 => "{pos}/{len}{left}  {wide_msg}",
+        _ => "{bar:24} {pos}/{len} {elapsed}{left}  {wide_msg}",
+    }
+}
+
+/// How much time is left: nothing until the first run has ended, which tells how long one takes.
+fn left(state: &ProgressState, to: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        let _ = write!(to, ", about {:#} left", HumanDuration(state.eta()));
     }
 }
 

@@ -2,7 +2,7 @@
 //! rotates, so that whatever drifts on the machine drifts for all alike.
 
 use crate::interrupt::Interrupted;
-use crate::runner::{self, Failure, Launch, Run};
+use crate::runner::{self, Address, Client, Failure, Launch, Look, Run};
 use std::time::Duration;
 
 /// How often one run may be repeated because others used the CPUs.
@@ -64,12 +64,68 @@ impl<T> Series<T> {
     }
 }
 
+impl Series<Vec<f64>> {
+    /// The same with one figure of each sample, by its place.
+    #[must_use]
+    pub fn figure(&self, place: usize) -> Series<f64> {
+        let samples = self.samples.iter().map(|sample| Sample {
+            value: sample.value[place],
+            run: sample.run.clone(),
+        });
+        Series {
+            name: self.name.clone(),
+            samples: samples.collect(),
+            failure: self.failure.clone(),
+        }
+    }
+}
+
 /// What a round reports while it goes on.
 pub trait Observer {
     /// `name` is about to run; `again` if only because it was disturbed.
     fn starts(&mut self, name: &str, again: bool);
     /// `name` has written this.
     fn wrote(&mut self, name: &str, output: &str);
+}
+
+/// How rounds are played.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    /// How often each contestant is measured.
+    pub rounds: usize,
+    /// How often each runs before: once for its proof, and then as it is measured.
+    pub warm_ups: usize,
+    /// What measures the contestants, if they are servers.
+    pub client: Option<&'a Client>,
+    /// Whether the first program is looked at as it warms up: without a time limit, it is ended if it
+    /// listens and stays idle, as a server does.
+    pub looks: bool,
+    /// The place of a contestant that takes part only if such a look saw several threads.
+    pub if_threaded: Option<usize>,
+}
+
+impl Rules<'_> {
+    /// So many rounds after a warm-up round.
+    #[must_use]
+    pub fn of(rounds: usize) -> Self {
+        Self {
+            rounds,
+            warm_ups: 1,
+            client: None,
+            looks: false,
+            if_threaded: None,
+        }
+    }
+}
+
+/// What came of rounds, all of them or those before a signal.
+pub struct Played<T> {
+    /// What is known of each contestant that took part.
+    pub series: Vec<Series<T>>,
+    /// Where the first one's program listens, if it was ended as a server.
+    pub listens: Vec<Address>,
+    /// The signal that ended the rounds.
+    pub interrupted: Option<Interrupted>,
 }
 
 /// How many runs [`play`] makes where nothing is repeated and nothing fails.
@@ -96,52 +152,118 @@ pub fn play<T>(
     read: impl Fn(&Run) -> Result<T, String>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Series<T>>, Interrupted> {
-    let mut series: Vec<Series<T>> = contestants
-        .iter()
-        .map(|contestant| Series {
-            name: contestant.name.clone(),
-            samples: Vec::new(),
-            failure: None,
-        })
-        .collect();
-    let mut limit = None;
-    for (place, (contestant, series)) in contestants.iter().zip(&mut series).enumerate() {
-        let Some(launch) = &contestant.warm_up else {
-            continue;
-        };
-        observer.starts(&contestant.name, false);
-        match attempt(contestant, &limited(launch, limit), &read, observer)? {
-            Ok(sample) => {
-                let patience = Duration::from_secs_f64(30.0 + 20.0 * sample.run.wall);
-                limit = limit.or(Some(patience));
-                let proof = contestant.proof.as_ref().map_or(Ok(()), |proof| proof());
-                series.failure = proof.err();
-            }
-            Err(why) => series.failure = Some(format!("in the warm-up round, {why}")),
-        }
-        if place == 0 && series.failure.is_some() {
-            break;
-        }
+    let played = play_by(&Rules::of(rounds), contestants, read, observer);
+    match played.interrupted {
+        None => Ok(played.series),
+        Some(signal) => Err(signal),
     }
-    let mut spare = (contestants.len() * rounds).div_ceil(2);
-    for round in 0..rounds {
-        for place in 0..contestants.len() {
-            if series[0].failure.is_some() {
-                return Ok(series);
-            }
-            let place = (place + round) % contestants.len();
-            let (contestant, series) = (&contestants[place], &mut series[place]);
-            if series.failure.is_some() {
+}
+
+/// The same by other rules; after a signal, what is known until then.  Blocks.
+pub fn play_by<T>(
+    rules: &Rules,
+    contestants: &[Contestant],
+    read: impl Fn(&Run) -> Result<T, String>,
+    observer: &mut dyn Observer,
+) -> Played<T> {
+    let series = contestants.iter().map(|contestant| Series {
+        name: contestant.name.clone(),
+        samples: Vec::new(),
+        failure: None,
+    });
+    let mut played = Played {
+        series: series.collect(),
+        listens: Vec::new(),
+        interrupted: None,
+    };
+    let mut takes_part = vec![true; contestants.len()];
+    let all = play_all(
+        rules,
+        contestants,
+        &read,
+        observer,
+        &mut played,
+        &mut takes_part,
+    );
+    played.interrupted = all.err();
+    let mut takes_part = takes_part.into_iter();
+    played.series.retain(|_| takes_part.next() == Some(true));
+    played
+}
+
+fn play_all<T>(
+    rules: &Rules,
+    contestants: &[Contestant],
+    read: &impl Fn(&Run) -> Result<T, String>,
+    observer: &mut dyn Observer,
+    played: &mut Played<T>,
+    takes_part: &mut [bool],
+) -> Result<(), Interrupted> {
+    let mut limit = None;
+    for warm_up in 0..rules.warm_ups {
+        for (place, contestant) in contestants.iter().enumerate() {
+            let Some(first) = &contestant.warm_up else {
+                continue;
+            };
+            if !takes_part[place] || played.series[place].failure.is_some() {
                 continue;
             }
-            let launch = limited(&contestant.launch, limit);
-            match settled(contestant, &launch, &read, &mut spare, observer)? {
+            let is_first = warm_up == 0;
+            let launch = if is_first { first } else { &contestant.launch };
+            observer.starts(&contestant.name, false);
+            let mut look = Look::default();
+            let looks = rules.looks && is_first && place == 0;
+            let mut run = Attempt {
+                contestant,
+                launch: &limited(launch, limit),
+                client: rules.client,
+                look: looks.then_some(&mut look),
+            };
+            let failure = &mut played.series[place].failure;
+            match run.once(read, observer)? {
+                Ok(sample) => {
+                    let patience = Duration::from_secs_f64(30.0 + 20.0 * sample.run.wall);
+                    limit = limit.or(Some(patience));
+                    let proof = contestant.proof.as_ref().filter(|_| is_first);
+                    *failure = proof.map_or(Ok(()), |proof| proof()).err();
+                }
+                Err(why) => *failure = Some(format!("in the warm-up round, {why}")),
+            }
+            if looks {
+                played.listens = look.listens;
+                if let Some(place) = rules.if_threaded.filter(|_| look.threads <= 1) {
+                    takes_part[place] = false;
+                }
+            }
+            if place == 0 && played.series[0].failure.is_some() {
+                return Ok(());
+            }
+        }
+    }
+    let mut spare = (contestants.len() * rules.rounds).div_ceil(2);
+    for round in 0..rules.rounds {
+        for place in 0..contestants.len() {
+            if played.series[0].failure.is_some() {
+                return Ok(());
+            }
+            let place = (place + round) % contestants.len();
+            let (contestant, series) = (&contestants[place], &mut played.series[place]);
+            if !takes_part[place] || series.failure.is_some() {
+                continue;
+            }
+            let run = Attempt {
+                contestant,
+                launch: &limited(&contestant.launch, limit),
+                client: rules.client,
+                look: None,
+            };
+            match run.settled(read, &mut spare, observer)? {
                 Ok(sample) => series.samples.push(sample),
                 Err(why) => series.failure = Some(format!("in round {}, {why}", round + 1)),
             }
         }
     }
-    Ok(series)
+    Ok(())
 }
 
 fn limited(launch: &Launch, limit: Option<Duration>) -> Launch {
@@ -151,67 +273,81 @@ fn limited(launch: &Launch, limit: Option<Duration>) -> Launch {
     }
 }
 
-/// Runs `launch` until it is left alone, as often as is allowed; the least
-/// disturbed run counts.
-fn settled<T>(
-    contestant: &Contestant,
-    launch: &Launch,
-    read: &impl Fn(&Run) -> Result<T, String>,
-    spare: &mut usize,
-    observer: &mut dyn Observer,
-) -> Result<Result<Sample<T>, String>, Interrupted> {
-    observer.starts(&contestant.name, false);
-    let mut best = match attempt(contestant, launch, read, observer)? {
-        Ok(sample) => sample,
-        failed => return Ok(failed),
-    };
-    for _ in 0..REPEATS {
-        if !best.run.is_disturbed() || *spare == 0 {
-            break;
-        }
-        *spare -= 1;
-        observer.starts(&contestant.name, true);
-        match attempt(contestant, launch, read, observer)? {
-            Ok(sample) if sample.run.foreign < best.run.foreign => best = sample,
-            Ok(_) => {}
-            failed => return Ok(failed),
-        }
-    }
-    Ok(Ok(best))
+/// A contestant that is about to run.
+struct Attempt<'a, 'b> {
+    contestant: &'a Contestant<'b>,
+    launch: &'a Launch,
+    client: Option<&'a Client>,
+    look: Option<&'a mut Look>,
 }
 
-fn attempt<T>(
-    contestant: &Contestant,
-    launch: &Launch,
-    read: &impl Fn(&Run) -> Result<T, String>,
-    observer: &mut dyn Observer,
-) -> Result<Result<Sample<T>, String>, Interrupted> {
-    let name = &contestant.name;
-    if let Some(prepare) = &contestant.prepare {
-        match runner::run(prepare) {
+impl Attempt<'_, '_> {
+    /// Runs it until it is left alone, as often as is allowed; the least
+    /// disturbed run counts.
+    fn settled<T>(
+        mut self,
+        read: &impl Fn(&Run) -> Result<T, String>,
+        spare: &mut usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<Sample<T>, String>, Interrupted> {
+        let name = &self.contestant.name;
+        observer.starts(name, false);
+        let mut best = match self.once(read, observer)? {
+            Ok(sample) => sample,
+            failed => return Ok(failed),
+        };
+        for _ in 0..REPEATS {
+            if !best.run.is_disturbed() || *spare == 0 {
+                break;
+            }
+            *spare -= 1;
+            observer.starts(name, true);
+            match self.once(read, observer)? {
+                Ok(sample) if sample.run.foreign < best.run.foreign => best = sample,
+                Ok(_) => {}
+                failed => return Ok(failed),
+            }
+        }
+        Ok(Ok(best))
+    }
+
+    fn once<T>(
+        &mut self,
+        read: &impl Fn(&Run) -> Result<T, String>,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<Sample<T>, String>, Interrupted> {
+        let name = &self.contestant.name;
+        if let Some(prepare) = &self.contestant.prepare {
+            match runner::run(prepare) {
+                Err(Failure::Interrupted(signal)) => return Err(signal),
+                Err(Failure::Program { why, output }) => {
+                    let why = format!("what prepares it failed: {why}");
+                    return Ok(Err(with_last_lines(why, &output)));
+                }
+                Ok(_) => {}
+            }
+        }
+        let run = match (self.client, &mut self.look) {
+            (Some(client), look) => runner::run_served(self.launch, client, look.as_deref_mut()),
+            (None, Some(look)) => runner::run_looked_at(self.launch, look),
+            (None, None) => runner::run(self.launch),
+        };
+        let (why, output) = match run {
             Err(Failure::Interrupted(signal)) => return Err(signal),
             Err(Failure::Program { why, output }) => {
-                let why = format!("what prepares it failed: {why}");
-                return Ok(Err(with_last_lines(why, &output)));
+                observer.wrote(name, &output);
+                (why, output)
             }
-            Ok(_) => {}
-        }
+            Ok(run) => {
+                observer.wrote(name, &run.output);
+                match read(&run) {
+                    Ok(value) => return Ok(Ok(Sample { value, run })),
+                    Err(why) => (why, run.output),
+                }
+            }
+        };
+        Ok(Err(with_last_lines(why, &output)))
     }
-    let (why, output) = match runner::run(launch) {
-        Err(Failure::Interrupted(signal)) => return Err(signal),
-        Err(Failure::Program { why, output }) => {
-            observer.wrote(name, &output);
-            (why, output)
-        }
-        Ok(run) => {
-            observer.wrote(name, &run.output);
-            match read(&run) {
-                Ok(value) => return Ok(Ok(Sample { value, run })),
-                Err(why) => (why, run.output),
-            }
-        }
-    };
-    Ok(Err(with_last_lines(why, &output)))
 }
 
 fn with_last_lines(why: String, output: &str) -> String {
@@ -226,6 +362,7 @@ fn with_last_lines(why: String, output: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     struct Log(Vec<String>);
 
@@ -322,5 +459,49 @@ mod tests {
         unproven.proof = Some(Box::new(|| Err("not served".to_owned())));
         let series = play(&[unproven], 1, number, &mut Log(Vec::new())).unwrap();
         assert_eq!(series[0].failure.as_deref(), Some("not served"));
+    }
+
+    #[test]
+    fn a_row_for_programs_with_threads_is_left_out_for_others() {
+        let contestants = [
+            contestant("a", "sleep 0.05; echo 1"),
+            contestant("b", "echo 2"),
+        ];
+        let rules = Rules {
+            looks: true,
+            if_threaded: Some(1),
+            warm_ups: 2,
+            ..Rules::of(1)
+        };
+        let mut log = Log(Vec::new());
+        let played = play_by(&rules, &contestants, number, &mut log);
+        assert_eq!(log.0.join(""), "aaa");
+        assert_eq!(played.series.len(), 1);
+    }
+
+    #[test]
+    fn an_idle_server_is_ended_and_said_to_listen() {
+        if which::which("python3").is_err() {
+            eprintln!("skip: no `python3` here");
+            return;
+        }
+        let script = "exec python3 -c 'import socket, time
+listener = socket.create_server((\"127.0.0.1\", 0))
+time.sleep(60)'";
+        let rules = Rules {
+            looks: true,
+            ..Rules::of(1)
+        };
+        let asked = Instant::now();
+        let played = play_by(
+            &rules,
+            &[contestant("a", script)],
+            number,
+            &mut Log(Vec::new()),
+        );
+        assert!(asked.elapsed() < Duration::from_secs(30));
+        let why = played.series[0].failure.as_ref().unwrap();
+        assert!(why.contains("does not end by itself"), "{why}");
+        assert!(matches!(played.listens[..], [Address::Port(_)]), "{why}");
     }
 }

@@ -1,5 +1,11 @@
 //! Runs a program once and measures what it used.
 
+mod look;
+mod served;
+
+pub use look::{Address, Look};
+pub use served::{Client, PORT, Ready, run_served};
+
 use crate::interrupt::{self, Interrupted};
 use crate::world::disturb::{self, Watch};
 use rustix::io::Errno;
@@ -90,53 +96,136 @@ impl From<Interrupted> for Failure {
 /// A signal that asks this process to end; a program that cannot be started, or
 /// that ends with another status than 0, by a signal, or by its time limit.
 pub fn run(launch: &Launch) -> Result<Run, Failure> {
+    measured(launch, None)
+}
+
+/// The same, with a look at the program's threads while it runs.  Without a time limit, a program that
+/// listens and stays idle is ended: a server does not end by itself.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_looked_at(launch: &Launch, seen: &mut Look) -> Result<Run, Failure> {
+    measured(launch, Some(seen))
+}
+
+fn measured(launch: &Launch, seen: Option<&mut Look>) -> Result<Run, Failure> {
     interrupt::check()?;
-    let failed = |why: String| Failure::Program {
-        why,
-        output: String::new(),
+    let watch = watched(launch);
+    let started = Instant::now();
+    let mut process = Started::new(launch)?;
+    let (in_time, listens) = match seen {
+        None => (wait_for_end(process.pid, launch.limit), Vec::new()),
+        Some(seen) => {
+            let ends_servers = launch.limit.is_none();
+            let (in_time, found) = looked_at(process.pid, ends_servers, || {
+                wait_for_end(process.pid, launch.limit)
+            });
+            *seen = found;
+            (in_time, seen.listens.clone())
+        }
     };
-    let mut file = tempfile::tempfile().map_err(|error| {
-        failed(format!(
-            "no file for its output can be made: {}",
-            in_words(&error)
-        ))
-    })?;
-    let mut command = command(launch, &file)
-        .map_err(|error| failed(format!("it cannot be prepared: {}", in_words(&error))))?;
+    let wall = started.elapsed();
+    let (status, usage) = process.reap()?;
+    interrupt::check()?;
+    let output = process.output()?;
+    if !listens.is_empty() {
+        let listens: Vec<String> = listens.iter().map(Address::to_string).collect();
+        let why = format!(
+            "it listens on {} and uses no CPU time: a server, which does not end by itself",
+            listens.join(", ")
+        );
+        return Err(Failure::Program { why, output });
+    }
+    if let Some(why) = complaint(status, in_time, launch.limit) {
+        return Err(Failure::Program { why, output });
+    }
+    Ok(usage.run(wall, watch, output))
+}
+
+/// Waits until `is_over` is closed, or until a process listens and stays idle: then its group is ended, and
+/// this is where it listens.
+#[must_use]
+pub fn look_for_server(pid: Pid, is_over: &mpsc::Receiver<()>) -> Vec<Address> {
+    look::look(pid, is_over, true).listens
+}
+
+/// Does something while a process is looked at.
+fn looked_at<T>(pid: Pid, ends_servers: bool, act: impl FnOnce() -> T) -> (T, Look) {
+    let (over, is_over) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let look = scope.spawn(move || look::look(pid, &is_over, ends_servers));
+        let result = act();
+        drop(over);
+        (result, look.join().unwrap_or_default())
+    })
+}
+
+/// Begins to watch the CPUs that a program may use.
+fn watched(launch: &Launch) -> Option<Watch> {
     let cpus = launch.cpus.clone().unwrap_or_else(disturb::allowed_cpus);
     // Servers that the program leaves running become children of this process,
     // which then learns what they used; without, they would look foreign.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let watch = Watch::start(&cpus);
-    let started = Instant::now();
-    let child = command
-        .spawn()
-        .map_err(|error| failed(format!("it cannot be started: {}", in_words(&error))))?;
-    let pid = Pid::from_child(&child);
-    interrupt::watch(pid);
-    let in_time = wait_for_end(pid, launch.limit);
-    let wall = started.elapsed();
-    // The ended program still owns its number here, so that the group is its.
-    let _ = kill_process_group(pid, Signal::KILL);
-    let reaped = reap_group(pid);
-    interrupt::forget();
-    interrupt::check()?;
-    let (status, usage) = reaped.map_err(|error| failed(format!("it was lost: {error}")))?;
-    let output =
-        read(&mut file).map_err(|error| failed(format!("its output cannot be read: {error}")))?;
-    if let Some(why) = complaint(status, in_time, launch.limit) {
-        return Err(Failure::Program { why, output });
+    Watch::start(&cpus)
+}
+
+fn failed(why: String) -> Failure {
+    Failure::Program {
+        why,
+        output: String::new(),
     }
-    let used = Duration::from_secs_f64(usage.user + usage.system);
-    Ok(Run {
-        wall: wall.as_secs_f64(),
-        user: usage.user,
-        system: usage.system,
-        voluntary: usage.voluntary,
-        involuntary: usage.involuntary,
-        foreign: watch.and_then(|watch| watch.foreign(wall, used)),
-        output,
-    })
+}
+
+/// A program that was started, leads a process group, and is to be reaped.
+struct Started {
+    pid: Pid,
+    file: File,
+    is_reaped: bool,
+}
+
+impl Started {
+    fn new(launch: &Launch) -> Result<Self, Failure> {
+        let file = tempfile::tempfile().map_err(|error| {
+            failed(format!(
+                "no file for its output can be made: {}",
+                in_words(&error)
+            ))
+        })?;
+        let child = command(launch, &file)
+            .map_err(|error| failed(format!("it cannot be prepared: {}", in_words(&error))))?
+            .spawn()
+            .map_err(|error| failed(format!("it cannot be started: {}", in_words(&error))))?;
+        let pid = Pid::from_child(&child);
+        interrupt::watch(pid);
+        Ok(Self {
+            pid,
+            file,
+            is_reaped: false,
+        })
+    }
+
+    /// Ends what is left of the group, and says how the program ended and what all of it used.
+    fn reap(&mut self) -> Result<(ExitStatus, Usage), Failure> {
+        // The ended program still owns its number here, so that the group is its.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        let reaped = reap_group(self.pid);
+        self.is_reaped = true;
+        interrupt::forget(self.pid);
+        reaped.map_err(|error| failed(format!("it was lost: {error}")))
+    }
+
+    fn output(&mut self) -> Result<String, Failure> {
+        read(&mut self.file).map_err(|error| failed(format!("its output cannot be read: {error}")))
+    }
+}
+
+impl Drop for Started {
+    /// Nothing that was started outlives an error.
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            let _ = self.reap();
+        }
+    }
 }
 
 /// Carries out a command that is not measured, in a process group of its own, with nothing to read; even
@@ -155,6 +244,32 @@ pub fn carry_out(command: &mut Command, limit: Duration) -> Result<(), String> {
     complaint(status, in_time, Some(limit)).map_or(Ok(()), Err)
 }
 
+/// Ends every child of this process, adopted orphans outside the process group too.  The caller has no
+/// children of its own left to run.
+pub fn end_children() {
+    const ROUNDS: usize = 100;
+    for _ in 0..ROUNDS {
+        let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+        let lists = threads
+            .flatten()
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let numbers: Vec<i32> = lists
+            .flat_map(|list| {
+                let words = list.split_whitespace().map(str::parse);
+                words.flatten().collect::<Vec<i32>>()
+            })
+            .collect();
+        if numbers.is_empty() {
+            return;
+        }
+        for pid in numbers.into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            wait_for_end(pid, None);
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
+        }
+    }
+}
+
 /// What ended processes used.
 #[derive(Default)]
 struct Usage {
@@ -165,6 +280,20 @@ struct Usage {
 }
 
 impl Usage {
+    /// A run of that length, which used this.
+    fn run(&self, wall: Duration, watch: Option<Watch>, output: String) -> Run {
+        let used = Duration::from_secs_f64(self.user + self.system);
+        Run {
+            wall: wall.as_secs_f64(),
+            user: self.user,
+            system: self.system,
+            voluntary: self.voluntary,
+            involuntary: self.involuntary,
+            foreign: watch.and_then(|watch| watch.foreign(wall, used)),
+            output,
+        }
+    }
+
     fn add(&mut self, more: &libc::rusage) {
         self.user += seconds(more.ru_utime);
         self.system += seconds(more.ru_stime);

@@ -49,5 +49,6 @@
 
 pub mod description;
 mod engine;
+mod random;
 
 pub use engine::*;

@@ -126,7 +126,7 @@ pub fn is_left_for_another<L: Served>() {
         assert!(held, "somebody else has unlocked it");
         if thread == 1 {
             let fat_pool: &dyn FatPool = fat_pool;
-            let fat = fat_pool.take();
+            let fat = fat_pool.take(object);
             // SAFETY: no object has ever named it since.
             unsafe { fat_pool.put_back(fat) };
         }

@@ -109,10 +109,13 @@ impl Adopts for Looking {
 
 /// Joins the condition's queue as a thread does that waits with such a mutex.
 fn enqueue<M: Adopts>(condvar: &RawCondvar, pool: &impl Census<Waiter>) -> &'static Waiter {
-    if M::LOOKS {
-        condvar.enqueue_looking(pool, 1)
-    } else {
-        condvar.enqueue(pool, 1)
+    // SAFETY: a client has one pool, and its mutexes stay.
+    unsafe {
+        if M::LOOKS {
+            condvar.enqueue_looking(pool, 1)
+        } else {
+            condvar.enqueue(pool, 1)
+        }
     }
 }
 

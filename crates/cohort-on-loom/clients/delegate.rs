@@ -4,7 +4,7 @@
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
-use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, Usual};
+use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, RIDES, Usual, Words};
 use crate::locks::delegation::{Sanl, SanlPlus};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
@@ -136,6 +136,98 @@ pub fn is_attended_within<D: Attended + AbortableDelegate + 'static>(threads: us
             delegate.run_within(context, section, &patience) == Outcome::Acquired
         },
     );
+}
+
+/// Each thread brings one section, the first `here` run their own.  The thread of the last section drops
+/// the lock once that has run: calls of other threads, whose sections have run too, may be about to
+/// return.
+pub fn is_destroyed<D: Delegate + 'static>(threads: usize, here: usize) {
+    drops_as_the_last::<D>(threads, move |thread, delegate, context, section| {
+        if thread < here {
+            delegate.run_here(context, section);
+        } else {
+            delegate.run(context, section);
+        }
+        true
+    });
+}
+
+/// The same, and that thread makes another lock from what it has given back, and uses it.
+pub fn is_made_again<D: Delegate + 'static>(threads: usize) {
+    let bring = |_, delegate: &D, context: &mut D::Context, section: Section<'_>| {
+        delegate.run(context, section);
+        true
+    };
+    let again = || {
+        let again = Kept::new((D::default(), Cell::new(0)));
+        let (delegate, count) = &*again;
+        for _ in 0..2 {
+            let section = Brought::new(|| add_one(count));
+            delegate.run(&mut Kept::new(D::Context::default()), section.section());
+        }
+        assert_eq!(read(count), 2, "a section is run once");
+    };
+    drops_as_the_last_and::<D>(threads, bring, again);
+}
+
+/// The same as [`is_destroyed`], but the first `hurried` have little patience, and bring their section once more without.
+pub fn is_destroyed_within<D: AbortableDelegate + 'static>(threads: usize, hurried: usize) {
+    drops_as_the_last::<D>(threads, move |thread, delegate, context, section| {
+        if thread >= hurried {
+            delegate.run(context, section);
+            return true;
+        }
+        let patience = Patience::until(soon());
+        delegate.run_within(context, section, &patience) == Outcome::Acquired
+    });
+}
+
+/// The same, each in that way; what has not been run so is brought once more.
+fn drops_as_the_last<D: Delegate + 'static>(
+    threads: usize,
+    bring: impl Fn(usize, &D, &mut D::Context, Section<'_>) -> bool + Send + Sync + 'static,
+) {
+    drops_as_the_last_and::<D>(threads, bring, || ());
+}
+
+/// The same, and then does what comes `afterwards`.
+fn drops_as_the_last_and<D: Delegate + 'static>(
+    threads: usize,
+    bring: impl Fn(usize, &D, &mut D::Context, Section<'_>) -> bool + Send + Sync + 'static,
+    afterwards: impl Fn() + Send + Sync + 'static,
+) {
+    let lock = Kept::new(D::default());
+    let address = &raw const *lock as usize;
+    let owner = Arc::new(Cell::new((threads, Some(lock))));
+    let theirs = Arc::clone(&owner);
+    let ended = together(threads, move |thread| {
+        // SAFETY: the lock lives until the last user drops it.
+        let delegate = unsafe { &*(address as *const D) };
+        let mut context = Kept::new(D::Context::default());
+        let last = Kept::new(Cell::new(None));
+        let section = Brought::new(|| {
+            let taken = theirs.with_mut(|owner| {
+                // SAFETY: the lock guards the owner.
+                let (left, lock) = unsafe { &mut *owner };
+                *left -= 1;
+                if *left == 0 { lock.take() } else { None }
+            });
+            write(&last, taken);
+        });
+        if !bring(thread, delegate, &mut context, section.section()) {
+            delegate.run(&mut context, section.section());
+        }
+        // SAFETY: no other thread has it.
+        if let Some(lock) = last.with_mut(|last| unsafe { (*last).take() }) {
+            drop(lock);
+            afterwards();
+        }
+    });
+    if ended.is_some() {
+        // SAFETY: all threads have ended.
+        let is_gone = owner.with(|owner| unsafe { (*owner).1.is_none() });
+        assert!(is_gone, "the last user has dropped the lock");
+    }
 }
 
 /// Each section panics, and its own thread is told so, whichever thread ran it.
@@ -281,6 +373,28 @@ pub type Queueing = Places<QUEUE, Usual>;
 
 /// The same, in which nobody sleeps.
 pub type Polling = SanlPlus<SpinOnly, 2, 0, QUEUE, 1, 1>;
+
+/// A `sanl+` whose threads share a bus of two seats, which is on that ride when they begin.
+pub struct RidesFrom<const FIRST: u32>(SanlPlus<MayPark, 2, 0, RIDES, 1, 2>);
+
+impl<const FIRST: u32> Default for RidesFrom<FIRST> {
+    fn default() -> Self {
+        Self(SanlPlus::beginning_at(FIRST))
+    }
+}
+
+// SAFETY: all sections are brought to the lock inside.
+unsafe impl<const FIRST: u32> Delegate for RidesFrom<FIRST> {
+    type Context = Words;
+
+    fn run(&self, words: &mut Words, section: Section<'_>) {
+        self.0.run(words, section);
+    }
+
+    fn run_here(&self, words: &mut Words, section: Section<'_>) {
+        self.0.run_here(words, section);
+    }
+}
 
 /// One that begins in place, and is so again as soon as nobody has come.
 pub type Settling = Places<IN_PLACE, Soon>;

@@ -10,7 +10,8 @@ use crate::clients::{add_one, read, service, write};
 use crate::delegate_clients::Brought;
 use crate::locks::basic::Tas;
 use crate::locks::door::{Cell, fork, yield_now};
-use crate::locks::{Delegate, Inherit, RawTry};
+use crate::locks::rwlock::RawRwLock;
+use crate::locks::{Delegate, Inherit, Outcome, Patience, RawTry, Recursion};
 use crate::world::{Kept, together};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -45,6 +46,75 @@ impl<L: RawTry<Context = ()> + Inherit + 'static> Host for Bare<L> {
     fn forget(&self) {
         // SAFETY: a thread that was inside is not of this process.
         unsafe { self.0.inherit(None) };
+    }
+}
+
+/// A mutex that readers share.
+pub trait Readable: Host {
+    /// Takes it to read by its shortest way, or does not.
+    fn read_at_once(&self) -> bool;
+    /// Takes it to read without waiting, or does not.
+    fn try_read(&self) -> bool;
+    /// Blocks until it is held to read.
+    fn read(&self);
+}
+
+impl<H: Host> Readable for Hosted<H> {
+    fn read_at_once(&self) -> bool {
+        self.object().read_at_once()
+    }
+    fn try_read(&self) -> bool {
+        self.object().try_read(Recursion::Allowed)
+    }
+    fn read(&self) {
+        let _ = self.object().read(Recursion::Allowed, &Patience::ENDLESS);
+    }
+}
+
+/// The lock of one word.
+pub struct OneWord(RawRwLock);
+
+/// That lock, after threads of this process have met at it.
+pub fn one_word() -> OneWord {
+    let lock = RawRwLock::new();
+    let came = lock.try_read_upgradably();
+    assert!(came, "a free lock can be read");
+    // SAFETY: held to read upgradably.
+    unsafe {
+        lock.end_upgradable();
+        lock.release_read();
+    }
+    OneWord(lock)
+}
+
+impl Host for OneWord {
+    fn lock(&self) {
+        let _ = self.0.write(&Patience::ENDLESS);
+    }
+    fn try_lock(&self) -> bool {
+        self.0.try_write()
+    }
+    fn lock_within(&self, patience: &Patience) -> bool {
+        self.0.write(patience) == Outcome::Acquired
+    }
+    fn unlock(&self) -> bool {
+        // SAFETY: clients unlock only what they locked.
+        unsafe { self.0.release() }
+    }
+    fn is_busy(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+impl Readable for OneWord {
+    fn read_at_once(&self) -> bool {
+        self.0.arrive(Recursion::Allowed)
+    }
+    fn try_read(&self) -> bool {
+        self.0.try_read(Recursion::Allowed)
+    }
+    fn read(&self) {
+        let _ = self.0.read(Recursion::Allowed, &Patience::ENDLESS);
     }
 }
 
@@ -166,7 +236,7 @@ pub fn hands_over<H: Host>(host: H) {
 }
 
 /// The first thread forks while it holds the lock to read and the others come to write.
-pub fn reads<H: Host>(lock: Hosted<H>, threads: usize) {
+pub fn reads(lock: impl Readable, threads: usize) {
     let shared = Arc::new((lock, Cell::new(0)));
     together(threads, move |thread| {
         let (lock, count) = &*shared;
@@ -185,8 +255,64 @@ pub fn reads<H: Host>(lock: Hosted<H>, threads: usize) {
     });
 }
 
+/// The first thread forks while it holds the lock to read and the others come to write: what they
+/// left at the lock refuses no try of the child.
+pub fn tries(lock: impl Readable, threads: usize) {
+    let shared = Arc::new((lock, Cell::new(0)));
+    together(threads, move |thread| {
+        let (lock, count) = &*shared;
+        if thread > 0 {
+            lock.lock();
+            add_one(count);
+        } else {
+            lock.read();
+            fork();
+        }
+        assert!(lock.unlock(), "the holder does not hold it");
+        if thread > 0 {
+            return;
+        }
+        for attempt in [Readable::try_read, Host::try_lock] {
+            assert!(attempt(lock), "a free lock refuses its only thread");
+            assert!(lock.unlock(), "the holder does not hold it");
+        }
+        goes_on(lock, count);
+    });
+}
+
+/// A thread forks while it reads upgradably.  The child's thread upgrades beside another, which finds
+/// that the lock is its parent's only then.
+pub fn upgrades() {
+    let shared = Arc::new((RawRwLock::new(), Cell::new(0)));
+    let before = Arc::clone(&shared);
+    together(1, move |_| {
+        let outcome = before.0.read_upgradably(&Patience::ENDLESS);
+        assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
+        fork();
+    });
+    together(2, move |thread| {
+        let (lock, count) = &*shared;
+        if thread == 0 {
+            // SAFETY: held to read upgradably before.
+            let _ = unsafe { lock.upgrade(&Patience::ENDLESS) };
+            add_one(count);
+            // SAFETY: held to write.
+            return unsafe { lock.release_write() };
+        }
+        let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+        read(count);
+        // SAFETY: held to read, here or by the second read.
+        unsafe {
+            if lock.read(Recursion::Excluded, &Patience::NONE) == Outcome::Acquired {
+                lock.release_read();
+            }
+            lock.release_read();
+        }
+    });
+}
+
 /// The first thread forks while it holds the lock to write and the others try to read.
-pub fn writes<H: Host>(lock: Hosted<H>, threads: usize) {
+pub fn writes(lock: impl Readable, threads: usize) {
     let shared = Arc::new((lock, Cell::new(0)));
     together(threads, move |thread| {
         let (lock, count) = &*shared;

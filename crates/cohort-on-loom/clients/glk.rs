@@ -3,7 +3,7 @@
 use super::guest::Guest;
 use crate::locks::RawTry;
 use crate::locks::adaptive::Glk;
-use crate::locks::adaptive::glk::{Judge, Mean, Mode};
+use crate::locks::adaptive::glk::{Judge, Mode, Queue};
 use crate::locks::basic::mcs::McsNode;
 use crate::locks::door::{AtomicU32, Order, Strength};
 use crate::world::together;
@@ -24,7 +24,7 @@ const IS_TOLD: Order = Order {
 pub struct Restless<const BACKWARDS: bool>;
 
 impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
-    fn is_crowded(_queue: Mean) -> bool {
+    fn is_crowded(_queue: &Queue<'_>) -> bool {
         unreachable!("it changes without asking")
     }
 
@@ -36,7 +36,7 @@ impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
         true
     }
 
-    fn choose(mode: Mode, _queue: Mean) -> Mode {
+    fn choose(mode: Mode, _queue: &Queue<'_>) -> Mode {
         let step = if BACKWARDS { Mode::ALL.len() - 1 } else { 1 };
         Mode::ALL[(mode as usize + step) % Mode::ALL.len()]
     }
@@ -48,7 +48,7 @@ impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
 pub struct Asking;
 
 impl Judge for Asking {
-    fn is_crowded(_queue: Mean) -> bool {
+    fn is_crowded(_queue: &Queue<'_>) -> bool {
         crate::locks::door::threads_lack_cpus() == Some(true)
     }
 
@@ -60,7 +60,7 @@ impl Judge for Asking {
         true
     }
 
-    fn choose(mode: Mode, queue: Mean) -> Mode {
+    fn choose(mode: Mode, queue: &Queue<'_>) -> Mode {
         match mode {
             Mode::Ticket => Mode::Mcs,
             Mode::Mcs if Self::is_crowded(queue) => Mode::Mutex,
@@ -74,12 +74,10 @@ impl Judge for Asking {
 pub struct Crowding;
 
 impl Judge for Crowding {
-    fn is_crowded(_queue: Mean) -> bool {
-        unreachable!("it changes without asking")
-    }
+    const BEGINS: Option<Mode> = Some(Mode::Mutex);
 
-    fn was_crowded() -> Option<bool> {
-        Some(true)
+    fn is_crowded(_queue: &Queue<'_>) -> bool {
+        unreachable!("it changes without asking")
     }
 
     fn samples(_section: u32) -> bool {
@@ -90,7 +88,7 @@ impl Judge for Crowding {
         true
     }
 
-    fn choose(mode: Mode, _queue: Mean) -> Mode {
+    fn choose(mode: Mode, _queue: &Queue<'_>) -> Mode {
         match mode {
             Mode::Mutex => Mode::Ticket,
             Mode::Ticket | Mode::Mcs => Mode::Mutex,
@@ -106,12 +104,10 @@ pub type InAndOut = Glk<Crowding>;
 pub struct Crowded;
 
 impl Judge for Crowded {
-    fn is_crowded(_queue: Mean) -> bool {
-        unreachable!("it stays without asking")
-    }
+    const BEGINS: Option<Mode> = Some(Mode::Mutex);
 
-    fn was_crowded() -> Option<bool> {
-        Some(true)
+    fn is_crowded(_queue: &Queue<'_>) -> bool {
+        unreachable!("it stays without asking")
     }
 
     fn samples(_section: u32) -> bool {

@@ -83,7 +83,7 @@ pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
         between();
         // In each of two cohorts.
         for _ in 0..2 {
-            let fat = fat_pool.take();
+            let fat = fat_pool.take(object);
             // SAFETY: taken just now, and told nobody.
             unsafe { fat_pool.put_back(fat) };
         }

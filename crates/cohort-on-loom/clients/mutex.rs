@@ -176,8 +176,10 @@ pub fn begins_where_another_was_held() {
 /// while the second, of another, waits: they have the lock `most` times in a row
 /// before it does.
 pub fn lets_others_in<L: DetectsWaiters + 'static>(most: u64, rounds: u64) {
+    // SAFETY: the holder asks.
+    let has_waiters = |lock: &L, cx: &L::Context| unsafe { lock.has_waiters(cx) };
     // SAFETY: the lock acquires.
-    unsafe { lets_others_in_by(most, rounds, L::acquire, L::has_waiters) };
+    unsafe { lets_others_in_by(most, rounds, L::acquire, has_waiters) };
 }
 
 /// The same for a lock of which something else says whether somebody waits, and which its first holder
@@ -353,6 +355,31 @@ pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
         token.cancel();
         token.cancel();
         until(stage, threads as u32);
+        guest.release();
+    });
+}
+
+/// The second thread waits within two tokens; the first thread, which has the lock, cancels the one of
+/// that number, and the other one when the wait has ended.
+pub fn is_cancelled_by_either<L: Abortable + 'static>(number: usize) {
+    let tokens = [Token::default(), Token::default()];
+    let shared = Arc::new((L::default(), tokens, AtomicU32::new(0)));
+    together(2, move |thread| {
+        let (lock, tokens, stage) = &*shared;
+        let guest = Guest::of(lock);
+        if thread > 0 {
+            until(stage, 1);
+            let patience = Patience::ENDLESS.unless(&tokens[0]).unless(&tokens[1]);
+            let outcome = guest.acquire_within(&patience);
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            stage.fetch_add(1, Order::RELAXED);
+            return;
+        }
+        guest.acquire();
+        stage.fetch_add(1, Order::RELAXED);
+        tokens[number].cancel();
+        until(stage, 2);
+        tokens[1 - number].cancel();
         guest.release();
     });
 }

@@ -108,9 +108,11 @@ pub fn prefers_the_nearest<P: Parking, const BOUND: u8, const THREADS: usize>(
             }
             guest.acquire();
             let mut spinner = Spinner::new();
+            // SAFETY: the guest holds the lock, by its context.
+            let is_waited_for = || unsafe { lock.has_waiters(guest.context()) };
             while thread == 0
                 && round == 0
-                && (arrived.load(Order::RELAXED) < come || !lock.has_waiters(guest.context()))
+                && (arrived.load(Order::RELAXED) < come || !is_waited_for())
             {
                 spinner.turn();
             }

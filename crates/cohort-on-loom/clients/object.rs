@@ -165,18 +165,9 @@ impl<H: Host> Writers for &Hosted<H> {
 }
 
 impl<H: Host> Hosted<H> {
-    fn object(&self) -> Object<'_, &Self, ROWS, SLOTS> {
+    /// Its words, for one call.
+    pub fn object(&self) -> Object<'_, impl Writers + '_, ROWS, SLOTS> {
         self.words.object(&self.table, self, true)
-    }
-
-    /// Takes it to read, or does not.
-    pub fn read_at_once(&self) -> bool {
-        self.object().read_at_once()
-    }
-
-    /// Blocks until it is held to read.
-    pub fn read(&self) {
-        let _ = self.object().read(Recursion::Allowed, &Patience::ENDLESS);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::guest::SharedGuest;
 use super::{add_one, read, write};
 use crate::locks::compose::Numa;
-use crate::locks::door::{AtomicU32, Cell, Order, Spinner, counts_reads};
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner, counts_reads, thread};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::{
     AbortableShared, Deadline, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
@@ -231,29 +231,76 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
 /// A reader reads again while a writer waits, by tries, or by waits that are over at once if it is
 /// `hurried`: once it has been refused for so long, it gets in.  So much time passes `between` two
 /// tries, or in a model of which each look at the clock takes that long.
-pub fn is_read_again_at_last(hurried: bool, between: impl Fn() + Send + Sync + 'static) {
-    let shared = Arc::new(Shared::<RawRwLock>::default());
-    together(2, move |thread| {
-        let lock = &shared.lock;
-        if thread == 0 {
-            let _ = lock.write(&Patience::ENDLESS);
-            shared.change();
-            return shared.end_write();
-        }
-        let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
-        let at_once = Patience::until(Deadline::monotonic(1));
-        let tries = || match hurried {
-            true => lock.read(Recursion::Allowed, &at_once) == Outcome::Acquired,
-            false => lock.try_read(Recursion::Allowed),
-        };
+pub fn is_read_again_at_last<L: AbortableShared + 'static>(
+    hurried: bool,
+    between: impl Fn() + Send + Sync + 'static,
+) {
+    beside_a_writer::<L>(move |shared, again| {
+        let tries = || tries(again, hurried);
         let tries_on = || {
             between();
             tries()
         };
-        assert!(tries() || tries_on(), "tries for ever");
+        // The first may meet a writer that looks whether anybody reads, which does not wait yet.
+        assert!(tries() || tries_on() || tries_on(), "tries for ever");
         shared.look();
-        shared.end_read();
-        shared.end_read();
+        again.release();
+    });
+}
+
+/// A thread reads, by tries or as in [`is_read_again_at_last`], while a writer waits for another
+/// reader: once it has waited, the next of its reads gets in at once.
+pub fn is_read_for_another<L: AbortableShared + 'static>(hurried: bool) {
+    beside_a_writer::<L>(move |shared, again| {
+        let tries = || {
+            let came = tries(again, hurried);
+            if came {
+                shared.look();
+                again.release();
+            }
+            came
+        };
+        let tries_on = || {
+            again.read(Recursion::Allowed);
+            shared.look();
+            again.release();
+            tries()
+        };
+        // Where the thread loses its CPU for longer than readers follow, it has to try on.
+        assert!(
+            tries() || (0..20).any(|_| tries_on()),
+            "each read waits for the writer"
+        );
+    });
+}
+
+/// Reads without waiting, or for no time.
+fn tries<L: AbortableShared>(guest: &SharedGuest<'_, L>, hurried: bool) -> bool {
+    let at_once = Patience::until(Deadline::monotonic(1));
+    match hurried {
+        true => guest.read_within(Recursion::Allowed, &at_once) == Outcome::Acquired,
+        false => guest.try_read(Recursion::Allowed),
+    }
+}
+
+/// A reader that the lock takes for another thread than `reads`, which is called while that one reads
+/// and a writer comes.
+fn beside_a_writer<L: AbortableShared + 'static>(
+    reads: impl Fn(&Shared<L>, &SharedGuest<'_, L>) + Send + Sync + 'static,
+) {
+    let shared = Arc::new(Shared::<L>::default());
+    together(2, move |index| {
+        let held = SharedGuest::of(&shared.lock);
+        if index == 0 {
+            held.write();
+            shared.change();
+            return held.release();
+        }
+        held.read(Recursion::Allowed);
+        let counted = thread().reading.replace(0);
+        reads(&shared, &SharedGuest::of(&shared.lock));
+        thread().reading.set(counted);
+        held.release();
     });
 }
 
@@ -282,6 +329,27 @@ pub fn is_read_past_writers(rounds: u64) {
             }
         }
     });
+}
+
+/// Two write, and the first reads afterwards, beside the other's wait for a turn: then the lock's word
+/// is at rest.
+pub fn comes_to_rest() {
+    let shared = Arc::new(Shared::<RawRwLock>::default());
+    let theirs = Arc::clone(&shared);
+    let written = together(2, move |thread| {
+        let _ = theirs.lock.write(&Patience::ENDLESS);
+        theirs.change();
+        theirs.end_write();
+        if thread == 0 {
+            let _ = theirs.lock.read(Recursion::Allowed, &Patience::ENDLESS);
+            theirs.look();
+            theirs.end_read();
+        }
+        1
+    });
+    let at_rest = written.is_none() || shared.lock.is_at_rest();
+    shared.holds(written);
+    assert!(at_rest, "a mark is left behind");
 }
 
 /// What a thread of [`changes_its_hold`] does.

@@ -4,9 +4,10 @@
 use super::{add_one, read};
 use crate::locks::basic::Tas;
 use crate::locks::context::Kept;
-use crate::locks::door::{AtomicPtr, AtomicU32, Cell, Order};
+use crate::locks::door::{AtomicPtr, AtomicU32, Cell, Order, Strength};
 use crate::locks::host::{Census, Pool};
 use crate::locks::service::{Bucket, Entry, Lockable, Refusal, Table};
+use crate::locks::wait::{MayPark, WaitCell};
 use crate::locks::{Patience, RawLock, RawTry};
 use crate::world::{nodes, together};
 use std::ops::Deref;
@@ -166,6 +167,88 @@ pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
             3 * rounds as u64,
             "two locks of one key"
         );
+    }
+}
+
+/// A thread uses the first key before others come.
+fn uses_first<L, E, B>(shared: &Shared<L, E, B>)
+where
+    L: Lockable<Kind = ()>,
+    E: Census<Entry<L>> + Send + Sync + 'static,
+    B: Census<Bucket<L>> + Send + Sync + 'static,
+{
+    let theirs = Arc::clone(shared);
+    together(1, move |_| theirs.add(1));
+}
+
+/// A thread locks the third key and then the first.  Another frees the first key, takes its memory for the
+/// second, and locks the third inside of that.  No order of the program goes round, and both get on.
+pub fn keeps_order() {
+    let shared = small::<Tas>();
+    uses_first(&shared);
+    let theirs = Arc::clone(&shared);
+    let done = together(2, move |thread| {
+        let inside = |outer: usize, inner| {
+            let held = theirs.table.lock((), outer).expect("no null");
+            theirs.add(inner);
+            add_one(&theirs.counts[outer]);
+            held.unlock();
+        };
+        if thread == 0 {
+            let freed = theirs.table.free(1);
+            assert!(matches!(freed, Ok(()) | Err(Refusal::Busy)));
+            inside(2, 3);
+        } else {
+            inside(3, 1);
+        }
+    });
+    if done.is_some() {
+        let counts = [1, 2, 3].map(|key| read(&shared.counts[key]));
+        assert_eq!(counts, [2, 1, 2], "two locks of one key");
+    }
+}
+
+/// What a thread has locked is seen by the thread that unlocks it.
+const LOCKED: Order = Order::named("a client's key that is locked", Strength::Release);
+/// Sees it.
+const SEEN: Order = Order::named(
+    "a client's key that is unlocked elsewhere",
+    Strength::Acquire,
+);
+
+/// A thread uses a key and remembers its entry; another frees the key, and a third locks it, which the
+/// first unlocks.
+pub fn is_unlocked_elsewhere() {
+    let shared = small::<Tas>();
+    let steps = <[WaitCell<MayPark>; 2]>::default();
+    let both = Arc::new((Arc::clone(&shared), steps));
+    let done = together(3, move |thread| {
+        let (theirs, [used, locked]) = &*both;
+        match thread {
+            0 => {
+                theirs.add(1);
+                used.set(1, LOCKED);
+                locked.wait_for(SEEN, 1, |locked| locked != 0);
+                // SAFETY: the thread that has locked it leaves that to this one.
+                assert_eq!(unsafe { theirs.table.unlock((), 1) }, Ok(()));
+            }
+            1 => {
+                let freed = theirs.table.free(1);
+                assert!(matches!(freed, Ok(()) | Err(Refusal::Busy)));
+            }
+            _ => {
+                used.wait_for(SEEN, 1, |used| used != 0);
+                let _ = theirs.table.lock((), 1).expect("no null");
+                locked.set(1, LOCKED);
+            }
+        }
+    });
+    if done.is_some() {
+        // In a thread of its own, which remembers no entry of a table that has ended.
+        together(1, move |_| {
+            let free = shared.table.try_lock((), 1);
+            free.expect("what was locked is unlocked").unlock();
+        });
     }
 }
 

@@ -1,14 +1,14 @@
 //! Mutexes that tasks wait for: all get them, in the way in which they come.
 
 use crate::locks::basic::Tas;
-use crate::locks::door::{Order, Strength, yield_now};
+use crate::locks::door::{AtomicU32, Order, Spinner, Strength, yield_now};
 use crate::locks::wait::WaitCell;
 use crate::locks::{
     Abortable, LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking,
 };
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -120,24 +120,38 @@ where
     counted.into_iter().for_each(expect_each);
 }
 
-/// The task of each thread but the first keeps a future that it has polled and polls no more, and
-/// waits by another one: "futurelock", were the mutex handed to the first.
-pub fn passes_over_unpolled<L: RawTry + ThreadOblivious + 'static>(threads: usize) {
-    let tasks = Tasks::<L>::new(threads);
-    let found = together(threads, move |thread| {
+/// The second thread keeps a future that it has polled and polls no more, and waits by another one: the
+/// first thread, which unlocks twice, calls both.
+pub fn passes_over_unpolled<L: RawTry + ThreadOblivious + 'static>() {
+    let shared = Arc::new((Tasks::<L>::new(2), AtomicU32::new(0)));
+    let found = together(2, move |thread| {
+        let (tasks, stage) = &*shared;
         if thread == 0 {
-            return tasks.data.locking(|counted| {
-                yield_now();
+            let found = tasks.data.locking(|counted| {
+                stage.store(1, Order::RELAXED);
+                until(stage, 2);
                 count(counted)
             });
+            tasks.data.locking(|_| ());
+            return found;
         }
+        until(stage, 1);
         let unpolled = Polled::new(tasks.data.lock_async());
         drop(unpolled.poll(Waker::noop()));
+        stage.store(2, Order::RELAXED);
         let found = tasks.block_on(thread);
         drop(unpolled);
         found
     });
     found.into_iter().for_each(expect_each);
+}
+
+/// Blocks until the stage is reached.
+fn until(stage: &AtomicU32, reached: u32) {
+    let mut spinner = Spinner::new();
+    while stage.load(Order::RELAXED) < reached {
+        spinner.turn();
+    }
 }
 
 /// The task of the last thread drops its future while it waits or has just been woken; all others get the
@@ -176,8 +190,8 @@ impl Wake for Notes {
     }
 }
 
-/// Two futures are woken, polled in vain in the other order, and woken once more: both times in the
-/// order in which they came first.
+/// Two futures are polled in either order, and called: the first one comes first each time, and keeps its
+/// place where its poll fails.
 pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
     together(1, |_| {
         let data: Arc<Mutex<u64, Waking<L>>> = Arc::new(Mutex::from(0));
@@ -194,10 +208,38 @@ pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
                 }
             });
         }
+        // The first one is called, and not polled.
+        data.locking(|_| ());
         let woken = order.locking(|order| order.clone());
-        assert_eq!(woken, [1, 2, 1, 2], "a place is kept");
+        assert_eq!(woken, [1, 1, 2], "a place is kept");
         for (future, waker) in futures.iter().zip(&wakers) {
             assert!(future.poll(waker).is_ready());
         }
+    });
+}
+
+/// A future is called and dropped: the next one is called.
+pub fn passes_a_call_on<L: RawTry + ThreadOblivious + 'static>() {
+    together(1, |_| {
+        let data: Mutex<u64, Waking<L>> = Mutex::from(0);
+        let order = Arc::new(Mutex::<_, Tas>::from(Vec::new()));
+        let notes = Notes {
+            which: 1,
+            order: Arc::clone(&order),
+        };
+        let waker = Waker::from(Arc::new(notes));
+        // Its memory stays, whatever still points there.
+        let mut dropped = pin!(Some(data.lock_async()));
+        let future = Polled::new(data.lock_async());
+        data.locking(|_| {
+            let dropped = dropped.as_mut().as_pin_mut().expect("it is there");
+            let polled = dropped.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+            assert!(future.poll(&waker).is_pending());
+        });
+        dropped.set(None);
+        let woken = order.locking(|order| order.clone());
+        assert_eq!(woken, [1], "a call is passed on");
+        assert!(future.poll(&waker).is_ready());
     });
 }

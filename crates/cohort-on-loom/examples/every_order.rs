@@ -27,12 +27,14 @@ const MODEL: Model = Model {
     quiet: false,
     tries: false,
     visits: false,
+    starves: false,
     absent: false,
     one_group: false,
     two_cpus: false,
     counts_reads: false,
     forks: false,
     ends: false,
+    reuses_ids: false,
 };
 
 fn main() {

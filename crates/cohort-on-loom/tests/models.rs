@@ -23,6 +23,8 @@ mod guard_clients;
 mod migrating_clients;
 #[path = "../clients/order.rs"]
 mod order_clients;
+#[path = "../clients/pairs.rs"]
+mod pair_clients;
 #[path = "../clients/records.rs"]
 mod record_clients;
 mod runner;

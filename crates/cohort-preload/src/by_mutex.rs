@@ -16,7 +16,7 @@
 //! [`assigned`].
 
 use crate::layout::{DESTROYED, ELISION, Mutex, NORMAL};
-use crate::libc::{close, open, read};
+use crate::mapped::each_piece;
 use cohort::catalogue::own_pool_bytes;
 use cohort::door::AtomicU32 as Word;
 use cohort::host::assigned;
@@ -117,50 +117,15 @@ pub fn read_lines(text: &str, own: Known, lock: impl Fn(&str) -> Option<Known>) 
 
 /// Calls `each` with every file that is mapped, and where.
 fn each_mapped(mut each: impl FnMut(&[u8], usize)) {
-    const O_CLOEXEC: c_int = 0x80000;
-    /// The longest path, and what stands before it.
-    const ROOM: usize = 4096 + 128;
-    let mut buffer = [0u8; ROOM];
     let mut last = (0, 0);
-    // SAFETY: the path is a string.
-    let file = unsafe { open(c"/proc/self/maps".as_ptr(), O_CLOEXEC) };
-    if file < 0 {
-        return;
-    }
-    let mut filled = 0;
-    loop {
-        let room = &mut buffer[filled..];
-        // SAFETY: the room is as long as said.
-        let count = unsafe { read(file, room.as_mut_ptr(), room.len()) };
-        filled += usize::try_from(count).unwrap_or(0);
-        let mut done = 0;
-        while let Some(length) = buffer[done..filled].iter().position(|byte| *byte == b'\n') {
-            let line = &buffer[done..done + length];
-            done += length + 1;
-            let Some(at) = line.iter().position(|byte| *byte == b'/') else {
-                continue;
-            };
-            let path = &line[at..];
-            let digits = line.split(|byte| *byte == b'-').next().unwrap_or_default();
-            let start = core::str::from_utf8(digits).ok();
-            let start = start.and_then(|digits| usize::from_str_radix(digits, 16).ok());
-            // The pieces of a file stand together, the lowest first.
-            let name = (path.len(), checksum(path));
-            if let Some(start) = start
-                && name != last
-            {
-                last = name;
-                each(path, start);
-            }
+    each_piece(|piece| {
+        // The pieces of a file stand together, the lowest first.
+        let name = (piece.path.len(), checksum(piece.path));
+        if name != last {
+            last = name;
+            each(piece.path, piece.from);
         }
-        buffer.copy_within(done..filled, 0);
-        filled -= done;
-        if count <= 0 || filled == ROOM {
-            break;
-        }
-    }
-    // SAFETY: opened above.
-    unsafe { close(file) };
+    });
 }
 
 /// What tells a path from the one before it.

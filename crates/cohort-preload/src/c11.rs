@@ -64,12 +64,12 @@ c11! {
     cnd_wait(cond: *mut Cond, mutex: *mut Mutex) = pthread_cond_wait(cond, mutex);
     cnd_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: *const Timespec) =
         pthread_cond_timedwait(cond, mutex, at);
+    cnd_signal(cond: *mut Cond) = pthread_cond_signal(cond);
+    cnd_broadcast(cond: *mut Cond) = pthread_cond_broadcast(cond);
 }
 
 c11! {
     cnd_init(cond: *mut Cond) = pthread_cond_init(cond, ptr::null());
-    cnd_signal(cond: *mut Cond) = pthread_cond_signal(cond);
-    cnd_broadcast(cond: *mut Cond) = pthread_cond_broadcast(cond);
 }
 
 /// See C11 §7.26.4.2.

@@ -18,7 +18,8 @@
 //! that runs before ours.
 
 use crate::count;
-use crate::libc::{environ, keeping_errno, readlink, say_texts, strlen};
+use crate::libc::{environ, readlink, say_texts, strlen};
+use crate::next;
 use crate::serve::{COMPOSITION, set_recipe};
 #[cfg(feature = "compositions")]
 use crate::{by_mutex, compiled};
@@ -92,6 +93,15 @@ pub fn is_assigning() -> bool {
 #[inline(always)]
 pub fn is_plain_default() -> bool {
     CHOICE.load(Ordering::Relaxed) == DEFAULT
+}
+
+/// The default lock's service, by a constant: the compiler sees its functions.
+#[inline(always)]
+pub fn default_service() -> &'static Service {
+    match &SERVICES[(DEFAULT - FIRST_LOCK) as usize] {
+        Some(service) => service,
+        None => &COMPOSITION,
+    }
 }
 
 /// Whether we serve the process, with whichever lock, and nobody counts.
@@ -199,7 +209,10 @@ pub fn is_system() -> bool {
 #[cold]
 #[inline(never)]
 fn decided() -> u8 {
-    keeping_errno(decide)
+    if !next::is_ready() {
+        next::look_up();
+    }
+    decide()
 }
 
 /// Two threads may decide at once; they read the same environment, and only the
@@ -368,24 +381,19 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
     }
 }
 
+/// Bytes of the longest path of a program that a list names: a lock function may run this on a small stack.
+const LONGEST_PATH: usize = 3_584;
+
 /// Whether the environment leaves this program out.
+#[inline(never)]
 fn is_left_out() -> bool {
     let list = |name| variable_c(name).filter(|list| !list.is_empty());
     let (only, exclude) = (list(c"COHORT_ONLY"), list(c"COHORT_EXCLUDE"));
     if only.is_none() && exclude.is_none() {
         return false;
     }
-    let mut buffer = [0u8; 4096];
-    // SAFETY: the buffer is as long as said.
-    let length = unsafe {
-        readlink(
-            c"/proc/self/exe".as_ptr(),
-            buffer.as_mut_ptr(),
-            buffer.len(),
-        )
-    };
-    let length = usize::try_from(length).ok();
-    let Some(path) = length.and_then(|length| buffer.get(..length)) else {
+    let mut buffer = [0u8; LONGEST_PATH];
+    let Some(path) = readlink(c"/proc/self/exe", &mut buffer) else {
         return false;
     };
     only.is_some_and(|list| !names(list, path)) || exclude.is_some_and(|list| names(list, path))

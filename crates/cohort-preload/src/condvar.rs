@@ -4,14 +4,19 @@ use crate::choice::{Choice, choice, is_plain, is_system};
 use crate::count::{AT_CONDITIONS, count, note_needs};
 use crate::layout::{Attr, COND_MONOTONIC, COND_SHARED, Cond, Mutex, clear};
 use crate::libc::{
-    _pthread_cleanup_pop, _pthread_cleanup_push, CLOCK_MONOTONIC, CLOCK_REALTIME, Cleanup, EINVAL,
-    ETIMEDOUT, PTHREAD_CANCEL_ASYNCHRONOUS, PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
-    pthread_condattr_getclock, pthread_condattr_getpshared, pthread_setcanceltype,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, Cleanup, EINVAL, ETIMEDOUT, PTHREAD_CANCEL_ASYNCHRONOUS,
+    PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
 };
-use crate::mutex::{self, Wait, is_libcs};
+use crate::mutex::{self, is_libcs};
+use crate::next::{
+    _pthread_cleanup_pop, _pthread_cleanup_push, pthread_condattr_getclock,
+    pthread_condattr_getpshared, pthread_setcanceltype,
+};
+#[cfg(feature = "observe")]
+use crate::observe;
 use crate::{next, time};
 use cohort::condvar::{Adopt, Left, NAMELESS, WAITERS, Waited, Waiter, stir};
-use cohort::door::{Advice, Spinner, expired, nap, now};
+use cohort::door::{Advice, Spinner, nap, now, runs_out};
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
@@ -32,10 +37,35 @@ impl Adopt for Mutexes {
         let mutex = ptr::with_exposed_provenance(waiter.mutex());
         // SAFETY: the waiter takes its mutex before it does anything else, so that is there
         // until the waiter has been told.
-        waiter.mutex() != NAMELESS
-            && waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) })
+        let adopted = waiter.mutex() != NAMELESS
+            && waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) });
+        #[cfg(feature = "observe")]
+        if adopted {
+            observe::adopted(waiter.thread());
+        }
+        adopted
     }
 }
+
+/// The calling thread's number for those that [adopt](Adopt) it; 0: nobody observes it.
+#[cfg(feature = "observe")]
+use observe::waiting_as;
+#[cfg(not(feature = "observe"))]
+fn waiting_as() -> u32 {
+    0
+}
+
+/// The calling thread has left a condition, and takes its mutex again.
+#[cfg(feature = "observe")]
+use observe::relocks;
+#[cfg(not(feature = "observe"))]
+fn relocks() {}
+
+/// The calling thread has its mutex again and does not return to its wait: it is cancelled.
+#[cfg(feature = "observe")]
+use observe::is_cancelled;
+#[cfg(not(feature = "observe"))]
+fn is_cancelled() {}
 
 /// A thread in a condition's queue, and what it needs to leave as it must.
 struct Waiting<'a> {
@@ -56,7 +86,8 @@ impl<'a> Waiting<'a> {
         } else {
             mutex.expose_provenance()
         };
-        let waiter = cond.queue.enqueue(&WAITERS, name);
+        // SAFETY: all waiters are of that pool; the mutex stays until its waiter has it again.
+        let waiter = unsafe { cond.queue.enqueue_as(&WAITERS, name, waiting_as()) };
         let (choice, counting) = choice();
         if counting {
             AT_CONDITIONS.join();
@@ -109,7 +140,9 @@ unsafe extern "C" fn cancelled(argument: *mut c_void) {
     unsafe {
         let waiting = &*argument.cast::<Waiting<'_>>();
         let left = waiting.give_up();
+        relocks();
         mutex::relock(waiting.mutex, left.adopted);
+        is_cancelled();
     }
 }
 
@@ -146,6 +179,7 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
         _pthread_cleanup_pop(&raw mut cleanup, 0);
         waiting.end()
     };
+    relocks();
     // SAFETY: unlocked above.
     let relocked = unsafe { mutex::relock(mutex, left.adopted) };
     if waiting.counting {
@@ -176,7 +210,7 @@ unsafe fn wait_in_a_slice(
         },
     };
     // One that is over lasts long enough for others to take the mutex.
-    let is_late = || patience.deadline().is_some_and(expired);
+    let is_late = || runs_out(&patience);
     let lasts = if is_late() { 0 } else { SLICE_NANOSECONDS };
     let wake_at = now() + lasts;
     let slice = Timespec {
@@ -189,7 +223,7 @@ unsafe fn wait_in_a_slice(
     // the frame is unwound by a cancellation, which runs the routine first.
     unsafe {
         let mut proxy: Mutex = core::mem::zeroed();
-        let error = mutex::unlock(mutex);
+        let error = mutex::unlock_to_wait(mutex);
         if error != 0 {
             return error;
         }
@@ -199,7 +233,8 @@ unsafe fn wait_in_a_slice(
             next::pthread_cond_clockwait(cond, &raw mut proxy, CLOCK_MONOTONIC, &raw const slice);
         _pthread_cleanup_pop(&raw mut cleanup, 0);
         next::pthread_mutex_unlock(&raw mut proxy);
-        match mutex::lock(mutex, Wait::Endless) {
+        relocks();
+        match mutex::relock(mutex, false) {
             0 if waited == ETIMEDOUT && is_late() => ETIMEDOUT,
             error => error,
         }
@@ -209,8 +244,10 @@ unsafe fn wait_in_a_slice(
 /// Runs when a waiter is cancelled in a slice: it takes the program's mutex for the
 /// program's own handlers.
 unsafe extern "C" fn cancelled_in_a_slice(mutex: *mut c_void) {
+    relocks();
     // SAFETY: what `wait_in_a_slice` pushed.
-    unsafe { mutex::lock(mutex.cast(), Wait::Endless) };
+    unsafe { mutex::relock(mutex.cast(), false) };
+    is_cancelled();
 }
 
 /// See `pthread_cond_wait(3)`.
@@ -297,23 +334,36 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
     }
 }
 
+/// Whether the condition is ours, and acquisitions are not counted.
+#[inline(always)]
+fn is_plainly_ours(cond: &Cond) -> bool {
+    is_plain() && cond.flags().load(Relaxed) & COND_SHARED == 0
+}
+
 /// See `pthread_cond_signal(3)`.
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*cond };
+    if is_plainly_ours(object) && !object.queue.is_awaited() {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { signal_other(cond) }
+}
+
+/// Signals a condition with waiters, a condition of the C library, or one with counting.
+#[inline(never)]
+unsafe fn signal_other(cond: *mut Cond) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
-        let object = &*cond;
-        if is_plain() && object.flags().load(Relaxed) & COND_SHARED == 0 {
-            object.queue.signal(&WAITERS, &Mutexes);
-            return 0;
-        }
-        if is_libcs_cond(object) {
+        if is_libcs_cond(&*cond) {
             return next::pthread_cond_signal(cond);
         }
-        object.queue.signal(&WAITERS, &Mutexes);
+        (*cond).queue.signal(&WAITERS, &Mutexes);
     }
     if choice().1 {
         count(Kind::CondSignal, false);
@@ -325,8 +375,20 @@ pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*cond };
+    if is_plainly_ours(object) && !object.queue.is_awaited() {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { broadcast_other(cond) }
+}
+
+/// As [`signal_other`].
+#[inline(never)]
+unsafe fn broadcast_other(cond: *mut Cond) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
         if is_libcs_cond(&*cond) {

@@ -1,11 +1,13 @@
 //! Counting, for `cohort run --report`.
 
-use crate::libc::{close, mmap, open, say};
-use cohort::door::{Change, Hearer, Mode, cache_groups, hear, thread};
+use crate::layout::Mutex;
+use crate::libc::{__register_atfork, close, getpid, map, open, say};
+use cohort::door::{Beyond, Change, Hearer, Mode, cache_groups, hear, is_allowed, thread};
 use cohort::host::Generation;
 use cohort::host::served::Service;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
 use core::ffi::CStr;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -15,32 +17,20 @@ static REPORT: AtomicPtr<Report> = AtomicPtr::new(ptr::null_mut());
 pub fn can_open(path: &CStr) -> bool {
     const O_RDWR: i32 = 2;
     const O_CLOEXEC: i32 = 0x80000;
-    const READ_WRITE: i32 = 3;
     const MAP_SHARED: i32 = 1;
     if !REPORT.load(Ordering::Acquire).is_null() {
         return true;
     }
-    // SAFETY: the path is a string; the file is the command's, of the right size,
-    // or reading its first bytes below would end the process: its maker's magic
-    // is at its beginning.
-    let report = unsafe {
-        let file = open(path.as_ptr(), O_RDWR | O_CLOEXEC);
-        if file < 0 {
-            return false;
-        }
-        let at = mmap(
-            ptr::null_mut(),
-            size_of::<Report>(),
-            READ_WRITE,
-            MAP_SHARED,
-            file,
-            0,
-        );
-        close(file);
-        if at as usize == usize::MAX {
-            return false;
-        }
-        at.cast::<Report>()
+    let file = open(path, O_RDWR | O_CLOEXEC, 0);
+    if file < 0 {
+        return false;
+    }
+    // The file is the command's, of the right size, or reading its first bytes below would end the
+    // process: its maker's magic is at its beginning.
+    let at = map(size_of::<Report>(), MAP_SHARED, file);
+    close(file);
+    let Some(report) = at.map(<*mut u8>::cast::<Report>) else {
+        return false;
     };
     // SAFETY: mapped just now, for ever.
     if unsafe { (*report).magic } != MAGIC {
@@ -62,6 +52,36 @@ pub fn announce(lock: &str) {
             place.store(byte, Ordering::Relaxed);
         }
         report.processes.fetch_add(1, Ordering::Relaxed);
+        note_user();
+    }
+}
+
+/// Has each child of a process that counts note its number, so that the command finds a daemon without
+/// a look at every process.  Called while the library is loaded: the C library allocates for it.
+pub fn follow_forks() {
+    if report().is_some() {
+        // SAFETY: the functions stay for as long as the process does.
+        unsafe { __register_atfork(Some(begin_fork), None, Some(begin_child), ptr::null_mut()) };
+    }
+}
+
+extern "C" fn begin_fork() {
+    if let Some(report) = report() {
+        report.forking.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+extern "C" fn begin_child() {
+    note_user();
+    if let Some(report) = report() {
+        report.forking.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Notes the number of this process.
+fn note_user() {
+    if let Some(report) = report().filter(|_| is_allowed(Beyond::Search)) {
+        report.note_user(getpid());
     }
 }
 
@@ -88,9 +108,18 @@ static PRINTS: Hearer = Hearer {
     waited,
     changed: |change| {
         count_change(change);
-        say(format_args!("cohort: {change}\n"));
+        let lock = mutex_of(change);
+        say(format_args!("cohort: {}\n", Change { lock, ..*change }));
     },
 };
+
+/// The address of the program's mutex whose lock changes: that of the default lock, or of the body that is inflated.
+fn mutex_of(change: &Change<'_>) -> usize {
+    match change.to {
+        Mode::Word | Mode::Queue | Mode::ShortQueue => change.lock,
+        Mode::Ticket | Mode::Mcs | Mode::Mutex => change.lock - offset_of!(Mutex, body),
+    }
+}
 
 /// From here on locks that adapt tell us of themselves; each change is printed too, if `prints`.
 pub fn hear_locks(prints: bool) {

@@ -6,12 +6,10 @@
 //! comes by another way, such as a program's own instructions, is not seen.  The strict mode,
 //! which has no filter, kills a waiting thread under the C library too.
 
-use crate::libc::keeping_errno;
-use crate::next::find;
-use cohort::door::{Beyond, forbid};
-use core::ffi::{CStr, c_int, c_long, c_ulong};
-use core::ptr;
-use core::sync::atomic::AtomicPtr;
+use crate::next;
+use cohort::door::{Beyond, PAGE, forbid, system_call};
+use core::ffi::{c_int, c_long, c_ulong};
+#[cfg(feature = "observe")]
 use core::sync::atomic::Ordering::Relaxed;
 
 /// As `prctl` has it, and as a system call of its own has it.
@@ -21,10 +19,13 @@ const SET_MODE_FILTER: usize = 1;
 
 #[cfg(target_arch = "x86_64")]
 mod number {
+    pub const RT_SIGPROCMASK: usize = 14;
     pub const PRCTL: usize = 157;
     pub const SECCOMP: usize = 317;
     pub const MEMBARRIER: u32 = 324;
     pub const SCHED_YIELD: u32 = 24;
+    pub const SCHED_GETPARAM: u32 = 143;
+    pub const SCHED_GETSCHEDULER: u32 = 145;
     pub const TGKILL: u32 = 234;
     pub const GETPID: u32 = 39;
     pub const OPENAT: u32 = 257;
@@ -33,9 +34,12 @@ mod number {
 
 #[cfg(target_arch = "aarch64")]
 mod number {
+    pub const RT_SIGPROCMASK: usize = 135;
     pub const PRCTL: usize = 167;
     pub const SECCOMP: usize = 277;
     pub const MEMBARRIER: u32 = 283;
+    pub const SCHED_GETSCHEDULER: u32 = 120;
+    pub const SCHED_GETPARAM: u32 = 121;
     pub const SCHED_YIELD: u32 = 124;
     pub const TGKILL: u32 = 131;
     pub const GETPID: u32 = 172;
@@ -44,12 +48,14 @@ mod number {
 }
 
 /// What the locks do that a filter may kill for, and the calls by which they do it.
-const CALLS: [(Beyond, u32); 5] = [
+const CALLS: [(Beyond, u32); 7] = [
     (Beyond::Barrier, number::MEMBARRIER),
     (Beyond::Yield, number::SCHED_YIELD),
     (Beyond::Search, number::TGKILL),
     (Beyond::Search, number::GETPID),
     (Beyond::Files, number::OPENAT),
+    (Beyond::Priority, number::SCHED_GETSCHEDULER),
+    (Beyond::Priority, number::SCHED_GETPARAM),
 ];
 
 /// `struct sock_filter`.
@@ -82,23 +88,43 @@ pub fn is_there() -> bool {
     IS_THERE.load(Relaxed)
 }
 
+/// Whether so many bytes can be read there.
+fn is_readable(at: *const u8, bytes: usize) -> bool {
+    const EFAULT: isize = -14;
+    /// What the call reads: signals.
+    const SET: usize = 8;
+    let can_read = |at: usize| {
+        // No such change of blocked signals exists: the kernel reads the set, and refuses.
+        let arguments = [usize::MAX, at & !(SET - 1), 0, SET, 0, 0];
+        // SAFETY: so it changes nothing.
+        unsafe { system_call(number::RT_SIGPROCMASK, arguments) != EFAULT }
+    };
+    let first = at as usize;
+    let Some(last) = first.checked_add(bytes.saturating_sub(1)) else {
+        return false;
+    };
+    (first..last).step_by(PAGE).all(can_read) && can_read(last)
+}
+
 /// Honours a filter that is about to be installed.
 ///
 /// # Safety
-/// The program is null or one, as the kernel asks.
+/// The program is one, or the kernel cannot read it.
 #[cold]
 #[inline(never)]
 unsafe fn honour(program: *const Program) {
-    #[cfg(feature = "observe")]
-    IS_THERE.store(true, Relaxed);
-    // SAFETY: the caller's.
-    let Some(program) = (unsafe { program.as_ref() }) else {
-        return;
-    };
-    if program.instructions.is_null() || program.length > LONGEST {
+    if !is_readable(program.cast(), size_of::<Program>()) {
         return;
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller's, and it can be read.
+    let program = unsafe { &*program };
+    let bytes = usize::from(program.length) * size_of::<Instruction>();
+    if program.length > LONGEST || !is_readable(program.instructions.cast(), bytes) {
+        return;
+    }
+    #[cfg(feature = "observe")]
+    IS_THERE.store(true, Relaxed);
+    // SAFETY: the caller's, and they can be read.
     let instructions =
         unsafe { core::slice::from_raw_parts(program.instructions, program.length.into()) };
     for (what, call) in CALLS {
@@ -199,37 +225,6 @@ unsafe fn before_prctl(option: c_int, mode: c_ulong, program: c_ulong) {
     }
 }
 
-type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
-type Syscall = unsafe extern "C" fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long;
-
-/// The C library's functions.
-static PRCTL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-static SYSCALL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-
-/// Looks them up early: the first to call one may be a signal handler.
-pub fn prepare() {
-    look_up(&PRCTL, c"prctl");
-    look_up(&SYSCALL, c"syscall");
-}
-
-#[cold]
-#[inline(never)]
-fn look_up(place: &AtomicPtr<()>, name: &CStr) -> *mut () {
-    let found = keeping_errno(|| find(name, None));
-    place.store(found, Relaxed);
-    found
-}
-
-#[inline(always)]
-fn found(place: &AtomicPtr<()>, name: &CStr) -> *mut () {
-    let found = place.load(Relaxed);
-    if found.is_null() {
-        look_up(place, name)
-    } else {
-        found
-    }
-}
-
 /// See `prctl(2)`.
 ///
 /// # Safety
@@ -242,11 +237,10 @@ pub unsafe extern "C" fn prctl(
     fourth: c_ulong,
     fifth: c_ulong,
 ) -> c_int {
-    // SAFETY: the program's; the C library's function of that name has this signature.
+    // SAFETY: the program's.
     unsafe {
         before_prctl(option, second, third);
-        let next = core::mem::transmute::<*mut (), Prctl>(found(&PRCTL, c"prctl"));
-        next(option, second, third, fourth, fifth)
+        next::prctl(option, second, third, fourth, fifth)
     }
 }
 
@@ -264,14 +258,13 @@ pub unsafe extern "C" fn syscall(
     fifth: usize,
     sixth: usize,
 ) -> c_long {
-    // SAFETY: the program's; the C library's function of that name has this signature.
+    // SAFETY: the program's.
     unsafe {
         match number as usize {
             number::SECCOMP if first == SET_MODE_FILTER => honour(third as *const Program),
             number::PRCTL => before_prctl(first as c_int, second as c_ulong, third as c_ulong),
             _ => {}
         }
-        let next = core::mem::transmute::<*mut (), Syscall>(found(&SYSCALL, c"syscall"));
-        next(number, first, second, third, fourth, fifth, sixth)
+        next::syscall(number, first, second, third, fourth, fifth, sixth)
     }
 }

@@ -2,11 +2,10 @@
 //! declared in terms of [`layout`](crate::layout): so this is no part of it.
 
 use crate::layout::{COND_MONOTONIC, COND_SHARED, Cond, REST, USUAL};
-use crate::libc::{
-    Attributes, CLOCK_MONOTONIC, PTHREAD_PROCESS_SHARED, pthread_condattr_init,
-    pthread_condattr_setclock, pthread_condattr_setpshared,
+use crate::libc::{Attributes, CLOCK_MONOTONIC, PTHREAD_PROCESS_SHARED};
+use crate::next::{
+    self, pthread_condattr_init, pthread_condattr_setclock, pthread_condattr_setpshared,
 };
-use crate::next;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 
@@ -23,7 +22,7 @@ impl Cond {
             0 => Self::find_flags(),
             known => known - 1,
         };
-        &self.rest[place % REST]
+        &self.rest[place.min(REST - 1)]
     }
 
     /// Has the C library initialise a condition with both flags, and looks where they are: its

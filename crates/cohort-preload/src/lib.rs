@@ -35,6 +35,8 @@ mod flags;
 mod layout;
 mod libc;
 mod load;
+#[cfg(feature = "compositions")]
+mod mapped;
 mod mutex;
 mod next;
 #[cfg(feature = "observe")]

@@ -1,6 +1,12 @@
-//! What this library asks of the C library, and its constants.
+//! What this library asks of the C library and of the kernel, and their constants.
+//!
+//! Whatever the C library does by a system call is a system call here: a program, or another
+//! preloaded library, may have put a wrapper that locks a mutex round any function.  The functions
+//! that are declared here are called only while all of [`next`](crate::next) is looked up, but for
+//! those that touch the caller's memory alone.
 
-use core::ffi::{c_char, c_int, c_void};
+use cohort::door::system_call;
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt;
 
 pub const EPERM: c_int = 1;
@@ -66,46 +72,127 @@ pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub const WRITE: usize = 1;
+    pub const CLOSE: usize = 3;
+    pub const MMAP: usize = 9;
+    #[cfg(feature = "observe")]
+    pub const MUNMAP: usize = 11;
+    pub const GETPID: usize = 39;
+    pub const OPENAT: usize = 257;
+    pub const READLINKAT: usize = 267;
+    #[cfg(feature = "compositions")]
+    pub const READ: usize = 0;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub const WRITE: usize = 64;
+    pub const CLOSE: usize = 57;
+    pub const MMAP: usize = 222;
+    #[cfg(feature = "observe")]
+    pub const MUNMAP: usize = 215;
+    pub const GETPID: usize = 172;
+    pub const OPENAT: usize = 56;
+    pub const READLINKAT: usize = 78;
+    #[cfg(feature = "compositions")]
+    pub const READ: usize = 63;
+}
+
+const AT_FDCWD: usize = -100_isize as usize;
+
+/// See `open(2)`; a negative number is an error.
+#[inline(never)]
+pub fn open(path: &CStr, flags: c_int, mode: usize) -> c_int {
+    let path = path.as_ptr() as usize;
+    // SAFETY: the path is a string.
+    unsafe { system_call(number::OPENAT, [AT_FDCWD, path, flags as usize, mode, 0, 0]) as c_int }
+}
+
+/// Closes a file, whichever it is.
+#[inline(never)]
+pub fn close(file: c_int) {
+    // SAFETY: the caller's file.
+    unsafe { system_call(number::CLOSE, [file as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// See `read(2)`; a negative number is an error.
+///
+/// # Safety
+/// There is room for so many bytes.
+#[cfg(feature = "compositions")]
+pub unsafe fn read(file: c_int, buffer: *mut u8, size: usize) -> isize {
+    // SAFETY: the caller's.
+    unsafe {
+        system_call(
+            number::READ,
+            [file as usize, buffer as usize, size, 0, 0, 0],
+        )
+    }
+}
+
+/// What a link says, in the buffer.
+pub fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let [path, at] = [path.as_ptr() as usize, buffer.as_mut_ptr() as usize];
+    // SAFETY: the path is a string, and the buffer as long as said.
+    let length =
+        unsafe { system_call(number::READLINKAT, [AT_FDCWD, path, at, buffer.len(), 0, 0]) };
+    buffer.get(..usize::try_from(length).ok()?)
+}
+
+/// The number of this process.
+pub fn getpid() -> u32 {
+    // SAFETY: the call changes nothing.
+    unsafe { system_call(number::GETPID, [0; 6]) as u32 }
+}
+
+/// Maps so many bytes of a file, or of fresh memory, to read and to write.
+#[inline(never)]
+pub fn map(bytes: usize, flags: c_int, file: c_int) -> Option<*mut u8> {
+    const READ_WRITE: usize = 3;
+    // SAFETY: a mapping where the kernel pleases disturbs nothing.
+    let at = unsafe {
+        system_call(
+            number::MMAP,
+            [0, bytes, READ_WRITE, flags as usize, file as usize, 0],
+        )
+    };
+    (!(-4095..=0).contains(&at)).then(|| core::ptr::with_exposed_provenance_mut(at as usize))
+}
+
+/// Keeps so many bytes of addresses from being mapped, if they are free.
+#[cfg(feature = "observe")]
+pub fn reserve(from: usize, bytes: usize) {
+    const NOTHING: usize = 0;
+    const PRIVATE_ANONYMOUS: usize = 0x22;
+    const NORESERVE: usize = 0x4000;
+    const FIXED_NOREPLACE: usize = 0x10_0000;
+    let flags = PRIVATE_ANONYMOUS | NORESERVE | FIXED_NOREPLACE;
+    // SAFETY: it replaces no mapping.
+    let at = unsafe { system_call(number::MMAP, [from, bytes, NOTHING, flags, usize::MAX, 0]) };
+    // A kernel before 4.17 maps elsewhere where the addresses are not free.
+    if at > 0 && at as usize != from {
+        // SAFETY: mapped just now.
+        unsafe { system_call(number::MUNMAP, [at as usize, bytes, 0, 0, 0, 0]) };
+    }
+}
+
 #[link(name = "c")]
 unsafe extern "C" {
     pub safe static environ: *const *const c_char;
     pub fn abort() -> !;
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-    pub fn write(file: c_int, bytes: *const u8, count: usize) -> isize;
-    pub fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    pub fn close(file: c_int) -> c_int;
-    #[cfg(feature = "compositions")]
-    pub fn read(file: c_int, buffer: *mut u8, size: usize) -> isize;
-    pub fn mmap(
-        at: *mut c_void,
-        length: usize,
-        protection: c_int,
-        flags: c_int,
-        file: c_int,
-        offset: i64,
-    ) -> *mut c_void;
-    pub fn readlink(path: *const c_char, buffer: *mut u8, size: usize) -> isize;
     pub fn strlen(text: *const c_char) -> usize;
     pub fn __errno_location() -> *mut c_int;
-    pub fn pthread_mutexattr_gettype(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_mutexattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_mutexattr_getprotocol(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_mutexattr_getrobust(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_condattr_init(attributes: *mut Attributes) -> c_int;
-    pub fn pthread_condattr_setpshared(attributes: *mut Attributes, shared: c_int) -> c_int;
-    pub fn pthread_condattr_setclock(attributes: *mut Attributes, clock: c_int) -> c_int;
-    pub fn pthread_condattr_getclock(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_condattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_rwlockattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_rwlockattr_getkind_np(attributes: *const Attributes, out: *mut c_int) -> c_int;
-    pub fn pthread_setcanceltype(new: c_int, old: *mut c_int) -> c_int;
-    pub fn _pthread_cleanup_push(
-        buffer: *mut Cleanup,
-        routine: unsafe extern "C" fn(*mut c_void),
-        argument: *mut c_void,
-    );
-    pub fn _pthread_cleanup_pop(buffer: *mut Cleanup, execute: c_int);
+    /// `pthread_atfork`, which is no symbol of the library itself.
+    pub fn __register_atfork(
+        prepare: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+        object: *mut c_void,
+    ) -> c_int;
 }
 
 /// Reads one attribute by its getter.
@@ -156,5 +243,10 @@ pub fn say_texts(texts: &[&str]) {
 
 fn say_text(text: &str) {
     // SAFETY: the bytes are alive; a failed write is nobody's to hear.
-    keeping_errno(|| unsafe { write(2, text.as_ptr(), text.len()) });
+    unsafe {
+        system_call(
+            number::WRITE,
+            [2, text.as_ptr() as usize, text.len(), 0, 0, 0],
+        )
+    };
 }

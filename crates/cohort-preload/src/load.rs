@@ -2,7 +2,7 @@
 //! decides what serves the process, be it from a constructor that runs before ours.
 
 use crate::choice::{Choice, choice};
-use crate::{filter, mutex};
+use crate::mutex;
 
 /// Decides, so that a program that never locks is proved to be served too, and from here on
 /// spares plain mutexes the question.
@@ -22,7 +22,7 @@ static ANNOUNCE: extern "C" fn() = {
         {
             mutex::serve_by(service);
         }
-        filter::prepare();
+        crate::count::follow_forks();
         #[cfg(feature = "observe")]
         crate::observe::prepare();
     }

@@ -4,7 +4,7 @@
 use crate::by_mutex;
 #[cfg(feature = "compositions")]
 use crate::choice::is_assigning;
-use crate::choice::{Choice, choice, is_plain_default, is_system};
+use crate::choice::{Choice, choice, default_service, is_plain_default, is_system};
 use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, clear,
@@ -12,6 +12,8 @@ use crate::layout::{
 use crate::libc::{
     CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, PTHREAD_MUTEX_STALLED,
     PTHREAD_PRIO_NONE, PTHREAD_PROCESS_PRIVATE, Timespec, alone, attribute,
+};
+use crate::next::{
     pthread_mutexattr_getprotocol, pthread_mutexattr_getpshared, pthread_mutexattr_getrobust,
     pthread_mutexattr_gettype,
 };
@@ -30,8 +32,8 @@ use cohort::{Clock, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
 use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 /// How long a caller waits, and what the C library's function needs to wait as
 /// long.
@@ -237,6 +239,21 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     unsafe { lock_as(mutex, wait, false) }
 }
 
+/// The C library's count of a mutex's users, behind its owner: the holder, and the threads that
+/// will lock the mutex when their waits at conditions end.  Only the holder writes it.
+fn users(mutex: &Mutex) -> &AtomicU32 {
+    // SAFETY: the upper half of that word is an atom too; of a mutex that the C library serves,
+    // the owner is not ours.
+    unsafe { &*ptr::from_ref(&mutex.owner).cast::<AtomicU32>().add(1) }
+}
+
+/// Whether the C library refuses to destroy a mutex of its own while it has users: not if it is
+/// robust.
+fn minds_users(mutex: &Mutex) -> bool {
+    const ROBUST: c_int = 16;
+    mutex.kind() & ROBUST == 0
+}
+
 /// Locks for a thread that comes back from a condition, and that the mutex has `adopted`
 /// or not; see [`Service::adopt`].
 ///
@@ -248,10 +265,14 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
     unsafe {
         let error = lock_as(mutex, Wait::Endless, adopted);
         let object = &*mutex;
-        if let Choice::Ours(service) = serving(object).0
-            && !object.is_libcs()
-        {
-            service.returning(object.served()).come_back();
+        match serving(object).0 {
+            Choice::Ours(service) if !object.is_libcs() => {
+                service.returning(object.served()).come_back();
+            }
+            _ if error == 0 && minds_users(object) => {
+                users(object).fetch_sub(1, Relaxed);
+            }
+            _ => {}
         }
         error
     }
@@ -356,8 +377,18 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     let object = unsafe { &*mutex };
     let service = match serving(object).0 {
         Choice::Ours(service) if !object.is_libcs() => service,
-        // SAFETY: the C library's mutex.
-        _ => return unsafe { next::pthread_mutex_unlock(mutex) },
+        _ => {
+            let stays = waits && minds_users(object);
+            if stays {
+                users(object).fetch_add(1, Relaxed);
+            }
+            // SAFETY: the C library's mutex.
+            let error = unsafe { next::pthread_mutex_unlock(mutex) };
+            if stays && error != 0 {
+                users(object).fetch_sub(1, Relaxed);
+            }
+            return error;
+        }
     };
     let owned = matches!(object.kind(), RECURSIVE | ERRORCHECK);
     if owned && object.owner.load(Relaxed) != owner::me() {
@@ -419,22 +450,30 @@ fn is_fast(mutex: &Mutex) -> bool {
     mutex.is_normal() && is_plain_default()
 }
 
-/// Locks a recursive mutex that is the caller's already, or free and the default
-/// lock's; false if it takes longer.
+/// Takes a mutex that the default lock is known to serve, if it is free.
 #[inline(always)]
-fn lock_recursive(mutex: &Mutex) -> bool {
-    mutex.kind.load(Relaxed) == RECURSIVE && is_plain_default() && lock_known_recursive(mutex)
+fn try_known(mutex: &Mutex) -> bool {
+    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is;
+    // the process has one thread where it is alone.
+    unsafe { alone() && mutex.futex.acquire_alone() || mutex.futex.try_acquire(&()) }
 }
 
-/// The same of one that the default lock is known to serve.
+/// Locks a recursive or error-checking mutex that is free and the default lock's, or a recursive one
+/// of the caller's; false if it takes longer.
 #[inline(always)]
-fn lock_known_recursive(mutex: &Mutex) -> bool {
+fn lock_owned(mutex: &Mutex) -> bool {
+    let kind = mutex.kind.load(Relaxed);
+    matches!(kind, RECURSIVE | ERRORCHECK) && is_plain_default() && lock_known_owned(mutex, kind)
+}
+
+/// [`lock_owned`] of a mutex of that kind under the default lock.
+#[inline(always)]
+fn lock_known_owned(mutex: &Mutex, kind: c_int) -> bool {
     let me = owner::me();
     if mutex.owner.load(Relaxed) == me {
-        return again(mutex, false) == 0;
+        return kind == RECURSIVE && again(mutex, false) == 0;
     }
-    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
-    let free = unsafe { mutex.futex.try_acquire(&()) };
+    let free = try_known(mutex);
     if free {
         mutex.owner.store(me, Relaxed);
         mutex.count.store(1, Relaxed);
@@ -442,20 +481,25 @@ fn lock_known_recursive(mutex: &Mutex) -> bool {
     free
 }
 
-/// Unlocks a recursive mutex that is the caller's and the default lock's; false if
+/// Unlocks a recursive or error-checking mutex that is the caller's and the default lock's; false if
 /// it is not.
 #[inline(always)]
-fn unlock_recursive(mutex: &Mutex) -> bool {
-    mutex.kind.load(Relaxed) == RECURSIVE && is_plain_default() && unlock_known_recursive(mutex)
+fn unlock_owned(mutex: &Mutex) -> bool {
+    let kind = mutex.kind.load(Relaxed);
+    matches!(kind, RECURSIVE | ERRORCHECK) && is_plain_default() && unlock_known_owned(mutex)
 }
 
 /// The same of one that the default lock is known to serve.
 #[inline(always)]
-fn unlock_known_recursive(mutex: &Mutex) -> bool {
+fn unlock_known_owned(mutex: &Mutex) -> bool {
     let mine = mutex.owner.load(Relaxed) == owner::me();
     if mine && is_last(mutex) {
-        // SAFETY: the caller's, as its owner says.
-        unsafe { mutex.futex.release(&()) };
+        // SAFETY: the caller's, as its owner says; the process has one thread where it is alone.
+        unsafe {
+            if !alone() || !mutex.futex.release_alone() {
+                mutex.futex.release(&());
+            }
+        }
     }
     mine
 }
@@ -501,7 +545,8 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
 #[inline(always)]
 fn lock_untouched(mutex: &Mutex) -> bool {
     if alone() {
-        mutex.futex.acquire_alone()
+        // SAFETY: the process has one thread.
+        unsafe { mutex.futex.acquire_alone() }
     } else {
         keep_off();
         mutex.futex.acquire_untouched()
@@ -530,7 +575,7 @@ pub fn begin_known(mutex: &Mutex, kind: c_int) -> bool {
     if kind == NORMAL {
         lock_untouched(mutex)
     } else {
-        lock_known_recursive(mutex)
+        lock_known_owned(mutex, kind)
     }
 }
 
@@ -545,7 +590,7 @@ pub unsafe fn unlock_known(mutex: *mut Mutex, kind: c_int) -> c_int {
     let object = unsafe { &*mutex };
     if kind == NORMAL {
         unlock_plain(object)
-    } else if unlock_known_recursive(object) {
+    } else if unlock_known_owned(object) {
         0
     } else {
         // SAFETY: the caller's.
@@ -636,14 +681,14 @@ fn lock_contended(mutex: &Mutex) -> c_int {
 unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if lock_recursive(object) {
+    if lock_owned(object) {
         return 0;
     }
     // SAFETY: passed on.
     unsafe { lock_unusual_kind(mutex) }
 }
 
-/// The same of one that is not recursive, or not the default lock's; see [`unlock_unusual_kind`].
+/// Locks a mutex without an owner, or under another lock; see [`unlock_unusual_kind`].
 #[cfg_attr(feature = "compositions", inline(never))]
 unsafe fn lock_unusual_kind(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
@@ -671,12 +716,7 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
     if is_fast(object) {
-        // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
-        return if unsafe { object.futex.try_acquire(&()) } {
-            0
-        } else {
-            EBUSY
-        };
+        return if try_known(object) { 0 } else { EBUSY };
     }
     // SAFETY: passed on.
     unsafe { lock(mutex, Wait::No) }
@@ -719,7 +759,8 @@ fn unlock_plain(mutex: &Mutex) -> c_int {
 /// [`pthread_mutex_unlock`] in a process of one thread.
 #[inline(always)]
 fn unlock_alone(mutex: &Mutex) -> c_int {
-    if mutex.futex.release_alone() {
+    // SAFETY: the process has one thread, and unlocks what it has locked.
+    if unsafe { mutex.futex.release_alone() } {
         0
     } else {
         unlock_attentively(mutex)
@@ -730,7 +771,8 @@ fn unlock_alone(mutex: &Mutex) -> c_int {
 /// store will not do.
 #[inline(never)]
 fn unlock_attentively(mutex: &Mutex) -> c_int {
-    mutex.futex.release_attentive();
+    // SAFETY: the program unlocks what it has locked.
+    unsafe { mutex.futex.release_attentive() };
     done()
 }
 
@@ -748,15 +790,14 @@ fn answer_lost_mark(mutex: *const Mutex) -> c_int {
 unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if unlock_recursive(object) {
+    if unlock_owned(object) {
         return 0;
     }
     // SAFETY: passed on.
     unsafe { unlock_unusual_kind(mutex) }
 }
 
-/// The same of one that is not recursive, or not the default lock's: the question which needs a
-/// frame, for which those that are would pay.
+/// Unlocks a mutex without an owner, or under another lock, which needs a frame.
 #[cfg_attr(feature = "compositions", inline(never))]
 unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
@@ -841,6 +882,21 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 /// As that page asks.
 #[cfg_attr(not(feature = "compositions"), inline(always))]
 pub unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
+    if is_plain_default() && attributes.is_null() {
+        // SAFETY: the program gives memory for an unused mutex.
+        unsafe {
+            clear(mutex);
+            FutexHmcs::begin_at(&raw const (*mutex).futex);
+        }
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { init_other(mutex, attributes, returns_to) }
+}
+
+/// The same with attributes, or where the default lock does not serve.
+#[inline(never)]
+unsafe fn init_other(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_mutex_init(mutex, attributes) };
@@ -858,7 +914,7 @@ pub unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: u
             kind = attribute(attributes, pthread_mutexattr_gettype);
         }
     }
-    // SAFETY: the program gives memory for a mutex that nobody uses.
+    // SAFETY: the program gives memory for an unused mutex.
     unsafe {
         clear(mutex);
         FutexHmcs::begin_at(&raw const (*mutex).futex);
@@ -899,6 +955,20 @@ unsafe fn begin_generation(mutex: &Mutex) {
 pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
+    if !is_fast(object) {
+        // SAFETY: passed on.
+        return unsafe { destroy_other(mutex) };
+    }
+    // SAFETY: the default lock serves it.
+    let returning = unsafe { default_service().returning(object.served()) };
+    destroy_unless(object.futex.is_locked() || !returning.is_empty(), object)
+}
+
+/// Destroys a mutex of another kind, or under another lock.
+#[inline(never)]
+unsafe fn destroy_other(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
     let service = match serving(object).0 {
         Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: passed on.
@@ -908,10 +978,15 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     let used = unsafe {
         (service.is_locked)(object.served()) || !service.returning(object.served()).is_empty()
     };
+    destroy_unless(used, object)
+}
+
+#[inline(always)]
+fn destroy_unless(used: bool, mutex: &Mutex) -> c_int {
     if used {
         return EBUSY;
     }
-    object.kind.store(DESTROYED, Relaxed);
+    mutex.kind.store(DESTROYED, Relaxed);
     0
 }
 

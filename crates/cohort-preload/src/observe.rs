@@ -22,16 +22,19 @@ mod edges;
 mod entries;
 mod file;
 mod handed;
+mod modules;
 mod own;
 mod price;
 mod profile;
 mod quick;
+mod segments;
 mod ways;
 mod wrong;
 
+pub use own::{adopted, is_cancelled, relocks, waiting_as};
+
 /// What is to be done before the program begins.
 pub fn prepare() {
-    file::prepare();
     own::mind_forks();
 }
 

@@ -7,14 +7,15 @@ use crate::count::count;
 use crate::layout::{Attr, PREFER_WRITER, RWLOCK_KIND, RwLock, clear};
 use crate::libc::{
     CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec,
-    attribute, pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
+    attribute,
 };
 use crate::mutex::Wait;
 #[cfg(not(feature = "observe"))]
 use crate::mutex::also;
+use crate::next::{pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared};
 use crate::owner::{self, NOBODY};
 use crate::{next, time};
-use cohort::door::expired;
+use cohort::door::runs_out;
 use cohort::report::Kind;
 use cohort::rwlock::Recursion;
 use cohort::{Clock, Outcome, Patience};
@@ -117,6 +118,12 @@ impl RwLock {
         self.lock.write(patience)
     }
 
+    /// Whether a reader waits for a waiting writer, whatever it holds.
+    #[cfg(feature = "observe")]
+    pub fn lets_writers_first(&self) -> bool {
+        matches!(self.recursion(), Recursion::Excluded)
+    }
+
     /// Whether readers may recurse: not if the program chose the kind whose name
     /// says so.
     fn recursion(&self) -> Recursion {
@@ -182,7 +189,7 @@ pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         Some(_) if object.writer.load(Relaxed) == owner::me() => EDEADLK,
         Some(patience) => match object.read(&patience) {
             Outcome::Acquired => 0,
-            Outcome::GaveUp if patience.deadline().is_some_and(expired) => ETIMEDOUT,
+            Outcome::GaveUp if runs_out(&patience) => ETIMEDOUT,
             // It would not have given up otherwise.
             Outcome::GaveUp => EAGAIN,
         },
@@ -265,6 +272,11 @@ pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
 /// As that page asks.
 #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_plain() && object.lock.try_read(object.recursion()) {
+        return 0;
+    }
     // SAFETY: passed on.
     unsafe { read(lock, Wait::No) }
 }

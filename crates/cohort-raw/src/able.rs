@@ -43,7 +43,7 @@ pub struct Adapting<L: RawLock> {
     /// [`Adapts::begins_strict`].
     pub begins_strict: fn() -> bool,
     /// [`Adapts::begin_anew`].
-    pub begin_anew: unsafe fn(&L, &<L as RawLock>::Context),
+    pub begin_anew: unsafe fn(&L, &<L as RawLock>::Context, usize),
 }
 
 /// [`RawTry::try_acquire`], of a lock and a context whose types are forgotten.

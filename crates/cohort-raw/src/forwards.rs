@@ -151,8 +151,9 @@ macro_rules! forwards {
             $lock: $crate::DetectsWaiters,
         {
             #[inline]
-            fn has_waiters(&self, cx: &<Self as $crate::RawLock>::Context) -> bool {
-                self.$field.has_waiters(cx)
+            unsafe fn has_waiters(&self, cx: &<Self as $crate::RawLock>::Context) -> bool {
+                // SAFETY: the caller's.
+                unsafe { self.$field.has_waiters(cx) }
             }
         }
     };
@@ -175,8 +176,9 @@ macro_rules! forwards {
             }
 
             #[inline]
-            fn handed(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
-                self.$field.handed(cx)
+            unsafe fn handed(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                // SAFETY: the caller's.
+                unsafe { self.$field.handed(cx) }
             }
         }
     };
@@ -198,9 +200,9 @@ macro_rules! forwards {
                 <$lock as $crate::Adapts>::begins_strict()
             }
 
-            unsafe fn begin_anew(&self, cx: &<Self as $crate::RawLock>::Context) {
+            unsafe fn begin_anew(&self, cx: &<Self as $crate::RawLock>::Context, object: usize) {
                 // SAFETY: the caller's.
-                unsafe { self.$field.begin_anew(cx) };
+                unsafe { self.$field.begin_anew(cx, object) };
             }
         }
     };
@@ -279,8 +281,9 @@ macro_rules! forwards {
             }
 
             #[inline(always)]
-            fn hand_offs(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
-                self.$field.hand_offs(cx)
+            unsafe fn hand_offs(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                // SAFETY: the caller's.
+                unsafe { self.$field.hand_offs(cx) }
             }
 
             #[inline(always)]
@@ -313,8 +316,9 @@ macro_rules! forwards {
             }
 
             #[inline(always)]
-            fn forget_cached_place(cx: &<Self as $crate::RawLock>::Context) {
-                <$lock as $crate::HighLock>::forget_cached_place(cx);
+            unsafe fn forget_cached_place(cx: &<Self as $crate::RawLock>::Context) {
+                // SAFETY: the caller's.
+                unsafe { <$lock as $crate::HighLock>::forget_cached_place(cx) };
             }
         }
     };

@@ -21,8 +21,11 @@ pub unsafe trait LowLock: DetectsWaiters {
     /// next holder; 0: it brings none.
     fn hand_off_limit(&self) -> u32;
 
-    /// The number that came with the lock.  Call it while holding.
-    fn hand_offs(&self, cx: &Self::Context) -> u32;
+    /// The number that came with the lock.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    unsafe fn hand_offs(&self, cx: &Self::Context) -> u32;
 
     /// Acquires; what is [`hand_offs`](Self::hand_offs) then.  Blocks as
     /// [`acquire`](RawLock::acquire).
@@ -59,9 +62,12 @@ pub unsafe trait HighLock: RawLock {
     /// As [`acquire`](RawLock::acquire).
     unsafe fn acquire_at_cached_place(&self, cx: &Self::Context);
 
-    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context,
-    /// which is not in use, ask again.
-    fn forget_cached_place(cx: &Self::Context);
+    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context ask
+    /// again.
+    ///
+    /// # Safety
+    /// No acquisition uses the context.
+    unsafe fn forget_cached_place(cx: &Self::Context);
 }
 
 /// A lock that can stand above cohorts of waiters that can give up: a wait that has given up *stays*

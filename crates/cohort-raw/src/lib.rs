@@ -39,7 +39,7 @@ pub use delegate::{AbortableDelegate, Attended, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
 pub use levels::{HighLock, LowLock, Resumable};
 pub use operations::{Operations, Reading};
-pub use patience::{Cancellation, Clock, Deadline, Patience};
+pub use patience::{AnyOf, Cancellation, Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 
@@ -278,9 +278,13 @@ pub unsafe trait ThreadOblivious: RawLock {}
 /// ```
 /// use cohort_raw::DetectsWaiters;
 ///
-/// /// Works on while nobody waits; the caller holds the lock.
-/// fn work<L: DetectsWaiters>(lock: &L, cx: &L::Context, mut step: impl FnMut() -> bool) {
-///     while step() && !lock.has_waiters(cx) {}
+/// /// Works on while nobody waits.
+/// ///
+/// /// # Safety
+/// /// The lock is held, by that context.
+/// unsafe fn work<L: DetectsWaiters>(lock: &L, cx: &L::Context, mut step: impl FnMut() -> bool) {
+///     // SAFETY: the caller's.
+///     while step() && !unsafe { lock.has_waiters(cx) } {}
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -288,8 +292,11 @@ pub unsafe trait ThreadOblivious: RawLock {}
     note = "all levels of a composition but the last have to: `basic::Ticket`, `Mcs`, `Clh`, `Hemlock` can"
 )]
 pub unsafe trait DetectsWaiters: RawLock {
-    /// A false "no" is allowed, a false "yes" never.  Call it while holding.
-    fn has_waiters(&self, cx: &Self::Context) -> bool;
+    /// A false "no" is allowed, a false "yes" never.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    unsafe fn has_waiters(&self, cx: &Self::Context) -> bool;
 }
 
 /// A lock whose holder can hand something over with it, to a waiter that does not leave any
@@ -311,9 +318,9 @@ pub unsafe trait DetectsWaiters: RawLock {
 /// /// # Safety
 /// /// The lock is held, by that context.
 /// unsafe fn pass_on<L: HandsOver>(lock: &L, cx: &L::Context) {
-///     let number = (lock.handed(cx) + 1).min(L::MOST);
 ///     // SAFETY: the caller's.
 ///     unsafe {
+///         let number = (lock.handed(cx) + 1).min(L::MOST);
 ///         if lock.hand_over(cx, number) == HandOver::Kept {
 ///             lock.release(cx);
 ///         }
@@ -332,8 +339,11 @@ pub unsafe trait HandsOver: RawLock {
     /// As [`release`](RawLock::release).
     unsafe fn hand_over(&self, cx: &Self::Context, number: u32) -> HandOver;
 
-    /// The number that came with the lock.  Call it while holding.
-    fn handed(&self, cx: &Self::Context) -> u32;
+    /// The number that came with the lock.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    unsafe fn handed(&self, cx: &Self::Context) -> u32;
 }
 
 /// What became of an attempt to hand a lock over.
@@ -391,7 +401,7 @@ pub trait Fair: RawLock {}
 /// impl<L: RawLock> Adapts for Chooses<L> {
 ///     fn is_strict(&self) -> bool { true }
 ///     fn begins_strict() -> bool { true }
-///     unsafe fn begin_anew(&self, _cx: &L::Context) {}
+///     unsafe fn begin_anew(&self, _cx: &L::Context, _object: usize) {}
 /// }
 /// ```
 pub trait Adapts: RawLock {
@@ -402,11 +412,12 @@ pub trait Adapts: RawLock {
     /// Whether a lock that [began anew](Self::begin_anew) now would do so.  Never blocks.
     fn begins_strict() -> bool;
 
-    /// Goes on as a lock for something else, of which what it has learnt so far says little.  Never blocks.
+    /// Starts to serve the object at that address: discards statistics of the previous object, and names
+    /// the new one in reports.  Never blocks.
     ///
     /// # Safety
     /// The caller holds the lock, by that context.
-    unsafe fn begin_anew(&self, cx: &Self::Context);
+    unsafe fn begin_anew(&self, cx: &Self::Context, object: usize);
 }
 
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose

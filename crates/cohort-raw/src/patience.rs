@@ -84,9 +84,11 @@ impl Deadline {
     }
 }
 
-/// What can end waits beside a deadline: a word from another thread, which may come at any time.
-/// A waiter asks in the midst of its lock's queue: where it waits by a context in its frame, as in
-/// `cohort::Mutex::locking_within`, a panic of these functions ends the process.
+/// A word that ends waits beside a deadline; another thread gives it at any time.
+///
+/// A waiter calls these functions in the midst of its lock's queue.  If one panics, `cohort`'s mutexes,
+/// rwlocks, conditions and delegated data end the wait as if the word had been given, and go on with the
+/// panic once the lock is whole.  Raw locks, and builds without the feature `std`, end the process.
 ///
 /// ```
 /// use cohort_raw::Cancellation;
@@ -109,10 +111,52 @@ pub trait Cancellation: Sync {
     /// Whether the word has been given; it is never taken back.
     fn is_cancelled(&self) -> bool;
 
-    /// Has the calling thread carry out `sleep`, which is to sleep on the word at that address,
+    /// Has the calling thread carry out `sleep`, which sleeps on the word at that address,
     /// unless waits are over: then not.  Blocks as long as that sleep; the thread that gives the
     /// word wakes it.
     fn sleep(&self, word: usize, sleep: &mut dyn FnMut());
+}
+
+/// Any of these words ends a wait: for more words than a [`Patience`] holds.
+///
+/// ```
+/// use cohort_raw::{AnyOf, Cancellation, Patience};
+///
+/// struct Given(bool);
+/// impl Cancellation for Given {
+///     fn is_cancelled(&self) -> bool {
+///         self.0
+///     }
+///     fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
+///         sleep();
+///     }
+/// }
+/// let words: [&dyn Cancellation; 2] = [&Given(false), &Given(true)];
+/// assert!(Patience::ENDLESS.unless(&AnyOf(&words)).is_cancelled());
+/// assert!(!AnyOf(&words[..1]).is_cancelled());
+/// ```
+#[derive(Clone, Copy)]
+pub struct AnyOf<'a>(pub &'a [&'a dyn Cancellation]);
+
+impl fmt::Debug for AnyOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyOf")
+            .field("cancelled", &self.is_cancelled())
+            .finish()
+    }
+}
+
+impl Cancellation for AnyOf<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.iter().any(|word| word.is_cancelled())
+    }
+
+    fn sleep(&self, word: usize, sleep: &mut dyn FnMut()) {
+        match self.0 {
+            [] => sleep(),
+            [first, rest @ ..] => first.sleep(word, &mut || AnyOf(rest).sleep(word, sleep)),
+        }
+    }
 }
 
 /// How long an acquisition may take.
@@ -123,17 +167,21 @@ pub trait Cancellation: Sync {
 /// let deadline = Deadline::monotonic(2_000_000_000);
 /// let patience = Patience::until(deadline);
 /// assert_eq!(patience.deadline(), Some(&deadline));
-/// assert!(patience.cancellation().is_none() && !patience.is_endless());
+/// assert!(!patience.is_cancellable() && !patience.is_endless());
 /// ```
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     deadline: Option<Deadline>,
-    cancellation: Option<&'a dyn Cancellation>,
+    /// The first ones are given.
+    words: [Option<&'a dyn Cancellation>; WORDS],
 }
+
+/// How many words a [`Patience`] holds.
+const WORDS: usize = 4;
 
 impl fmt::Debug for Patience<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cancelled = self.cancellation.map(Cancellation::is_cancelled);
+        let cancelled = self.is_cancellable().then(|| self.is_cancelled());
         f.debug_struct("Patience")
             .field("deadline", &self.deadline)
             .field("cancelled", &cancelled)
@@ -145,7 +193,7 @@ impl<'a> Patience<'a> {
     /// Waits as long as it takes.
     pub const ENDLESS: Self = Self {
         deadline: None,
-        cancellation: None,
+        words: [None; WORDS],
     };
 
     /// Has run out before it is asked.
@@ -169,29 +217,58 @@ impl<'a> Patience<'a> {
         Self::ENDLESS.ending(deadline)
     }
 
-    /// This patience, but no longer than until the word is given.
+    /// This patience, but no longer than until the word is given.  A patience ends with the first of up to
+    /// four words; [`AnyOf`] is a word of any number of others.
+    ///
+    /// # Panics
+    /// If the patience holds four words already.
     ///
     /// ```
     /// use cohort_raw::{Cancellation, Patience};
     ///
-    /// struct Never;
-    /// impl Cancellation for Never {
+    /// struct Given(bool);
+    /// impl Cancellation for Given {
     ///     fn is_cancelled(&self) -> bool {
-    ///         false
+    ///         self.0
     ///     }
     ///     fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
     ///         sleep();
     ///     }
     /// }
-    /// let patience = Patience::ENDLESS.unless(&Never);
-    /// assert_eq!(patience.cancellation().map(Cancellation::is_cancelled), Some(false));
+    /// let patience = Patience::ENDLESS.unless(&Given(true));
+    /// assert!(patience.unless(&Given(false)).is_cancelled());
     /// ```
     #[must_use]
     pub const fn unless(&self, cancellation: &'a dyn Cancellation) -> Self {
-        Self {
-            deadline: self.deadline,
-            cancellation: Some(cancellation),
+        let mut patience = *self;
+        let mut at = 0;
+        while at < WORDS && patience.words[at].is_some() {
+            at += 1;
         }
+        assert!(
+            at < WORDS,
+            "a patience holds four cancellations: combine more by `AnyOf`"
+        );
+        patience.words[at] = Some(cancellation);
+        patience
+    }
+
+    /// This patience's deadline, with that word instead of its own.
+    ///
+    /// ```
+    /// use cohort_raw::{AnyOf, Patience};
+    ///
+    /// let none = AnyOf(&[]);
+    /// let patience = Patience::NONE.unless(&none).unless_only(&none);
+    /// assert_eq!(patience.deadline(), Patience::NONE.deadline());
+    /// ```
+    #[must_use]
+    pub const fn unless_only(&self, cancellation: &'a dyn Cancellation) -> Self {
+        let patience = Self {
+            deadline: self.deadline,
+            words: [None; WORDS],
+        };
+        patience.unless(cancellation)
     }
 
     /// This patience with that deadline instead of its own.
@@ -206,34 +283,7 @@ impl<'a> Patience<'a> {
     pub const fn ending(&self, deadline: Deadline) -> Self {
         Self {
             deadline: Some(deadline),
-            cancellation: self.cancellation,
-        }
-    }
-
-    /// This patience, but no longer than until that time on the monotonic clock,
-    /// in nanoseconds.  Deadlines on different clocks cannot be compared, so one on
-    /// another clock gives way; the caller looks at it again.
-    ///
-    /// ```
-    /// use cohort_raw::{Deadline, Patience};
-    ///
-    /// let patience = Patience::until(Deadline::monotonic(5));
-    /// assert_eq!(patience.at_most(9).deadline(), Some(&Deadline::monotonic(5)));
-    /// assert_eq!(patience.at_most(2).deadline(), Some(&Deadline::monotonic(2)));
-    /// ```
-    #[must_use]
-    pub const fn at_most(&self, nanoseconds: u64) -> Self {
-        let limit = Deadline::monotonic(nanoseconds);
-        match self.deadline {
-            Some(own)
-                if matches!(own.clock, Clock::Monotonic)
-                    && (own.seconds < limit.seconds
-                        || (own.seconds == limit.seconds
-                            && own.nanoseconds < limit.nanoseconds)) =>
-            {
-                *self
-            }
-            _ => self.ending(limit),
+            words: self.words,
         }
     }
 
@@ -248,15 +298,37 @@ impl<'a> Patience<'a> {
         self.deadline.as_ref()
     }
 
-    /// What may end it before.
+    /// Whether a word can end it.
     ///
     /// ```
-    /// assert!(cohort_raw::Patience::ENDLESS.cancellation().is_none());
+    /// assert!(!cohort_raw::Patience::ENDLESS.is_cancellable());
     /// ```
     #[must_use]
     #[inline(always)]
-    pub const fn cancellation(&self) -> Option<&'a dyn Cancellation> {
-        self.cancellation
+    pub const fn is_cancellable(&self) -> bool {
+        self.words[0].is_some()
+    }
+
+    /// Whether one of its words has been given.
+    ///
+    /// ```
+    /// assert!(!cohort_raw::Patience::ENDLESS.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.words.iter().flatten().any(|word| word.is_cancelled())
+    }
+
+    /// Carries out `sleep`, which sleeps on the word at that address, so that whichever of its words is
+    /// given wakes it: see [`Cancellation::sleep`].
+    ///
+    /// ```
+    /// let mut slept = false;
+    /// cohort_raw::Patience::ENDLESS.sleep(0, &mut || slept = true);
+    /// assert!(slept);
+    /// ```
+    pub fn sleep(&self, word: usize, sleep: &mut dyn FnMut()) {
+        sleep_within(&self.words, word, sleep);
     }
 
     /// Whether nothing ends it.
@@ -267,6 +339,14 @@ impl<'a> Patience<'a> {
     #[must_use]
     #[inline(always)]
     pub const fn is_endless(&self) -> bool {
-        self.deadline.is_none() && self.cancellation.is_none()
+        self.deadline.is_none() && !self.is_cancellable()
+    }
+}
+
+/// Each word in turn has the thread carry out the sleep of the next.
+fn sleep_within(words: &[Option<&dyn Cancellation>], word: usize, sleep: &mut dyn FnMut()) {
+    match words {
+        [Some(first), rest @ ..] => first.sleep(word, &mut || sleep_within(rest, word, sleep)),
+        _ => sleep(),
     }
 }

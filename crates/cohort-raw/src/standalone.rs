@@ -84,7 +84,7 @@ macro_rules! standalone {
             }
 
             #[inline(always)]
-            fn hand_offs(&self, _cx: &<Self as $crate::RawLock>::Context) -> u32 {
+            unsafe fn hand_offs(&self, _cx: &<Self as $crate::RawLock>::Context) -> u32 {
                 0
             }
 
@@ -116,7 +116,7 @@ macro_rules! standalone {
             }
 
             #[inline(always)]
-            fn forget_cached_place(_cx: &<Self as $crate::RawLock>::Context) {}
+            unsafe fn forget_cached_place(_cx: &<Self as $crate::RawLock>::Context) {}
         }
     };
     (@Resumable [$($generic:tt)*] $lock:ty,) => {

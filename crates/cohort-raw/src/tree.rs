@@ -9,6 +9,8 @@ pub enum Kind {
     /// `hmcs-…`: every thread begins at its smallest cohort.
     #[default]
     Hmcs,
+    /// `hmcs-fast-…`: as `hmcs`; a thread that finds the system's queue empty enters that one alone.
+    HmcsFast,
     /// `ahmcs-…`: a thread begins where it has met others of late.
     Ahmcs,
     /// `hmcs-t-…`: as `hmcs`, and waiters can give up.
@@ -19,13 +21,20 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Hmcs, Self::Ahmcs, Self::HmcsT, Self::AhmcsT];
+    pub const ALL: [Self; 5] = [
+        Self::Hmcs,
+        Self::HmcsFast,
+        Self::Ahmcs,
+        Self::HmcsT,
+        Self::AhmcsT,
+    ];
 
     /// What its names begin with.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hmcs => "hmcs",
+            Self::HmcsFast => "hmcs-fast",
             Self::Ahmcs => "ahmcs",
             Self::HmcsT => "hmcs-t",
             Self::AhmcsT => "ahmcs-t",

@@ -14,7 +14,7 @@ pub const FROM_MCS: &str = "glk/from-mcs";
 macro_rules! in_mode_maker {
     ($($build:ident)::+) => {
         use $($build)::+::adaptive::Glk;
-        use $($build)::+::adaptive::glk::{Judge, Mean, Mode, OfMachine};
+        use $($build)::+::adaptive::glk::{Judge, Mode, OfMachine, Queue};
 
         #[derive(Debug, Default)]
         struct InTicket;
@@ -23,7 +23,7 @@ macro_rules! in_mode_maker {
             const LATE_NANOSECONDS: u64 = u64::MAX;
             const SLOW_NANOSECONDS: u64 = u64::MAX;
 
-            fn is_crowded(_queue: Mean) -> bool {
+            fn is_crowded(_queue: &Queue<'_>) -> bool {
                 false
             }
 
@@ -40,7 +40,7 @@ macro_rules! in_mode_maker {
             const LATE_NANOSECONDS: u64 = u64::MAX;
             const SLOW_NANOSECONDS: u64 = u64::MAX;
 
-            fn is_crowded(_queue: Mean) -> bool {
+            fn is_crowded(_queue: &Queue<'_>) -> bool {
                 false
             }
 
@@ -53,7 +53,7 @@ macro_rules! in_mode_maker {
                 section == 0
             }
 
-            fn choose(_mode: Mode, _queue: Mean) -> Mode {
+            fn choose(_mode: Mode, _queue: &Queue<'_>) -> Mode {
                 Mode::Mcs
             }
         }
@@ -62,7 +62,7 @@ macro_rules! in_mode_maker {
         struct FromMcs;
 
         impl Judge for FromMcs {
-            fn is_crowded(queue: Mean) -> bool {
+            fn is_crowded(queue: &Queue<'_>) -> bool {
                 OfMachine::is_crowded(queue)
             }
 
@@ -75,7 +75,7 @@ macro_rules! in_mode_maker {
                 section == 0 || OfMachine::considers(section)
             }
 
-            fn choose(mode: Mode, queue: Mean) -> Mode {
+            fn choose(mode: Mode, queue: &Queue<'_>) -> Mode {
                 match mode {
                     Mode::Ticket => Mode::Mcs,
                     _ => OfMachine::choose(mode, queue),

@@ -81,6 +81,9 @@ pub trait Actor {
     /// Computes for that many cycles, touching no shared memory.
     fn work(&mut self, cycles: u64);
 
+    /// Loops idly for that many cycles by the clock, however fast the CPU computes meanwhile.
+    fn idle(&mut self, cycles: u64);
+
     /// Leaves the CPU to others until that time.  Blocks.
     fn sleep_until(&mut self, at: u64);
 
@@ -90,8 +93,11 @@ pub trait Actor {
     /// Whether the measurement is still going on.
     fn goes_on(&self) -> bool;
 
-    /// Whether what is done now counts: not while a simulated machine warms up.
+    /// Whether what is done now counts: not while a simulated machine warms up, nor after the end.
     fn counts(&self) -> bool;
+
+    /// Whether a simulated machine's warm-up is over.
+    fn has_begun(&self) -> bool;
 
     /// The CPU that this thread runs on.
     fn cpu(&self) -> usize;
@@ -102,8 +108,17 @@ pub trait Actor {
     /// Whether this acquisition's times are to be kept.
     fn is_timed(&self, acquisition: u64) -> bool;
 
+    /// Reports that this thread begins to wait for a lock.
+    fn waits(&mut self);
+
+    /// Reports that this wait has ended: by an acquisition, or without one.
+    fn has_waited(&mut self);
+
     /// Tells that this thread has the lock of that number.
     fn entered(&mut self, lock: usize);
+
+    /// Reports that this thread reads beside others.
+    fn shares(&mut self);
 
     /// Tells that this thread has given up waiting for a lock.
     fn gave_up(&mut self);
@@ -149,27 +164,28 @@ pub trait World: Room + Sized + 'static {
     /// has no lock of that name.
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>>;
 
-    /// Lets `threads` threads run `body`, each with its number, until they return;
-    /// after the measurement's time [`Actor::goes_on`] says no.  A simulated thread
-    /// that does not return long after that is given up; its part is the default.
-    /// Blocks.
+    /// Runs `body` in `threads` threads, each with its number and its part of the result, until they
+    /// return; after the measurement's time [`Actor::goes_on`] says no.  A simulated thread that does not
+    /// return long after that is given up; its part is what `body` has made of it by then.  Blocks.
     ///
     /// # Errors
     /// Why the threads could not run, or what stopped them.
     fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
-        body: impl Fn(usize, Self::Actor) -> R + Send + Sync + 'static,
+        body: impl Fn(usize, Self::Actor, &mut R) + Send + Sync + 'static,
     ) -> Result<Played<R>, String>;
 }
 
 /// How a run went.
 #[derive(Debug)]
 pub struct Played<R> {
-    /// What each thread returned.
+    /// What each thread made of its part.
     pub parts: Vec<R>,
     /// Threads that did not return and were given up.
     pub unfinished: usize,
+    /// For how many cycles each of those had waited for a lock when the measurement ended.
+    pub unended: Vec<u64>,
     /// How long the measurement took, in cycles.
     pub cycles: u64,
     /// The share of the CPUs' time that others used, where that is known.

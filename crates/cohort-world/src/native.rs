@@ -233,7 +233,7 @@ impl World for Native {
     fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
-        body: impl Fn(usize, Thread) -> R + Send + Sync + 'static,
+        body: impl Fn(usize, Thread, &mut R) + Send + Sync + 'static,
     ) -> Result<Played<R>, String> {
         let Self {
             host,
@@ -271,7 +271,9 @@ impl World for Native {
                     start.wait();
                     pinned?;
                     if index < threads {
-                        return Ok(Some(body(index, actor)));
+                        let mut part = R::default();
+                        body(index, actor, &mut part);
+                        return Ok(Some(part));
                     }
                     if let Some(locks) = servers.get(index - threads) {
                         let mut spinner = Spinner::new();
@@ -319,6 +321,7 @@ impl World for Native {
         Ok(Played {
             parts,
             unfinished: 0,
+            unended: Vec::new(),
             cycles,
             foreign,
             simulated: None,
@@ -369,6 +372,13 @@ impl Actor for Thread {
         }
     }
 
+    fn idle(&mut self, cycles: u64) {
+        let until = self.now() + cycles;
+        while self.now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
     fn sleep_until(&mut self, at: u64) {
         let left = at.saturating_sub(self.now());
         std::thread::sleep(Duration::from_nanos(self.clock.nanoseconds(left)));
@@ -396,6 +406,11 @@ impl Actor for Thread {
     }
 
     #[inline]
+    fn has_begun(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn cpu(&self) -> usize {
         self.cpu.unwrap_or_else(sched_getcpu)
     }
@@ -410,7 +425,16 @@ impl Actor for Thread {
     }
 
     #[inline]
+    fn waits(&mut self) {}
+
+    #[inline]
+    fn has_waited(&mut self) {}
+
+    #[inline]
     fn entered(&mut self, _lock: usize) {}
+
+    #[inline]
+    fn shares(&mut self) {}
 
     #[inline]
     fn gave_up(&mut self) {}

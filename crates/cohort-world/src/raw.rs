@@ -223,7 +223,7 @@ macro_rules! polling {
                 if look() {
                     return true;
                 }
-                if patience.deadline().is_some_and($($build)::+::door::expired) {
+                if $($build)::+::door::runs_out(patience) {
                     return false;
                 }
                 spinner.turn();

@@ -24,7 +24,7 @@ use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
 use lines::Arena;
 use std::alloc::Layout;
-use std::cell::RefCell;
+use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -251,7 +251,7 @@ impl World for Simulated {
     fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
-        body: impl Fn(usize, Fiber) -> R + Send + Sync + 'static,
+        body: impl Fn(usize, Fiber, &mut R) + Send + Sync + 'static,
     ) -> Result<Played<R>, String> {
         let Self {
             simulator,
@@ -264,8 +264,8 @@ impl World for Simulated {
         let all = threads + servers.len();
         spare(simulator.topology(), threads, servers.len())?;
         let memory = arena.memory();
-        let parts: Rc<RefCell<Vec<Option<R>>>> = Rc::default();
-        parts.borrow_mut().resize_with(threads, || None);
+        // Fibers that are given up keep their share of it for ever.
+        let parts: Rc<[Slot<R>]> = (0..threads).map(|_| Slot::default()).collect();
         let mut run = Run::new(
             &simulator.hardware,
             memory,
@@ -281,14 +281,16 @@ impl World for Simulated {
                     thread: *thread,
                     aside,
                     clock,
-                    warm: settings.length.warm_up,
                 };
                 // Numbers that are usual cost nothing.
                 if settings.tunings.glk != Tunings::USUAL.glk {
                     cohort_on_machine::adaptive::tune(&settings.tunings.glk);
                 }
-                let part = body(index, fiber);
-                parts.borrow_mut()[index] = Some(part);
+                let slot = &parts[index];
+                // SAFETY: each fiber has a slot of its own, and nothing else looks at it until the run
+                // has ended, after which no fiber goes on.
+                body(index, fiber, unsafe { &mut *slot.part.get() });
+                slot.has_returned.set(true);
             });
         }
         for locks in servers {
@@ -303,11 +305,17 @@ impl World for Simulated {
         }
         heard::begin();
         let mut outcome = run.go().map_err(|failure| failure.to_string())?;
-        // Fibers that were given up keep their share of it for ever.
-        let parts = std::mem::take(&mut *parts.borrow_mut());
+        let unfinished = || parts.iter().filter(|slot| !slot.has_returned.get());
+        let works = parts.iter().zip(&outcome.threads);
+        let unended = works.filter(|(slot, _)| !slot.has_returned.get());
         Ok(Played {
-            unfinished: parts.iter().filter(|part| part.is_none()).count(),
-            parts: parts.into_iter().map(Option::unwrap_or_default).collect(),
+            unfinished: unfinished().count(),
+            unended: unended.filter_map(|(_, work)| work.unended).collect(),
+            // SAFETY: as above; the run has ended.
+            parts: parts
+                .iter()
+                .map(|slot| unsafe { std::mem::take(&mut *slot.part.get()) })
+                .collect(),
             cycles: outcome.cycles,
             foreign: None,
             tallies: std::mem::take(&mut outcome.tallies),
@@ -380,6 +388,9 @@ fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Option
     }
 }
 
+/// How many times as long computation takes at most where a core's threads all run, about.
+const SLOWEST: u64 = 8;
+
 /// What a simulated thread acts through.
 #[derive(Debug)]
 pub struct Fiber {
@@ -388,8 +399,13 @@ pub struct Fiber {
     aside: usize,
     /// Megahertz.
     clock: u64,
-    /// Nanoseconds before anything counts.
-    warm: u64,
+}
+
+/// What one fiber makes of its part, and whether it has returned.
+#[derive(Default)]
+struct Slot<R> {
+    part: UnsafeCell<R>,
+    has_returned: Cell<bool>,
 }
 
 impl Actor for Fiber {
@@ -399,6 +415,24 @@ impl Actor for Fiber {
 
     fn work(&mut self, cycles: u64) {
         self.thread.work(cycles);
+    }
+
+    /// The loop keeps its pipeline busy as any computation does, and ends by the clock: each step asks for
+    /// what is left at the speed of the last.
+    fn idle(&mut self, cycles: u64) {
+        let until = self.now() + cycles;
+        let mut step = cycles / SLOWEST;
+        loop {
+            let began = self.now();
+            let left = until.saturating_sub(began);
+            if left == 0 {
+                return;
+            }
+            let asked = step.clamp(1, left);
+            self.work(asked);
+            let took = (self.now() - began).max(1);
+            step = until.saturating_sub(self.now()) * asked / took;
+        }
     }
 
     fn sleep_until(&mut self, at: u64) {
@@ -421,7 +455,11 @@ impl Actor for Fiber {
     }
 
     fn counts(&self) -> bool {
-        self.goes_on() && self.thread.now() >= self.warm
+        self.thread.counts()
+    }
+
+    fn has_begun(&self) -> bool {
+        self.thread.has_begun()
     }
 
     fn cpu(&self) -> usize {
@@ -436,8 +474,20 @@ impl Actor for Fiber {
         true
     }
 
+    fn waits(&mut self) {
+        self.thread.waits();
+    }
+
+    fn has_waited(&mut self) {
+        self.thread.has_waited();
+    }
+
     fn entered(&mut self, lock: usize) {
         self.thread.acquired(lock);
+    }
+
+    fn shares(&mut self) {
+        self.thread.shares();
     }
 
     fn gave_up(&mut self) {

@@ -12,7 +12,9 @@ macro_rules! tree_maker {
         ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
             use $crate::raw::{abortable, tried};
             use cohort::tree::Kind;
-            use $($build)::+::numa::{AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsT, ChosenShape};
+            use $($build)::+::numa::{
+                AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsFast, AnyHmcsT, ChosenShape,
+            };
             use $($build)::+::wait::{MayPark, SpinOnly};
 
             let cohort::name::Lock::Tree(tree) = name.lock else {
@@ -23,6 +25,12 @@ macro_rules! tree_maker {
             Some(match (tree.kind, spins) {
                 (Kind::Hmcs, true) => tried(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
                 (Kind::Hmcs, false) => tried(room, AnyHmcs::<MayPark>::shaped(shape), threads),
+                (Kind::HmcsFast, true) => {
+                    tried(room, AnyHmcsFast::<SpinOnly>::shaped(shape), threads)
+                }
+                (Kind::HmcsFast, false) => {
+                    tried(room, AnyHmcsFast::<MayPark>::shaped(shape), threads)
+                }
                 (Kind::Ahmcs, true) => tried(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
                 (Kind::Ahmcs, false) => tried(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
                 (Kind::HmcsT, true) => {

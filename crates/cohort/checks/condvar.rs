@@ -59,7 +59,6 @@ models![
 ];
 
 on_machine! {
-    "condvar.look-only" => [few("condvar_signals_looking")];
     _ => [
         few("condvar_signals"),
         || condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true),

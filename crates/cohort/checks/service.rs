@@ -27,6 +27,12 @@ models![
         by_word(|| service::frees::<Noted<Forwards>>(1));
     }),
     quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
+    lighter("gls::keeps_order", SPIN, service::keeps_order),
+    quick(
+        "gls::unlocked_elsewhere",
+        SPIN,
+        service::is_unlocked_elsewhere
+    ),
     quick("gls::clears", SPIN, || service::clears(1)),
     quick("gls::reserves", SPIN_1, || service::reserves(4)),
     quick("gls::is_of_one_kind", SPIN, service::is_of_one_kind),
@@ -38,6 +44,8 @@ on_machine! {
         few("gls_excludes"),
         few("gls_frees"),
         few("gls_frees_adapting"),
+        few("gls_keeps_order"),
+        few("gls_is_unlocked_elsewhere"),
         few("gls_is_found"),
         few("gls_clears"),
         few("gls_reserves"),

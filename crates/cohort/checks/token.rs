@@ -17,6 +17,12 @@ models![
     quick("token::sleeper_in_queue", PARK, || {
         mutex::is_cancelled::<HmcsT1<MayPark>>(2);
     }),
+    quick("token::first_of_two", PARK, || {
+        mutex::is_cancelled_by_either::<Ttas<MayPark>>(0);
+    }),
+    quick("token::second_of_two", PARK, || {
+        mutex::is_cancelled_by_either::<Ttas<MayPark>>(1);
+    }),
     quick("token::then_let_go", PARK, || {
         mutex::is_cancelled_or_granted::<Ttas<MayPark>>(2, true);
     }),

@@ -205,6 +205,11 @@ macro_rules! for_each_lock {
             "Chehab et al. 2021 §2.1, Dice et al. 2015 §2.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            ticket_apart, $crate::basic::TicketApart, Nowhere, ["tkt-apart"],
+            "as ticket; each of its two words has a line of its own",
+            "Mellor-Crummey and Scott 1991; Dice et al. 2015 §2.2, §5",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             ticket_delay, $crate::basic::TicketDelay, InPlace, [],
             "as ticket; a waiter far behind looks more rarely",
             "Mellor-Crummey and Scott 1991; Dice et al. 2015 §6",
@@ -222,6 +227,11 @@ macro_rules! for_each_lock {
 
             clh, $crate::basic::Clh, InPlace, [],
             "a queue; each waiter looks at its predecessor's node",
+            "Craig 1993, Landin and Hagersten 1994; Chehab et al. 2021 §2.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            clh_published, $crate::basic::ClhPublished, Nowhere, [],
+            "as clh; a free lock keeps a node, and a release is one store",
             "Craig 1993, Landin and Hagersten 1994; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
@@ -294,6 +304,11 @@ macro_rules! for_each_lock {
             "an mcs queue, to which one of each NUMA node appends all that have arrived there",
             "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            fc_mcs_published, $crate::numa::FcMcsPublished, Nowhere, [],
+            "as fc-mcs; each thread has a record in a publication list, and combiners go through that",
+            "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Inherit];
 
             hclh, $crate::numa::Hclh, Apart, [],
             "a clh queue, into which one of each NUMA node splices the queue of all that have arrived there",
@@ -847,6 +862,7 @@ pub fn own_pool_bytes() -> usize {
         + crate::basic::clh::pool_bytes()
         + crate::abortable::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
+        + crate::numa::fc_mcs_published::pool_bytes()
         + crate::numa::futex_hmcs::pool_bytes()
         + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()

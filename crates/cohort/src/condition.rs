@@ -1,6 +1,7 @@
 //! `Condvar`: a condition, for a [`Mutex`](crate::Mutex) under any lock.
 
 use crate::condvar::{RawCondvar, Waited};
+use crate::heed::heeding;
 use crate::mutex::{MutexGuard, patience};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Patience, RawLock};
@@ -160,7 +161,7 @@ impl Condvar {
         let default: Option<&FutexHmcs> = (lock as &dyn Any).downcast_ref();
         // SAFETY: the guard holds the lock, by that context, is borrowed, and is given back when
         // it holds the lock again, by the same context; every thread that signals does so below.
-        let waited = unsafe {
+        let waited = heeding(patience, |patience| unsafe {
             match default {
                 Some(lock) => self.queue.wait_with(lock, patience),
                 None => self.queue.wait_between(
@@ -169,7 +170,7 @@ impl Condvar {
                     patience,
                 ),
             }
-        };
+        });
         WaitTimeoutResult(waited == Waited::GaveUp)
     }
 

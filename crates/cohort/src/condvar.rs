@@ -1,4 +1,4 @@
-//! Condition variables: a queue of waiters, first come, first served.
+//! Condition variables: a queue of waiters by real-time priority, FIFO among equals.
 //!
 //! Each waiter sleeps on a word of its own, so a signal reaches the thread it was
 //! meant for and nobody else, and the object may be destroyed as soon as the last
@@ -34,7 +34,7 @@
 use crate::basic::Futex;
 use crate::door::{
     Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, flaws, hopes, mutant, orders, pool,
-    runs_out, sleep_on, sleep_within, wake, watch_in_hope,
+    priority, runs_out, sleep_on, sleep_within, to_its_end, wake, watch_in_hope,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -90,6 +90,10 @@ pub struct Waiter {
     at: AtomicUsize,
     /// What it will take when its wait is over, as the caller of `enqueue` named it.
     mutex: AtomicUsize,
+    /// The waiting thread, as the caller of `enqueue_as` numbered it.
+    thread: AtomicU32,
+    /// Its real-time priority, or 0.
+    priority: AtomicU32,
 }
 
 pool! {
@@ -195,9 +199,10 @@ impl RawCondvar {
     /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
     pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
         // A thread sleeps where another that may end its sleep finds it.
-        let name = match patience.cancellation() {
-            None => ptr::from_ref(lock).expose_provenance(),
-            Some(_) => NAMELESS,
+        let name = if patience.is_cancellable() {
+            NAMELESS
+        } else {
+            ptr::from_ref(lock).expose_provenance()
         };
         let waiter = self.enqueue_in_hope(name, patience);
         // SAFETY: the caller holds it, by no context, and the waiter was queued above.
@@ -224,14 +229,17 @@ impl RawCondvar {
         patience: &Patience,
     ) -> Waited {
         let waiter = self.enqueue_in_hope(NAMELESS, patience);
-        release();
-        // SAFETY: queued above.
-        let left = unsafe { self.wait(&WAITERS, waiter, patience) };
-        acquire();
-        left.waited
+        // The caller has a guard, and goes on as if it held the lock.
+        to_its_end(true, || {
+            release();
+            // SAFETY: queued above.
+            let left = unsafe { self.wait(&WAITERS, waiter, patience) };
+            acquire();
+            left.waited
+        })
     }
 
-    /// Lets the waiter go that has waited longest; false if there is none.
+    /// Wakes the waiter of the highest real-time priority, FIFO among equals; false without a waiter.
     pub fn notify_one(&self) -> bool {
         self.signal(&WAITERS, &ByWord)
     }
@@ -239,7 +247,7 @@ impl RawCondvar {
     /// Whether a thread waits: one that joined the queue in a section which happens before the
     /// question is seen.
     #[inline]
-    pub(crate) fn is_awaited(&self) -> bool {
+    pub fn is_awaited(&self) -> bool {
         self.first.load(CONDVAR_PEEK) != NOBODY
     }
 
@@ -252,45 +260,99 @@ impl RawCondvar {
 impl RawCondvar {
     /// Joins the queue; from here on a signal counts.  The caller, which holds
     /// the mutex of that name, releases it next and then calls [`wait`](Self::wait).
-    pub fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
-        self.join(pool, mutex, WAITING)
+    ///
+    /// # Safety
+    /// All waiters of this condition are of that pool.  A signaller that adopts waiters reads the mutex of
+    /// that name until the waiter has been told, and `NAMELESS` is none.
+    pub unsafe fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
+        self.join(pool, mutex, WAITING, 0, priority())
+    }
+
+    /// The same, for a thread that has a number by which a signaller's [`Adopt`] knows it.
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    pub unsafe fn enqueue_as(
+        &self,
+        pool: &impl Pool<Waiter>,
+        mutex: usize,
+        thread: u32,
+    ) -> &'static Waiter {
+        self.join(pool, mutex, WAITING, thread, priority())
     }
 
     /// The same, for a caller that looks for a while before it sleeps.
-    pub fn enqueue_looking(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
-        self.join(pool, mutex, LOOKING)
+    ///
+    /// # Safety
+    /// As [`enqueue`](Self::enqueue).
+    pub unsafe fn enqueue_looking(
+        &self,
+        pool: &impl Pool<Waiter>,
+        mutex: usize,
+    ) -> &'static Waiter {
+        self.join(pool, mutex, LOOKING, 0, priority())
     }
 
     /// Whichever is likely to pay for a wait within that patience.
     fn enqueue_in_hope(&self, mutex: usize, patience: &Patience) -> &'static Waiter {
-        if !runs_out(patience) && hopes() {
-            self.enqueue_looking(&WAITERS, mutex)
+        let state = if !runs_out(patience) && hopes() {
+            LOOKING
         } else {
-            self.enqueue(&WAITERS, mutex)
-        }
+            WAITING
+        };
+        self.join(&WAITERS, mutex, state, 0, priority())
     }
 
-    fn join(&self, pool: &impl Pool<Waiter>, mutex: usize, state: u32) -> &'static Waiter {
+    fn join(
+        &self,
+        pool: &impl Pool<Waiter>,
+        mutex: usize,
+        state: u32,
+        thread: u32,
+        priority: u32,
+    ) -> &'static Waiter {
         let waiter = pool.take_seldom();
         let number = pool.number(waiter);
         waiter.at.store(self.name(), Order::RELAXED);
         waiter.mutex.store(mutex, Order::RELAXED);
+        waiter.thread.store(thread, Order::RELAXED);
         waiter.state.store(state, Order::RELAXED);
         waiter.cpu.store(cpu(), Order::RELAXED);
-        waiter.next.store(NOBODY, Order::RELAXED);
+        waiter.priority.store(priority, Order::RELAXED);
         self.generation.settle(|| self.inherit());
-        self.locked(|| {
-            let last = self.last.load(Order::RELAXED);
-            waiter.previous.store(last, Order::RELAXED);
-            if last == NOBODY {
+        self.locked(|| self.link(pool, waiter, number, priority));
+        waiter
+    }
+
+    /// Inserts a waiter behind all waiters of at least its priority; the caller holds the lock.
+    fn link(&self, pool: &impl Pool<Waiter>, waiter: &Waiter, number: u32, priority: u32) {
+        let mut previous = self.last.load(Order::RELAXED);
+        let mut next = NOBODY;
+        // Ordinary threads are appended.
+        while priority > 0 && previous != NOBODY {
+            // SAFETY: queued, so its number is good.
+            let before = unsafe { pool.at(previous) };
+            if before.priority.load(Order::RELAXED) >= priority {
+                break;
+            }
+            next = previous;
+            previous = before.previous.load(Order::RELAXED);
+        }
+        waiter.previous.store(previous, Order::RELAXED);
+        waiter.next.store(next, Order::RELAXED);
+        // SAFETY: neighbours are queued, so their numbers are good.
+        unsafe {
+            if previous == NOBODY {
                 self.first.store(number, Order::RELAXED);
             } else {
-                // SAFETY: queued, so its number is good.
-                unsafe { pool.at(last) }.next.store(number, Order::RELAXED);
+                pool.at(previous).next.store(number, Order::RELAXED);
             }
-            self.last.store(number, Order::RELAXED);
-        });
-        waiter
+            if next == NOBODY {
+                self.last.store(number, Order::RELAXED);
+            } else {
+                pool.at(next).previous.store(number, Order::RELAXED);
+            }
+        }
     }
 
     /// Runs that under the queue's lock.
@@ -357,7 +419,7 @@ impl RawCondvar {
         left
     }
 
-    /// Lets the waiter go that has waited longest; false if there is none.
+    /// Wakes the waiter of the highest real-time priority, FIFO among equals; false without a waiter.
     #[inline(never)]
     pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) -> bool {
         if !self.is_awaited() {
@@ -541,6 +603,12 @@ impl Waiter {
         self.mutex.load(Order::RELAXED)
     }
 
+    /// The number of its thread; 0: it has none.
+    #[must_use]
+    pub fn thread(&self) -> u32 {
+        self.thread.load(Order::RELAXED)
+    }
+
     /// Makes the chosen waiter, if it is asleep, one of a mutex's sleepers; whether it was.
     /// `adopt` is given the word on which it sleeps, and what that holds.
     pub fn sleep_at(&self, adopt: impl FnOnce(&AtomicU32, u32) -> bool) -> bool {
@@ -649,7 +717,8 @@ mod tests {
     fn a_waiter_that_has_a_cpu_to_itself_is_woken_unless_it_is_one_of_all() {
         let condvar = RawCondvar::new();
         let enqueue = || {
-            let waiter = condvar.enqueue(&WAITERS, NAMELESS);
+            // SAFETY: without a name.
+            let waiter = unsafe { condvar.enqueue(&WAITERS, NAMELESS) };
             waiter.cpu.store(u32::MAX, Order::RELAXED);
             waiter
         };
@@ -663,6 +732,24 @@ mod tests {
             // SAFETY: queued above.
             let left = unsafe { condvar.leave(&WAITERS, waiter) };
             assert_eq!(left.waited, waited);
+        }
+    }
+
+    #[test]
+    fn waiters_go_by_priority_and_then_in_the_order_in_which_they_came() {
+        let condvar = RawCondvar::new();
+        let priorities = [0, 5, 0, 20, 5, 20, 1];
+        let waiters = priorities.map(|p| condvar.join(&WAITERS, NAMELESS, WAITING, 0, p));
+        let is_chosen = |at: usize| waiters[at].state.load(Order::RELAXED) == SIGNALLED;
+        // The places of the waiters, in the order in which they are chosen.
+        for at in [3, 5, 1, 4, 6, 0, 2] {
+            assert!(!is_chosen(at) && condvar.notify_one() && is_chosen(at));
+        }
+        assert!(!condvar.notify_one());
+        for waiter in waiters {
+            // SAFETY: queued above.
+            let left = unsafe { condvar.leave(&WAITERS, waiter) };
+            assert_eq!(left.waited, Waited::Signalled);
         }
     }
 

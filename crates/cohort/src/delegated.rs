@@ -17,6 +17,7 @@ use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
 use crate::door::{
     AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id, to_its_end,
 };
+use crate::heed::heeding;
 use crate::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
 use core::time::Duration;
@@ -120,16 +121,33 @@ pub struct Delegated<T, L> {
 
 impl<T, L: Delegate> From<T> for Delegated<T, L> {
     fn from(data: T) -> Self {
+        Self::with_lock(data, L::default())
+    }
+}
+
+impl<T, L: Delegate> Delegated<T, L> {
+    /// Data under a lock that was made with values of its own, such as the thresholds that `cohort tune
+    /// sanl` finds for a machine.
+    ///
+    /// ```
+    /// use cohort::{Delegated, Thresholds, Tunable, WHOLE, delegation::Sanl};
+    ///
+    /// let thresholds = Thresholds {
+    ///     brings: WHOLE / 8,
+    ///     ..Thresholds::USUAL
+    /// };
+    /// let total: Delegated<u64, Sanl> = Delegated::with_lock(1, Sanl::with(&thresholds));
+    /// assert_eq!(total.run(|total| *total + 1), 2);
+    /// ```
+    pub fn with_lock(data: T, lock: L) -> Self {
         Self {
-            lock: L::default(),
+            lock,
             runs: AtomicU32::new(0),
             changed: RawCondvar::new(),
             data: Cell::new(data),
         }
     }
-}
 
-impl<T, L: Delegate> Delegated<T, L> {
     /// Blocks until `section` has been run on the data, by whichever thread, and returns what it
     /// returned.
     ///
@@ -260,8 +278,10 @@ impl<T, L: Delegate> Delegated<T, L> {
     where
         L: AbortableDelegate,
     {
-        self.when(patience, condition, section, |cx, section| {
-            self.lock.run_within(cx, section, patience) == Outcome::Acquired
+        heeding(patience, |patience| {
+            self.when(patience, condition, section, |cx, section| {
+                self.lock.run_within(cx, section, patience) == Outcome::Acquired
+            })
         })
     }
 
@@ -301,7 +321,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         to: impl Fn(&mut L::Context, Section<'_>) -> bool,
     ) -> Option<R> {
         let mut section = Some(section);
-        let join = || self.changed.enqueue(&WAITERS, NAMELESS);
+        // SAFETY: without a name, and of one pool.
+        let join = || unsafe { self.changed.enqueue(&WAITERS, NAMELESS) };
         loop {
             let mut context = L::Context::default();
             let look = |data: &mut T| match section.take_if(|_| condition(data)) {
@@ -389,8 +410,10 @@ impl<T, L: Delegate> Delegated<T, L> {
         L: AbortableDelegate,
     {
         let mut context = L::Context::default();
-        self.bring(section, |section| {
-            self.lock.run_within(&mut context, section, patience) == Outcome::Acquired
+        heeding(patience, |patience| {
+            self.bring(section, |section| {
+                self.lock.run_within(&mut context, section, patience) == Outcome::Acquired
+            })
         })
     }
 

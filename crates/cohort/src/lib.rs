@@ -55,28 +55,28 @@
 //! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
 //! panics that come back from sections which another thread has run, sections that tasks bring
 //! ([`Posting`]), guards that own an `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
-//! a lock is written and read as if there were none.
+//! a lock is written and read as if there were none. `annotate`: for programs under Valgrind's race detectors, see
+//! docs/testing.md. `internals`: see below.
 //!
 //! # Versions
 //!
 //! Until 1.0, a version that breaks programs, or asks for a later Rust, raises the second number,
 //! as <https://semver.org> has it. That is promised of what is at the root, of the features, of
 //! the locks in their rooms and of the guards, and of what [`catalogue`] says of names; bytes that
-//! a lock takes, and its orders, are no part of it. The other packages of this project use more,
-//! and therefore this very version: [`door`], [`host`], [`wait`], [`context`], [`condvar`],
-//! [`service`], [`records`], [`report`], and what is beside a lock in its own module, its nodes
-//! and contexts, may change with any.
+//! a lock takes, and its orders, are no part of it. What is beside a lock in its own module, its nodes
+//! and contexts, may change with any version.
+//!
+//! The other packages of this project need this very version, with the feature `internals`: it opens the
+//! platform layer (`door`), the hosts, the records and their like. Programs leave it off. Safe
+//! functions below it are safe only as these packages call them.
 //!
 //! # Rooms
 //!
 //! [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`abortable`] those made to give up, [`adaptive`] those that choose how to wait,
 //! [`compose`] what is made of them, [`numa`] the locks that know where their waiters run and are
-//! not made so, [`delegation`] those that take the code to the data, [`rwlock`] and [`condvar`]
-//! what stands beside them,
-//! [`host`] puts any lock into a small object of an unchanged program, [`wait`] is how
-//! waiters wait, [`door`] is the only way to the world outside, [`catalogue`] lists what
-//! there is.
+//! not made so, [`delegation`] those that take the code to the data, [`rwlock`] those that readers
+//! share, and [`catalogue`] lists what there is.
 #![no_std]
 
 pub mod abortable;
@@ -86,16 +86,34 @@ pub mod basic;
 pub mod catalogue;
 pub mod compose;
 mod condition;
+#[cfg(internals)]
 pub mod condvar;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod condvar;
+#[cfg(internals)]
 pub mod context;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod context;
 mod defer;
 mod delegated;
 pub mod delegation;
+#[cfg_attr(not(internals), doc(hidden), allow(dead_code, unused_imports))]
 pub mod door;
 mod fair;
 mod fairly;
+mod heed;
+#[cfg(internals)]
 pub mod host;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod host;
+#[cfg(internals)]
 pub mod made;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod made;
 mod mutex;
 pub mod numa;
 mod once;
@@ -104,18 +122,36 @@ mod outside;
 mod padded;
 #[cfg(feature = "std")]
 mod posting;
+#[cfg(internals)]
 pub mod records;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod records;
 mod reentrant;
+#[cfg(internals)]
 pub mod report;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod report;
 pub mod rwlock;
+#[cfg(internals)]
 pub mod service;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod service;
 mod token;
+#[cfg(internals)]
 pub mod wait;
+#[cfg(not(internals))]
+#[allow(dead_code, unused_imports, reason = "other packages use it")]
+mod wait;
 mod waking;
 
 pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
+#[cfg(world = "native")]
+pub use door::now;
 pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
 pub use fairly::ReleaseFairly;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
@@ -130,4 +166,5 @@ pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
 pub use token::Token;
+pub use wait::{MayPark, Parking, SpinOnly};
 pub use waking::{LockAsync, Waking};

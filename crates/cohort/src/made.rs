@@ -11,7 +11,7 @@
 //! The holder alone writes and reads its notes, or a thread that it has handed them to.
 
 use crate::context;
-use crate::door::{Advice, AtomicPtr, AtomicU32, Order, Spinner, expired, nap};
+use crate::door::{Advice, AtomicPtr, AtomicU32, Order, Spinner, nap, runs_out};
 use crate::host::Generation;
 use cohort_raw::{Operations, Outcome, Patience};
 use core::alloc::Layout;
@@ -112,7 +112,7 @@ impl Made {
         let mut spinner = Spinner::new();
         // SAFETY: as above.
         while !unsafe { self.try_acquire_with(context) } {
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 return false;
             }
             if spinner.step() == Advice::Sleep {

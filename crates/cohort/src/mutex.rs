@@ -4,6 +4,7 @@ use crate::context::Kept;
 use crate::defer::Defer;
 use crate::door::{Cell, now, to_its_end};
 use crate::fairly::ReleaseFairly;
+use crate::heed::heeding;
 use crate::numa::FutexHmcs;
 use crate::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
@@ -371,11 +372,13 @@ impl<T: ?Sized, L> Mutex<T, L> {
     where
         L: Abortable + ThreadOblivious,
     {
-        let context = ManuallyDrop::new(Kept::new());
-        // SAFETY: as in `lock`.
-        let outcome = unsafe { self.lock.acquire_within(context.get(), patience) };
-        let context = ManuallyDrop::into_inner(context);
-        (outcome == Outcome::Acquired).then(|| self.guard(context))
+        heeding(patience, |patience| {
+            let context = ManuallyDrop::new(Kept::new());
+            // SAFETY: as in `lock`.
+            let outcome = unsafe { self.lock.acquire_within(context.get(), patience) };
+            let context = ManuallyDrop::into_inner(context);
+            (outcome == Outcome::Acquired).then(|| self.guard(context))
+        })
     }
 
     /// Blocks until the mutex is locked, but no longer than that.
@@ -494,13 +497,17 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: Abortable,
     {
         let context = L::Context::default();
-        // SAFETY: as in `locking`.
-        unsafe {
-            let outcome = to_its_end(size_of::<L::Context>() > 0, || {
+        let held = heeding(patience, |patience| {
+            // SAFETY: as in `locking`.
+            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
                 self.lock.acquire_within(&context, patience)
             });
-            (outcome == Outcome::Acquired).then(|| self.inside(&context, section))
-        }
+            // SAFETY: acquired above, and released once.
+            let release = || unsafe { self.lock.release(&context) };
+            (outcome == Outcome::Acquired).then(|| Defer(release))
+        });
+        // SAFETY: the lock is held.
+        held.map(|_held| self.data.with_mut(|data| section(unsafe { &mut *data })))
     }
 
     /// Blocks until the mutex is locked, but no longer than that, and lets `section` have the
@@ -680,7 +687,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
         unsafe { lock.release(context) };
         // SAFETY: as in `lock`; the context has just released the lock.
-        let _last = Defer(|| unsafe { lock.acquire(context) });
+        let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
         pause()
     }
 
@@ -725,7 +732,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
         unsafe { lock.release_fairly(context) };
         // SAFETY: as in `lock`; the context has just released the lock.
-        let _last = Defer(|| unsafe { lock.acquire(context) });
+        let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
         pause()
     }
 

@@ -18,25 +18,29 @@
 mod awaited;
 mod draws;
 mod holder;
+mod modules;
 mod places;
 mod samples;
+mod segments;
 mod standing;
 mod watch;
 
 pub use awaited::Wait;
-pub use draws::{Chance, Draws};
+pub use draws::{Beginnings, Draws, MOST_DOUBLED, Terms};
 pub use holder::Holder;
+pub use modules::Module;
 pub use places::{mixed, places};
 pub use samples::{Samples, WORDS};
+pub use segments::{Segment, made_of, pair};
 pub use standing::{COMING, NEW, Noted, STRIKING, STRUCK, Standing, is_settled};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last byte is the layout's version, after the digits a letter.
-pub const MAGIC: [u8; 8] = *b"COHORTOB";
+pub const MAGIC: [u8; 8] = *b"COHORTOC";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -58,15 +62,23 @@ pub const GATES: usize = 6;
 pub const MAKERS: usize = 5;
 /// Numbers of locks of which it is noted that they have ended.
 pub const NUMBERS: usize = 1 << 20;
+/// Segments of threads in one process; the first is none.
+pub const SEGMENTS: usize = 1 << 18;
+/// Pairs of locks, each as often as it was taken in another segment.
+pub const MADE: usize = 1 << 18;
 /// Bytes of a stack that are kept with a finding or an edge.
 pub const STACK_BYTES: usize = 16 << 10;
 /// Stacks that can be kept.
 pub const STACKS: usize = 1024;
 /// Bytes of the process's list of mappings that are kept.
 pub const MAPS_BYTES: usize = 1 << 16;
+/// Modules whose code is listed before one of them is closed.
+pub const MODULES: usize = 768;
+/// Bytes of a module's path.
+pub const PATH: usize = 220;
 
 /// Samples of a thread that nobody has read yet.
-pub const SAMPLES: usize = 16;
+pub const SAMPLES: usize = 32;
 /// Locks, each with a site, that a thread counts by itself.
 pub const TALLIES: usize = 64;
 /// Locks of one process, each as often as it has sites that take it, that are counted.
@@ -79,8 +91,10 @@ pub const LISTED: usize = 1 << 16;
 pub const LENT: usize = 128;
 /// Locks of which it is noted in which mode they are.
 pub const MODES: usize = 1 << 12;
-/// What [`Records::every`] is where no acquisition is to be sampled, and no stack kept.
+/// What [`Records::spacing`] is where no acquisition is timed, and no stack kept.
 pub const NO_SAMPLES: u32 = u32::MAX;
+/// What it is where none is timed, and stacks of waiting threads are kept.
+pub const STACKS_ONLY: u32 = u32::MAX - 1;
 
 /// The bits of an identity that are the lock's address; above them is its class.
 pub const OBJECT: u64 = (1 << 48) - 1;
@@ -121,6 +135,8 @@ pub enum Doing {
     Condition = 5,
     /// One of these, with a deadline.
     Timed = 6,
+    /// Taking a read lock of a kind that lets waiting writers first.
+    ReadBehind = 7,
 }
 
 impl Doing {
@@ -134,6 +150,7 @@ impl Doing {
             4 => Self::Join,
             5 => Self::Condition,
             6 => Self::Timed,
+            7 => Self::ReadBehind,
             _ => Self::Nothing,
         }
     }
@@ -164,8 +181,8 @@ pub struct Hold {
     pub object: AtomicU64,
     /// Where it was taken, and [`How`] in the uppermost byte.
     pub site: AtomicU64,
-    /// The number of the acquisition among the thread's.  Of a process that is profiled, only that of a
-    /// sampled one is of use: another may have 0, or that of what was listed here before.
+    /// The number of the acquisition among the thread's.  Of a process that is profiled, the words of a
+    /// [`Timed`] acquisition instead; 0: it is not timed.
     pub number: AtomicU64,
 }
 
@@ -179,13 +196,37 @@ impl Hold {
     /// The site and how the lock is held.
     #[must_use]
     pub const fn unpack(raw: u64) -> (u64, How) {
-        let how = match raw >> 56 {
-            2 => How::Read,
-            3 => How::Write,
-            4 => How::Condition,
-            _ => How::Mutex,
-        };
-        (raw & ADDRESS, how)
+        (raw & ADDRESS, How::of((raw >> 56) as u32))
+    }
+}
+
+/// An acquisition whose release is to be timed, in one word that is not 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// When it was granted, in nanoseconds.
+    pub since: u64,
+    /// The power of two of which it is one.
+    pub doubled: u8,
+    /// Whether others held the lock when the thread came.
+    pub contended: bool,
+}
+
+impl Timed {
+    /// As a [`Hold`] has it.
+    #[must_use]
+    pub const fn to_word(self) -> u64 {
+        // Nine years of nanoseconds have room.
+        self.since << 6 | (self.doubled as u64) << 1 | self.contended as u64
+    }
+
+    /// What a hold has.
+    #[must_use]
+    pub const fn of_word(word: u64) -> Self {
+        Self {
+            since: word >> 6,
+            doubled: (word >> 1 & 31) as u8,
+            contended: word & 1 != 0,
+        }
     }
 }
 
@@ -199,7 +240,7 @@ pub struct Waiting {
     pub doing: Doing,
     /// A lock, a condition, or another thread's `pthread`.
     pub object: u64,
-    /// Where it waits at a condition, the mutex.
+    /// Where it waits at a condition, the mutex, which it does not hold meanwhile though it is listed to.
     pub mutex: u64,
     /// Where it began: the address to which the call returns, the stack pointer and the frame pointer
     /// there.
@@ -259,6 +300,9 @@ pub struct Thread {
     pub owner: AtomicU64,
     /// What it waits for, in [`Waiting`]'s words.
     pub wait: Wait<WAIT_WORDS>,
+    /// When it was signalled and became a waiter of its mutex, of a thread that waits at a condition; 0: it
+    /// was not.  In nanoseconds.
+    pub told: AtomicU64,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
     /// How often it has counted a lock and a site in the place of others.
@@ -274,7 +318,25 @@ pub struct Thread {
 }
 
 /// Bytes that the records of a program of 1,000,000 locks and 10,000 threads take at most.
-pub const MEMORY: usize = 64_000_000;
+pub const MEMORY: usize = 68_000_000;
+
+impl Thread {
+    /// The number of the thread's wait, and what it waits for; none if it does not wait, or went on
+    /// meanwhile.  A thread that was signalled at a condition waits for the mutex, which is the object too then.
+    pub fn waiting(&self) -> Option<(u32, Waiting)> {
+        let (turn, words) = self.wait.read()?;
+        let mut waiting = Waiting::of_words(words);
+        if waiting.mutex != 0 && self.told.load(Acquire) != 0 {
+            // It may have begun to wait elsewhere, and have been signalled there.
+            if self.wait.read()?.0 != turn {
+                return None;
+            }
+            waiting.doing = Doing::Lock;
+            waiting.object = waiting.mutex;
+        }
+        Some((turn, waiting))
+    }
+}
 
 /// What a thread did that a lock does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,10 +412,44 @@ pub struct Edge {
     pub standing: Standing<MAKERS>,
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,
-    /// Other locks that were held: as many as fit, then zeroes.
+    /// [`How`] the second was taken: to read only where a waiting writer lets readers pass.
+    pub taken_how: AtomicU32,
+    /// Other locks that were held, as [`Hold::pack`] has a site: as many as fit, then zeroes.
     pub gates: [AtomicU64; GATES],
     /// Where the second was taken.
     pub place: Place,
+}
+
+impl How {
+    /// What a recorded number means.
+    #[must_use]
+    pub const fn of(raw: u32) -> Self {
+        match raw {
+            2 => Self::Read,
+            3 => Self::Write,
+            4 => Self::Condition,
+            _ => Self::Mutex,
+        }
+    }
+}
+
+impl Edge {
+    /// The hash of its [`pair`] of locks.
+    #[must_use]
+    pub fn pair(&self) -> u64 {
+        pair(
+            [&self.held, &self.taken].map(|lock| lock.load(Relaxed)),
+            [&self.held_identity, &self.taken_identity].map(|number| number.load(Relaxed)),
+            self.hows(),
+        )
+    }
+
+    /// How the first is held, and how the second was taken.
+    #[must_use]
+    pub fn hows(&self) -> [How; 2] {
+        let (_, held) = Hold::unpack(self.held_site.load(Relaxed));
+        [held, How::of(self.taken_how.load(Relaxed))]
+    }
 }
 
 impl Records {
@@ -455,25 +551,31 @@ pub struct Count {
     pub contended: AtomicU64,
 }
 
-/// One acquisition that was sampled, from its beginning to its release.
+/// What a sample says of an acquisition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum What {
+    /// For how long the thread waited.
+    #[default]
+    Wait,
+    /// For how long it held the lock.
+    Hold,
+}
+
+/// One duration of an acquisition that was timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The lock's [`identity`].
     pub lock: u64,
     /// Where it was taken, and how, as a [`Hold`] has it.
     pub site: u64,
-    /// Nanoseconds for which the thread waited.
-    pub waited: u64,
-    /// Nanoseconds for which it held the lock.
-    pub held: u64,
-    /// Nanoseconds that went into the records, with [`READS_WITHIN`] reads of the clock; 0: that was not
-    /// measured.
-    pub spent: u32,
-    /// The same, for the stack.
+    /// Which duration.
+    pub what: What,
+    /// Nanoseconds of that.
+    pub lasted: u64,
+    /// The power of two of which this acquisition was one; none: it was not drawn, and only has a stack.
+    pub doubled: Option<u8>,
+    /// Nanoseconds that went into the stack.
     pub spent_on_stack: u32,
-    /// Of how many acquisitions this one was sampled; 0: it was not, and only has a stack and
-    /// for how long it waited.
-    pub of: u32,
     /// The number of the lent stack, plus one; 0: there is none.
     pub stack: u16,
     /// How many other locks the thread held.
@@ -484,48 +586,63 @@ pub struct Sample {
     pub watch: u8,
 }
 
-/// What [`Sample::of`] is at most.
-pub const MOST_OF: u32 = 1 << 24;
-
-/// How often the clock is read within what [`Sample::spent`] counts.
-pub const READS_WITHIN: u32 = 4;
-/// How often it is read for a sample that was drawn, the draw included.
-pub const READS: u32 = 9;
-
 /// The bits of a watch's number that a sample has.
 pub const WATCH_BITS: u32 = 0x7f;
 
 impl Sample {
+    /// What stands where the power of two would that there is not.
+    const NOT_DRAWN: u8 = 31;
+    /// What [`spent_on_stack`](Self::spent_on_stack) is at most.
+    const MOST_SPENT: u32 = (1 << 26) - 1;
+
+    /// For how many acquisitions it stands.
+    #[must_use]
+    pub fn of(&self) -> u32 {
+        self.doubled.map_or(0, |doubled| 1 << doubled)
+    }
+
     const fn to_words(self) -> [u64; WORDS] {
-        let flags = (self.of as u64)
-            | (self.stack as u64) << 32
-            | (self.nested as u64) << 48
-            | (self.contended as u64) << 56
-            | (self.watch as u64) << 57;
-        [
-            self.lock,
-            self.site,
-            self.waited,
-            self.held,
-            self.spent as u64 | (self.spent_on_stack as u64) << 32,
-            flags,
-        ]
+        let doubled = match self.doubled {
+            Some(doubled) => doubled,
+            None => Self::NOT_DRAWN,
+        };
+        let spent = if self.spent_on_stack < Self::MOST_SPENT {
+            self.spent_on_stack
+        } else {
+            Self::MOST_SPENT
+        };
+        let flags = (self.stack as u64)
+            | (self.nested as u64) << 16
+            | (self.contended as u64) << 24
+            | (self.watch as u64) << 25
+            | (matches!(self.what, What::Hold) as u64) << 32
+            | (doubled as u64) << 33
+            | (spent as u64) << 38;
+        [self.lock, self.site, self.lasted, flags]
     }
 
     const fn of_words(words: [u64; WORDS]) -> Self {
-        let [lock, site, waited, held, spent, flags] = words;
+        let [lock, site, lasted, flags] = words;
+        let doubled = (flags >> 33 & 31) as u8;
         Self {
             lock,
             site,
-            waited,
-            held,
-            spent: spent as u32,
-            spent_on_stack: (spent >> 32) as u32,
-            of: flags as u32,
-            stack: (flags >> 32) as u16,
-            nested: (flags >> 48) as u8,
-            contended: flags >> 56 & 1 != 0,
-            watch: (flags >> 57) as u8,
+            what: if flags >> 32 & 1 != 0 {
+                What::Hold
+            } else {
+                What::Wait
+            },
+            lasted,
+            doubled: if doubled == Self::NOT_DRAWN {
+                None
+            } else {
+                Some(doubled)
+            },
+            spent_on_stack: (flags >> 38) as u32,
+            stack: flags as u16,
+            nested: (flags >> 16) as u8,
+            contended: flags >> 24 & 1 != 0,
+            watch: (flags >> 25) as u8 & WATCH_BITS as u8,
         }
     }
 }
@@ -547,14 +664,20 @@ pub struct HandOver {
     pub watch: u8,
 }
 
-/// What an acquisition that is counted takes, where all that it needs is at hand: of a plain mutex that
-/// nobody else wants, in nanoseconds.
+/// What an acquisition that is counted or timed takes: of a plain mutex that nobody else wants, in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtHand {
     /// [`AT_HAND`] acquisitions and releases in a row.
     pub counted: u32,
     /// As many where nobody counts.
     pub plain: u32,
+    /// One that is timed, by code that was not at hand.
+    pub timed: u32,
+    /// For how long the mutex was held then, as its sample says: what the records themselves take.
+    pub empty: u16,
+    /// What a read of the clock takes.
+    pub read: u16,
     /// The lowest bits of the number of the watch that it is of.
     pub watch: u8,
 }
@@ -633,21 +756,19 @@ impl HandOver {
             self.lock,
             NO_SITE,
             self.from as u64 | (self.to as u64) << 32,
-            self.is_own as u64,
-            self.of as u64,
-            self.watch as u64,
+            self.of as u64 | (self.is_own as u64) << 32 | (self.watch as u64) << 33,
         ]
     }
 
     const fn of_words(words: [u64; WORDS]) -> Self {
-        let [lock, _, cpus, is_own, of, watch] = words;
+        let [lock, _, cpus, flags] = words;
         Self {
             lock,
             from: cpus as u32,
             to: (cpus >> 32) as u32,
-            is_own: is_own != 0,
-            of: of as u32,
-            watch: watch as u8,
+            is_own: flags >> 32 & 1 != 0,
+            of: flags as u32,
+            watch: (flags >> 33) as u8,
         }
     }
 }
@@ -657,17 +778,32 @@ const IS_AT_HAND: u64 = 0;
 const IS_TURN_OVER: u64 = 1;
 
 impl AtHand {
+    /// What [`timed`](Self::timed) is at most.
+    const MOST_TIMED: u32 = (1 << 24) - 1;
+
     const fn to_words(self) -> [u64; WORDS] {
         let pairs = self.counted as u64 | (self.plain as u64) << 32;
-        [IS_AT_HAND, NO_SITE, pairs, self.watch as u64, 0, 0]
+        let timed = if self.timed < Self::MOST_TIMED {
+            self.timed
+        } else {
+            Self::MOST_TIMED
+        };
+        let rest = timed as u64
+            | (self.empty as u64) << 24
+            | (self.read as u64) << 40
+            | (self.watch as u64) << 56;
+        [IS_AT_HAND, NO_SITE, pairs, rest]
     }
 
     const fn of_words(words: [u64; WORDS]) -> Self {
-        let [_, _, pairs, watch, ..] = words;
+        let [_, _, pairs, rest] = words;
         Self {
             counted: pairs as u32,
             plain: (pairs >> 32) as u32,
-            watch: watch as u8,
+            timed: rest as u32 & Self::MOST_TIMED,
+            empty: (rest >> 24) as u16,
+            read: (rest >> 40) as u16,
+            watch: (rest >> 56) as u8,
         }
     }
 }
@@ -676,11 +812,11 @@ impl TurnOver {
     const fn to_words(self) -> [u64; WORDS] {
         let took = self.spent as u64 | (self.read as u64) << 32;
         let flags = self.of as u64 | (self.watch as u64) << 32;
-        [IS_TURN_OVER, NO_SITE, took, flags, 0, 0]
+        [IS_TURN_OVER, NO_SITE, took, flags]
     }
 
     const fn of_words(words: [u64; WORDS]) -> Self {
-        let [_, _, took, flags, ..] = words;
+        let [_, _, took, flags] = words;
         Self {
             spent: took as u32,
             read: (took >> 32) as u32,
@@ -724,11 +860,17 @@ pub struct Records {
     pub lost_threads: AtomicU32,
     /// Edges that did not fit.
     pub lost_edges: AtomicU32,
+    /// How many segments have begun.
+    pub segmented: AtomicU32,
+    /// Whether `made` had no room.
+    pub lost_made: AtomicU32,
     /// How many bytes of `maps` are kept.
     pub maps_length: AtomicU32,
-    /// Of how many acquisitions one is sampled, as the reader says; 0: it has not said yet;
-    /// [`NO_SAMPLES`].
-    pub every: AtomicU32,
+    /// How many of `modules` are used.
+    pub listed_modules: AtomicU32,
+    /// How many nanoseconds a thread's samples of a lock at a place lie apart, as the reader says; 0: it has
+    /// not said yet; [`NO_SAMPLES`]; [`STACKS_ONLY`].
+    pub spacing: AtomicU32,
     /// How many counts have been begun, by threads for themselves and in `counts`.
     pub counted: AtomicU32,
     /// Acquisitions that could not be counted by their locks.
@@ -739,12 +881,21 @@ pub struct Records {
     /// begun, that was the first, the second, the fourth, and so on: for a process that is gone
     /// when its addresses are looked at.
     pub maps: [AtomicU8; MAPS_BYTES],
+    /// The code that was mapped whenever a module was about to be closed.
+    pub modules: [Module; MODULES],
     /// The findings.
     pub findings: [Finding; FINDINGS],
     /// The edges, by a hash.
     pub edges: [Edge; EDGES],
     /// A bit for each number of a lock in an edge, once that lock has ended.
     pub ended: [AtomicU64; NUMBERS / 64],
+    /// The segments of each thread: in the lower half the present one, in the upper one its first; 0: it
+    /// has none yet.
+    pub segment_of: [AtomicU64; THREADS],
+    /// Segments, by their numbers.
+    pub segments: [Segment; SEGMENTS],
+    /// In which segments pairs of locks were taken, by a hash; 0: free.
+    pub made: [AtomicU64; MADE],
     /// The threads.
     pub threads: [Thread; THREADS],
     /// What else they hold.
@@ -793,9 +944,18 @@ mod tests {
         let sample = Drawn::Sample(Sample {
             lock: 1 << 48 | 64,
             site: Hold::pack(0, How::Mutex),
-            waited: 5,
-            of: MOST_OF,
+            what: What::Hold,
+            lasted: u64::MAX,
+            doubled: Some(MOST_DOUBLED),
+            spent_on_stack: Sample::MOST_SPENT,
+            stack: u16::MAX,
+            nested: u8::MAX,
+            contended: true,
             watch: 77,
+        });
+        let stack_alone = Drawn::Sample(Sample {
+            site: Hold::pack(5, How::Read),
+            watch: 76,
             ..Sample::default()
         });
         let hand_over = Drawn::HandOver(HandOver {
@@ -803,12 +963,15 @@ mod tests {
             from: 1_000,
             to: u32::MAX,
             is_own: true,
-            of: MOST_OF,
+            of: 1 << MOST_DOUBLED,
             watch: 78,
         });
         let at_hand = Drawn::AtHand(AtHand {
             counted: 900,
             plain: u32::MAX,
+            timed: AtHand::MOST_TIMED,
+            empty: u16::MAX,
+            read: 22,
             watch: 79,
         });
         let turn_over = Drawn::TurnOver(TurnOver {
@@ -819,6 +982,7 @@ mod tests {
         });
         for (drawn, watch) in [
             (sample, 77),
+            (stack_alone, 76),
             (hand_over, 78),
             (at_hand, 79),
             (turn_over, 80),
@@ -826,6 +990,16 @@ mod tests {
             let read = Drawn::of_words(drawn.to_words());
             assert_eq!((read, read.watch()), (drawn, watch));
         }
+    }
+
+    #[test]
+    fn a_timed_acquisition_goes_into_a_word() {
+        let timed = Timed {
+            since: (1 << 58) - 1,
+            doubled: MOST_DOUBLED,
+            contended: true,
+        };
+        assert_eq!(Timed::of_word(timed.to_word()), timed);
     }
 
     #[test]
@@ -853,13 +1027,17 @@ mod tests {
             + size_of::<[Finding; FINDINGS]>()
             + size_of::<[Edge; EDGES]>()
             + size_of::<[AtomicU64; NUMBERS / 64]>()
+            + size_of::<[Segment; SEGMENTS]>()
+            + size_of::<[AtomicU64; MADE]>()
             + size_of::<[Stack; STACKS]>()
+            + size_of::<[Module; MODULES]>()
             + MAPS_BYTES;
         assert!(debugged <= MEMORY, "{debugged}");
         let once = size_of::<[Stack; LENT]>()
             + size_of::<[AtomicU64; CLASSES]>()
             + size_of::<[AtomicU64; LISTED]>()
             + size_of::<[Told; MODES]>()
+            + size_of::<[Module; MODULES]>()
             + MAPS_BYTES;
         assert!(once <= ONCE, "{once}");
     }

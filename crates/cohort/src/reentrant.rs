@@ -17,7 +17,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop};
 use core::ops::Deref;
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 use core::time::Duration;
 
 /// Data that one thread at a time may see, which may lock it again: for code that calls itself
@@ -114,10 +114,9 @@ unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for MappedReentrantMutexGuard<'_,
 /// The owner's name of nobody.
 const NOBODY: usize = 0;
 
-/// A name of the calling thread's, which no other living thread has, and a forked child's thread
-/// keeps.
+/// The calling thread's name.
 fn name() -> usize {
-    ptr::from_ref(thread()).addr()
+    thread().name()
 }
 
 impl<T> ReentrantMutex<T> {

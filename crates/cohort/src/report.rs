@@ -6,7 +6,7 @@ use crate::door::Mode;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTR5";
+pub const MAGIC: [u8; 8] = *b"COHORTR6";
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,9 @@ pub const SHARDS: usize = 16;
 /// Bytes for a lock's name: the longest, of a composition, has not a hundred.
 pub const NAME_BYTES: usize = 116;
 
+/// How many processes a report can name.
+pub const USERS: usize = 1024;
+
 /// The file's content; a file of zeroes with [`MAGIC`] in front is an empty one.
 #[derive(Debug)]
 #[repr(C)]
@@ -123,6 +126,13 @@ pub struct Report {
     pub magic: [u8; 8],
     /// How many processes announced that the interposer serves them.
     pub processes: AtomicU32,
+    /// The numbers of the last [`USERS`] of them and of the processes that these have forked, each as
+    /// the process itself knows it; 0 where there is none.
+    pub users: [AtomicU32; USERS],
+    /// How many numbers have been written there.
+    pub noted: AtomicU32,
+    /// How many processes are being forked: their numbers are to come, unless the fork fails.
+    pub forking: AtomicU32,
     /// The name of the lock that served them, ended by zero.
     pub lock: [AtomicU8; NAME_BYTES],
     /// The memory.
@@ -134,6 +144,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// Notes that a process of that number counts here from now on.
+    pub fn note_user(&self, process: u32) {
+        let noted = self.noted.fetch_add(1, Ordering::Relaxed);
+        self.users[noted as usize % USERS].store(process, Ordering::Relaxed);
+    }
+
     /// One kind's acquisitions and contended acquisitions, over all shards.
     #[must_use]
     pub fn total(&self, kind: Kind) -> (u64, u64) {

@@ -10,7 +10,8 @@
 //! | `Bucket::ready` | the thread that splits the bucket before it | its keys are here, no longer there |
 //! | `Bucket::entries` | threads that have the bucket | up to six keys' entries, each address with a few bits of its key's hash; null: none |
 //! | `Bucket::more` | the same | a further bucket of the same place |
-//! | `Entry::key` | the thread that puts or frees it | the address that has this lock |
+//! | `Entry::key` | the thread that puts or frees it, which has the bucket | the address that has this lock |
+//! | `Entry::waiting` | threads that wait; the thread that puts or frees it | how many wait for its lock, and `FREED` while no key has it |
 //!
 //! To find a key is to read: the bucket's line and the entry's, which the caller locks anyway, as a
 //! rule; no more steps than the table has levels and the bucket has lines, whatever other threads do.
@@ -24,7 +25,10 @@
 //!
 //! An entry stays an entry for ever, of other keys in turn, so an old look at one does no harm: a
 //! thread that has locked it compares the key, which nobody changes while it is locked, and looks
-//! again if it is another's.  So may each thread remember the last entry that it had.  No number of
+//! again if it is another's.  A thread that has to wait says so in the entry first, and that serves no
+//! other key as long as it does: the holder of that key's lock may wait for what this thread has locked.
+//! The last of the threads that waited when a key was freed gives its entry back.
+//! So may each thread remember the last entry that it had.  No number of
 //! the key's generation is compared beside it (Antić et al. 2016 are silent on both): an entry
 //! that is the same key's once more *is* its lock.
 //!
@@ -62,6 +66,10 @@ orders! {
     GLS_TAKE = Acquire;
     /// As above.
     GLS_LEAVE = Release;
+    /// A thread that is to wait at an entry sees for which key.
+    GLS_WAIT = Acquire;
+    /// As above.
+    GLS_SERVE = Release;
 }
 
 flaws! {
@@ -72,6 +80,12 @@ flaws! {
     FREE_HELD = "gls.free-held";
     FREE_EARLY = "gls.free-early";
     ANY_KIND = "gls.any-kind";
+    /// The key of a freed entry is cleared once another may put the key again.
+    CLEAR_LATE = "gls.clear-late";
+    /// A thread waits at an entry without saying so.
+    WAIT_UNSEEN = "gls.wait-unseen";
+    /// A thread that says so does not look for which key it waits.
+    BELIEVE_WAIT = "gls.believe-wait";
 }
 
 /// What a lock in an entry has to do: it needs no context.
@@ -169,12 +183,37 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
 pub struct Entry<L> {
     lock: L,
     key: AtomicUsize,
+    waiting: AtomicU32,
 }
+
+/// No key has the entry.
+const FREED: u32 = 1 << 31;
 
 impl<L> Entry<L> {
     /// Its lock.
     pub const fn lock(&self) -> &L {
         &self.lock
+    }
+
+    /// Makes it that key's, from the pool.
+    fn serve(&self, key: usize) {
+        self.key.store(key, Order::RELAXED);
+        self.waiting.store(0, GLS_SERVE);
+    }
+
+    /// Counts the calling thread among the waiters, unless no key has the entry.
+    fn await_turn(&self) -> bool {
+        let mut seen = self.waiting.load(Order::RELAXED);
+        while seen & FREED == 0 {
+            let more = self
+                .waiting
+                .compare_exchange(seen, seen + 1, GLS_WAIT, Order::RELAXED);
+            match more {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
     }
 }
 
@@ -477,7 +516,7 @@ where
                 continue;
             }
             let entry = L::take(kind, &*self.entries);
-            entry.key.store(key, Order::RELAXED);
+            entry.serve(key);
             // Counted before anybody can free it.
             let used = self.used.fetch_add(1, Order::RELAXED) + 1;
             taken.bucket.put(hash, entry, &*self.more);
@@ -596,35 +635,68 @@ where
         }
     }
 
-    /// Locks a key's entry by `how`; if that did not, that is why.
+    /// Locks a key's entry, at once or else by `waits`; if that did not, that is why.
     #[inline]
     fn locked(
         &self,
         kind: L::Kind,
         key: usize,
-        how: impl Fn(&L) -> Result<(), Refusal>,
+        waits: impl Fn(&'static Entry<L>) -> Option<Result<(), Refusal>>,
     ) -> Result<Held<L>, Refusal> {
         if key == 0 {
             return Err(Refusal::NoKey);
         }
-        let mut known = self.remembered(key);
+        let mut entry = self.remembered(key).unwrap_or_else(|| {
+            let entry = self.entry(kind, key);
+            self.remember(entry);
+            entry
+        });
         loop {
-            let entry = known.take().unwrap_or_else(|| {
-                let entry = self.entry(kind, key);
-                self.remember(entry);
-                entry
-            });
             // It was the key's since the caller asked, and so was its kind.
             of_kind(entry, kind)?;
-            let locked = how(&entry.lock);
-            if entry.key.load(Order::RELAXED) == key || mutant(flaw::BELIEVE_ENTRY) {
-                return locked.map(|()| Held { entry });
+            if entry.lock.try_lock() {
+                if entry.key.load(Order::RELAXED) == key || mutant(flaw::BELIEVE_ENTRY) {
+                    return Ok(Held { entry });
+                }
+                // SAFETY: locked just now.
+                unsafe { entry.lock.unlock() };
+            } else if let Some(ended) = waits(entry) {
+                return ended.map(|()| Held { entry });
             }
-            if locked.is_ok() {
+            // With the bucket taken: another look without could find the same.
+            entry = self.put(kind, key);
+            self.remember(entry);
+        }
+    }
+
+    /// Waits for the key's entry, by `how`; nothing if it is another key's, or none's, by now.
+    #[inline(never)]
+    fn waits(
+        &self,
+        entry: &'static Entry<L>,
+        key: usize,
+        how: impl Fn(&L) -> Result<(), Refusal>,
+    ) -> Option<Result<(), Refusal>> {
+        let is_key_s = || entry.key.load(Order::RELAXED) == key;
+        let counted = !mutant(flaw::WAIT_UNSEEN);
+        if counted && !entry.await_turn() {
+            return None;
+        }
+        let mut ended = None;
+        if is_key_s() || mutant(flaw::BELIEVE_WAIT) {
+            let locked = how(&entry.lock);
+            if is_key_s() {
+                ended = Some(locked);
+            } else if locked.is_ok() {
                 // SAFETY: locked just now.
                 unsafe { entry.lock.unlock() };
             }
         }
+        if counted && entry.waiting.fetch_sub(1, Order::RELAXED) == FREED | 1 {
+            // SAFETY: its key was freed, and no other thread waits.
+            unsafe { L::give(entry, &*self.entries) };
+        }
+        ended
     }
 
     /// Blocks until the key's lock is held.
@@ -633,10 +705,11 @@ where
     /// Null is no key; the key's lock is of another kind.
     #[inline]
     pub fn lock(&self, kind: L::Kind, key: usize) -> Result<Held<L>, Refusal> {
-        self.locked(kind, key, |lock| {
+        let how = |lock: &L| {
             lock.lock();
             Ok(())
-        })
+        };
+        self.locked(kind, key, |entry| self.waits(entry, key, how))
     }
 
     /// Takes the key's lock if nobody has it.
@@ -645,8 +718,10 @@ where
     /// As [`lock`](Self::lock); somebody has the lock.
     #[inline]
     pub fn try_lock(&self, kind: L::Kind, key: usize) -> Result<Held<L>, Refusal> {
-        let how = |lock: &L| lock.try_lock().then_some(()).ok_or(Refusal::Busy);
-        self.locked(kind, key, how)
+        self.locked(kind, key, |entry| {
+            let is_key_s = entry.key.load(Order::RELAXED) == key;
+            is_key_s.then_some(Err(Refusal::Busy))
+        })
     }
 
     /// Blocks until the key's lock is held or patience runs out.
@@ -659,10 +734,11 @@ where
         key: usize,
         patience: &Patience,
     ) -> Result<Held<L>, Refusal> {
-        self.locked(kind, key, |lock| {
+        let how = |lock: &L| {
             let locked = lock.lock_within(patience);
             locked.then_some(()).ok_or(Refusal::TimedOut)
-        })
+        };
+        self.locked(kind, key, |entry| self.waits(entry, key, how))
     }
 
     /// Releases the key's lock, whichever thread took it.
@@ -715,16 +791,21 @@ where
                 // SAFETY: locked above.
                 unsafe { entry.lock.unlock() };
             }
-            self.taken(hash(key)).bucket.forget(|its| its == key);
+            let taken = self.taken(hash(key));
+            taken.bucket.forget(|its| its == key);
+            let taken = (!mutant(flaw::CLEAR_LATE)).then_some(taken);
+            // While no other thread can give the key a new entry: a thread that unlocks that one
+            // may remember this.
             entry.key.store(0, Order::RELAXED);
+            drop(taken);
             self.used.fetch_sub(1, Order::RELAXED);
-            // SAFETY: locked above; threads that come to it now see that it is no longer the
-            // key's, and nothing else is this thread's.
-            unsafe {
-                if !early {
-                    entry.lock.unlock();
-                }
-                L::give(entry, &*self.entries);
+            if !early {
+                // SAFETY: locked above.
+                unsafe { entry.lock.unlock() };
+            }
+            if entry.waiting.fetch_or(FREED, Order::RELAXED) == 0 {
+                // SAFETY: no key has it, and no thread waits that takes it for this key's.
+                unsafe { L::give(entry, &*self.entries) };
             }
             return Ok(());
         }

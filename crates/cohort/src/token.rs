@@ -3,18 +3,21 @@
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
 //! | `cancelled` | threads that cancel, holding `lock` | waiters, at each look | waits are over |
-//! | `first`, and a [`Bed`]'s fields | holders of `lock` | the same | the waiters that sleep, or are about to, and the word on which each does |
+//! | `first`, and a [`Sleeper`]'s fields | holders of `lock` | the same | the waiters that sleep, or are about to, and the word on which each does |
 //!
 //! **Waking sleepers.**  A waiter sleeps on its lock's word, which knows of the lock's wakes alone;
 //! so it says first on which.  The thread that cancels wakes that word, again and again until nobody is in
 //! the list any more: a waiter that had entered the list, and had not fallen asleep yet, misses a
 //! wake.  Others that sleep on the word look again, as after a wake that was somebody else's.
+//!
+//! A sleep has its entry in its own frame, which leaves the list also where the sleep panics.  A thread
+//! sleeps within several tokens at once, or within one token several times, and each has an entry.
 
 use crate::basic::Futex;
-use crate::door::{
-    AtomicU32, Bed, Cell, Order, Spinner, constructor, flaws, mutant, orders, thread, wake,
-};
+use crate::defer::Defer;
+use crate::door::{AtomicU32, Cell, Order, Spinner, constructor, flaws, mutant, orders, wake};
 use cohort_raw::{Cancellation, RawLock};
+use core::cell;
 use core::fmt;
 use core::ptr;
 
@@ -64,7 +67,15 @@ pub struct Token {
 }
 
 /// The sleepers; null: none.
-struct List(*const Bed);
+struct List(*const Sleeper);
+
+/// One sleep, in the frame of [`Cancellation::sleep`].
+struct Sleeper {
+    /// The address of the word on which the thread sleeps, or is about to.
+    word: usize,
+    /// The next of the list; the list's lock guards it.
+    next: cell::Cell<*const Self>,
+}
 
 impl Default for List {
     fn default() -> Self {
@@ -72,8 +83,8 @@ impl Default for List {
     }
 }
 
-// SAFETY: the thread that holds the token's lock alone touches the list and the beds in it, each of which is its
-// thread's own and stays until that has taken it out.
+// SAFETY: the thread that holds the token's lock alone touches the list and its entries, each of which stays
+// until its own thread has taken it out.
 unsafe impl Send for Token {}
 // SAFETY: as above.
 unsafe impl Sync for Token {}
@@ -128,7 +139,7 @@ impl Token {
     }
 
     /// Lets `section` have the list.
-    fn locked<R>(&self, section: impl FnOnce(&mut *const Bed) -> R) -> R {
+    fn locked<R>(&self, section: impl FnOnce(&mut *const Sleeper) -> R) -> R {
         // SAFETY: the lock has no contexts, and stays for the release, as this object does; it guards the
         // list.
         unsafe {
@@ -149,40 +160,39 @@ impl Token {
             }
             let some = !at.is_null();
             // SAFETY: in the list.
-            while let Some(bed) = unsafe { at.as_ref() } {
-                let word = ptr::without_provenance::<AtomicU32>(bed.word.get());
+            while let Some(sleeper) = unsafe { at.as_ref() } {
+                let word = ptr::without_provenance::<AtomicU32>(sleeper.word);
                 wake(word, i32::MAX as u32, EVERY_CLASS);
-                at = bed.next.get();
+                at = sleeper.next.get();
             }
             some
         })
     }
 
-    /// Puts the thread's bed into the list; false if waits are over.
-    fn enter(&self, bed: &Bed, word: usize) -> bool {
+    /// Puts the entry into the list; false if waits are over.
+    fn enter(&self, sleeper: &Sleeper) -> bool {
         self.locked(|first| {
             if self.cancelled.load(Order::RELAXED) != 0 && !mutant(flaw::FALL_ASLEEP_LATE) {
                 return false;
             }
-            bed.word.set(word);
-            bed.next.set(*first);
-            *first = bed;
+            sleeper.next.set(*first);
+            *first = sleeper;
             true
         })
     }
 
     /// Takes it out again.
-    fn leave(&self, bed: &Bed) {
+    fn leave(&self, sleeper: &Sleeper) {
         self.locked(|first| {
-            if ptr::eq(*first, bed) {
-                *first = bed.next.get();
+            if ptr::eq(*first, sleeper) {
+                *first = sleeper.next.get();
                 return;
             }
             let mut at = *first;
             // SAFETY: as above.
             while let Some(before) = unsafe { at.as_ref() } {
-                if ptr::eq(before.next.get(), bed) {
-                    return before.next.set(bed.next.get());
+                if ptr::eq(before.next.get(), sleeper) {
+                    return before.next.set(sleeper.next.get());
                 }
                 at = before.next.get();
             }
@@ -196,10 +206,13 @@ impl Cancellation for Token {
     }
 
     fn sleep(&self, word: usize, sleep: &mut dyn FnMut()) {
-        let bed = &thread().bed;
-        if self.enter(bed, word) {
+        let sleeper = Sleeper {
+            word,
+            next: cell::Cell::new(ptr::null()),
+        };
+        if self.enter(&sleeper) {
+            let _last = Defer(|| self.leave(&sleeper));
             sleep();
-            self.leave(bed);
         }
     }
 }

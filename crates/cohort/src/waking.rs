@@ -4,30 +4,39 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | threads, and polls that try it | the lock that excludes |
-//! | `state` | threads and polls that come and go | how many of them are here, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty |
-//! | `tasks` | polls in vain, futures that are dropped, and threads that go; it has a lock of its own | the tasks that wait, in the order in which they came first |
-//! | an entry's `ticket` | its first poll in vain | its place in that order; 0: it has none yet |
-//! | an entry's `waits` | as `tasks` | what to wake, as long as it is in the list, and the next entry |
+//! | `state` | arriving and leaving threads and polls | how many of them are here, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty |
+//! | `tasks` | failed polls, dropped futures, and leaving threads; it has a lock of its own | the waiting tasks, in the order of their first polls, and the number of called ones |
+//! | an entry's `ticket` | its first failed poll | its place in that order; 0: it has none yet |
+//! | an entry's `waits` | as `tasks` | its stage, its waker, and its neighbours in the list |
 //!
-//! **Nobody is forgotten.**  A poll is counted before it tries the lock.  If it does so in vain, it
-//! puts its task into the list and goes.  If somebody else was counted then, that one finds the
-//! mark when it goes; if nobody was, the poll tries once more.  A thread that goes last wakes the
-//! first task of the list, and the next, until the list is empty or somebody else is counted, to
-//! which all the rest is left.  One that is not the last leaves it to the others, and wakes a
-//! task all the same where it sees the lock free, so that tasks get in between threads.
+//! | stage of an entry | meaning | set by |
+//! |---|---|---|
+//! | `Out` | not waiting | a ready or dropped future |
+//! | `Waiting` | in the list | a failed poll |
+//! | `Called` | taken from the list, and woken | a leaving thread |
+//!
+//! **One wake to one task.**  A leaving thread or poll calls the first entry of the list: it wakes that
+//! task alone.  The future locks the mutex at its next poll, or is in the list again at its former place.
+//! A called future that is dropped passes its call on.  If a called future is not polled, the next
+//! thread or poll that leaves calls the next entry.
+//!
+//! **No wake is lost.**  A poll is counted before it tries the lock.  If it fails, it enters the list and
+//! leaves.  If another thread or poll was counted then, that one finds the mark when it leaves;
+//! otherwise the poll tries once more.  The last one that leaves calls an entry in any case.  Another one
+//! calls an entry if the lock is free and no call is under way, so that tasks get in between threads.
 //!
 //! No access to `state` carries an order.  Of one word every thread sees the same sequence of
-//! exchanges, and the mark stands in it from when a task is put into the list to when the list is
-//! empty, since both are done in the list's lock.  A poll that finds nobody else here may not see yet
-//! that the lock has become free, and looks again in a moment.
+//! exchanges, and the mark stands in it while the list is not empty, since both are changed in the list's
+//! lock.  A poll that finds no other here may not see yet that the lock has become free, and looks again
+//! in a moment.
 //!
-//! **Nobody is granted the lock.**  A task may keep a future that it does not poll, and wait for
-//! something that waits for the lock; were the lock handed to that future, everybody would stand
-//! still ("futurelock").  So a future is only told that the lock may be free.  One that is not polled then
-//! is passed over: those behind it are told too, as long as nobody comes.  When it is polled, it has the
-//! lock, or is in the list again, where it was before.  Therefore a future that is dropped owes nobody
-//! anything.  The price is that a lock which becomes free may wake all tasks that wait for it, where
-//! none of them is polled before the last is woken.
+//! **The lock is not handed over.**  A task may keep a future that it does not poll, and wait for another
+//! task that waits for the lock ("futurelock"); with the lock handed to that future, both would
+//! wait for ever.  A called future owns nothing, and every other thread and poll may lock the mutex
+//! before it.
+//!
+//! Every operation on the list takes a constant number of steps.  Only entries that come back to their
+//! places out of order look for them among the others that came back.
 //!
 //! Wakers are called and dropped in no lock: they may lock this very mutex.
 
@@ -44,12 +53,14 @@ use core::ptr;
 use core::task::{Context, Poll, Waker};
 
 flaws! {
-    /// A thread goes although tasks wait.
+    /// A thread leaves although tasks wait.
     FORGET_TASKS = "waking.forget-tasks";
-    /// A poll leaves its task to others, also where nobody is.
+    /// A poll leaves its task to others, also where there are none.
     TRUST_OTHERS = "waking.trust-others";
-    /// The thread that goes last wakes the first task alone.
-    CALL_ONE = "waking.call-one";
+    /// The last to leave trusts that a called future is polled.
+    TRUST_CALLED = "waking.trust-called";
+    /// A called future that is dropped keeps its call.
+    KEEP_CALL = "waking.keep-call";
     /// Wakers are called in the list's lock.
     WAKE_INSIDE = "waking.wake-inside";
     /// A future that is dropped stays in the list.
@@ -63,6 +74,14 @@ const LISTED: u32 = 1;
 /// One thread or poll here.
 const ONE: u32 = 2;
 
+/// How far a future is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Out,
+    Waiting,
+    Called,
+}
+
 /// A future's place in the list, in the future itself.
 #[derive(Debug)]
 struct Entry {
@@ -74,19 +93,23 @@ struct Entry {
 
 #[derive(Debug)]
 struct Waits {
-    /// None: it is not in the list.
+    stage: Stage,
     waker: Option<Waker>,
+    /// Neighbours in the list, or null.
     next: *const Entry,
+    previous: *const Entry,
 }
 
-// SAFETY: the pointer is followed in the list's lock alone.
+// SAFETY: the pointers are followed in the list's lock alone.
 unsafe impl Send for Waits {}
 
 impl Entry {
     fn new() -> Self {
         let waits = Waits {
+            stage: Stage::Out,
             waker: None,
             next: ptr::null(),
+            previous: ptr::null(),
         };
         Self {
             ticket: AtomicU64::new(0),
@@ -99,21 +122,10 @@ impl Entry {
         self.ticket.load(Order::RELAXED)
     }
 
-    /// What it had before.  Only in the list's lock; so for the next two.
-    fn replace(&self, waker: Option<Waker>) -> Option<Waker> {
-        // SAFETY: nobody else is in the list's lock.
-        self.waits
-            .with_mut(|waits| unsafe { mem::replace(&mut (*waits).waker, waker) })
-    }
-
-    fn next(&self) -> *const Self {
-        // SAFETY: as above.
-        self.waits.with(|waits| unsafe { (*waits).next })
-    }
-
-    fn set_next(&self, next: *const Self) {
-        // SAFETY: as above.
-        self.waits.with_mut(|waits| unsafe { (*waits).next = next });
+    /// Changes it; only in the list's lock.
+    fn with<R>(&self, change: impl FnOnce(&mut Waits) -> R) -> R {
+        // SAFETY: one thread at a time is in the list's lock, and the changes do not nest.
+        self.waits.with_mut(|waits| change(unsafe { &mut *waits }))
     }
 }
 
@@ -121,6 +133,11 @@ impl Entry {
 #[derive(Debug)]
 struct Tasks {
     first: *const Entry,
+    last: *const Entry,
+    /// The entry that came back last to a place before others; null, if it is gone.
+    returned: *const Entry,
+    /// How many futures are called.
+    called: usize,
     /// The ticket drawn last.
     drawn: u64,
 }
@@ -132,65 +149,115 @@ impl Tasks {
     const fn new() -> Self {
         Self {
             first: ptr::null(),
+            last: ptr::null(),
+            returned: ptr::null(),
+            called: 0,
             drawn: 0,
         }
     }
 
-    /// What is behind that entry, or, behind none, the first.
+    /// The entry behind that one, or, behind none, the first.
     fn next(&self, before: *const Entry) -> *const Entry {
         // SAFETY: null, or in the list.
-        unsafe { before.as_ref() }.map_or(self.first, Entry::next)
+        unsafe { before.as_ref() }.map_or(self.first, |entry| entry.with(|waits| waits.next))
     }
 
-    fn link(&mut self, before: *const Entry, next: *const Entry) {
-        // SAFETY: as above.
+    /// Links the entry in behind that one, or, behind none, as the first.
+    fn link(&mut self, entry: &Entry, before: *const Entry) {
+        let next = self.next(before);
+        entry.with(|waits| (waits.previous, waits.next) = (before, next));
+        self.join(before, entry);
+        self.join(entry, next);
+    }
+
+    /// Makes two entries neighbours; null is the beginning, or the end.
+    fn join(&mut self, before: *const Entry, next: *const Entry) {
+        // SAFETY: null, or in the list; so for the next.
         match unsafe { before.as_ref() } {
             None => self.first = next,
-            Some(before) => before.set_next(next),
+            Some(before) => before.with(|waits| waits.next = next),
+        }
+        // SAFETY: as above.
+        match unsafe { next.as_ref() } {
+            None => self.last = before,
+            Some(next) => next.with(|waits| waits.previous = before),
         }
     }
 
-    /// The last entry with a smaller ticket, or null.
+    /// The last entry with a smaller ticket, or null, for an entry that comes back.
     fn before(&self, ticket: u64) -> *const Entry {
-        let mut last = ptr::null();
+        // SAFETY: null, or in the list.
+        let is_before =
+            |entry: *const Entry| unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket);
+        // As a rule entries come back in order.
+        let mut last = if is_before(self.returned) {
+            self.returned
+        } else {
+            ptr::null()
+        };
         loop {
             let here = self.next(last);
-            // SAFETY: as above.
-            match unsafe { here.as_ref() } {
-                Some(entry) if entry.ticket() < ticket => last = here,
-                _ => return last,
+            if !is_before(here) {
+                return last;
             }
+            last = here;
         }
     }
 
-    /// Puts the entry where its ticket says, if it is not there, with that waker; the waker of before.
+    /// Puts the entry into the list, where its ticket says, with that waker; the waker of before.
     fn put(&mut self, entry: &Entry, waker: Waker) -> Option<Waker> {
-        let former = entry.replace(Some(waker));
-        if former.is_none() {
-            if entry.ticket() == 0 || mutant(flaw::LOSE_PLACE) {
-                self.drawn += 1;
-                entry.ticket.store(self.drawn, Order::RELAXED);
-            }
-            let before = self.before(entry.ticket());
-            entry.set_next(self.next(before));
-            self.link(before, entry);
+        let (stage, former) = entry.with(|waits| {
+            let stage = mem::replace(&mut waits.stage, Stage::Waiting);
+            (stage, waits.waker.replace(waker))
+        });
+        match stage {
+            Stage::Waiting => return former,
+            Stage::Called => self.called -= 1,
+            Stage::Out => {}
+        }
+        if entry.ticket() == 0 || mutant(flaw::LOSE_PLACE) {
+            self.drawn += 1;
+            entry.ticket.store(self.drawn, Order::RELAXED);
+            self.link(entry, self.last);
+        } else {
+            self.link(entry, self.before(entry.ticket()));
+            self.returned = entry;
         }
         former
     }
 
-    /// Takes the entry out, if it is in the list; its waker.
-    fn take_out(&mut self, entry: &Entry) -> Option<Waker> {
-        let waker = entry.replace(None);
-        if waker.is_some() {
-            self.link(self.before(entry.ticket()), entry.next());
+    /// Takes the entry out of the list, and gives it that stage; its waker.
+    fn unlink(&mut self, entry: &Entry, stage: Stage) -> Option<Waker> {
+        let (previous, next, waker) = entry.with(|waits| {
+            waits.stage = stage;
+            (waits.previous, waits.next, waits.waker.take())
+        });
+        self.join(previous, next);
+        if ptr::eq(self.returned, entry) {
+            self.returned = previous;
         }
         waker
     }
 
-    fn take_first(&mut self) -> Option<Waker> {
-        // SAFETY: as above.
+    /// Ends the entry's wait: its waker, and whether it was called.
+    fn take_out(&mut self, entry: &Entry) -> (Option<Waker>, bool) {
+        match entry.with(|waits| waits.stage) {
+            Stage::Out => (None, false),
+            Stage::Waiting => (self.unlink(entry, Stage::Out), false),
+            Stage::Called => {
+                self.called -= 1;
+                entry.with(|waits| waits.stage = Stage::Out);
+                (None, true)
+            }
+        }
+    }
+
+    /// Calls the first entry: its waker.
+    fn call_first(&mut self) -> Option<Waker> {
+        // SAFETY: null, or in the list.
         let first = unsafe { self.first.as_ref() }?;
-        self.take_out(first)
+        self.called += 1;
+        self.unlink(first, Stage::Called)
     }
 }
 
@@ -201,8 +268,8 @@ impl Default for Tasks {
 }
 
 /// A lock around `L` for which tasks wait too, by [`Mutex::lock_async`].  Each acquisition
-/// is counted here, by two more exchanges on one line than `L` needs.  A release wakes tasks: the first that
-/// waits, or, where nobody else is at the lock, one after the other until somebody comes.
+/// is counted here, by two more exchanges on one line than `L` needs.  A release wakes one task, the first
+/// that waits.
 ///
 /// A task gets the lock where no thread has it or, under a lock that serves in order, waits for it. For
 /// many tasks that want short sections `Posting`, of the feature `std`, does better: there a section is
@@ -265,56 +332,64 @@ impl<L> Waking<L> {
     }
 
     /// Changes the list, and the mark with it.
-    fn change(&self, change: impl FnOnce(&mut Tasks) -> Option<Waker>) -> Option<Waker> {
+    fn change<R>(&self, change: impl FnOnce(&mut Tasks) -> R) -> R {
         self.tasks.locking(|tasks| {
             let was_empty = tasks.first.is_null();
-            let waker = change(tasks);
+            let result = change(tasks);
             let is_empty = tasks.first.is_null();
             if was_empty && !is_empty {
                 self.state.fetch_or(LISTED, Order::RELAXED);
             } else if is_empty && !was_empty {
                 self.state.fetch_and(!LISTED, Order::RELAXED);
             }
-            waker
+            result
         })
     }
 
-    /// Wakes the first task of the list; false if that is empty.
-    fn call_first(&self) -> bool {
-        let waker = self.change(|tasks| {
-            let waker = tasks.take_first();
-            if mutant(flaw::WAKE_INSIDE)
-                && let Some(waker) = &waker
-            {
-                waker.wake_by_ref();
+    /// Calls the first task of the list; also where a call is under way, if `in_any_case`.
+    fn call_first(&self, in_any_case: bool) {
+        loop {
+            let waker = self.change(|tasks| {
+                if tasks.called > 0 && (!in_any_case || mutant(flaw::TRUST_CALLED)) {
+                    return None;
+                }
+                let waker = tasks.call_first();
+                if mutant(flaw::WAKE_INSIDE)
+                    && let Some(waker) = &waker
+                {
+                    waker.wake_by_ref();
+                }
+                waker
+            });
+            let Some(waker) = waker else { return };
+            // A waker's panic has been reported, and its task is not polled.
+            if caught(|| waker.wake()).is_ok() {
+                return;
             }
-            waker
-        });
-        let Some(waker) = waker else { return false };
-        // A waker's panic has been reported, and keeps nobody else asleep.
-        let _ = caught(|| waker.wake());
-        true
+        }
     }
-}
 
-impl<L: RawLock> Waking<L> {
-    /// The calling thread, which is counted, and has the lock no more, is so no longer.
+    /// The calling thread or poll, which is counted, and has the lock no more, is so no longer.
     #[inline]
-    fn go(&self) {
+    fn go(&self)
+    where
+        L: RawLock,
+    {
         let before = self.state.fetch_sub(ONE, Order::RELAXED);
         if before & LISTED != 0 && !mutant(flaw::FORGET_TASKS) {
             self.call(before < 2 * ONE);
         }
     }
 
-    /// Wakes tasks; all of them, until somebody comes, where nobody else is here.
+    /// Calls a task, for a thread or poll that was here alone, or not.
     #[cold]
-    fn call(&self, alone: bool) {
-        if !alone && self.lock.is_locked() {
-            return;
+    fn call(&self, alone: bool)
+    where
+        L: RawLock,
+    {
+        if alone || !self.lock.is_locked() {
+            self.call_first(alone);
         }
-        let is_here = || self.state.load(Order::RELAXED) >= ONE;
-        while self.call_first() && alone && !is_here() && !mutant(flaw::CALL_ONE) {}
     }
 }
 
@@ -411,12 +486,14 @@ impl<T: ?Sized, L> fmt::Debug for LockAsync<'_, T, L> {
 }
 
 impl<T: ?Sized, L> LockAsync<'_, T, L> {
-    /// Its task waits no more.
-    fn leave(&self) {
-        if self.entry.ticket() > 0 {
-            // The waker is dropped behind the list's lock.
-            let _waker = self.mutex.raw().change(|tasks| tasks.take_out(&self.entry));
+    /// Its task waits no more; whether it was called.
+    fn leave(&self) -> bool {
+        if self.entry.ticket() == 0 {
+            return false;
         }
+        // The waker is dropped behind the list's lock.
+        let (_waker, was_called) = self.mutex.raw().change(|tasks| tasks.take_out(&self.entry));
+        was_called
     }
 }
 
@@ -424,7 +501,7 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> LockAsync<'a, T, L> {
     /// It has locked the mutex by that context.
     fn ready(&self, context: ManuallyDrop<Kept<Waking<L>>>) -> Poll<MutexGuard<'a, T, Waking<L>>> {
         let guard = self.mutex.guard(ManuallyDrop::into_inner(context));
-        self.leave();
+        let _ = self.leave();
         Poll::Ready(guard)
     }
 }
@@ -433,19 +510,17 @@ impl<T: ?Sized, L: RawTry + ThreadOblivious> Mutex<T, Waking<L>> {
     /// A future that is ready with the mutex locked.
     ///
     /// A poll locks the mutex if no thread has it or waits for it ahead, as [`try_lock`](Self::try_lock)
-    /// does, and never blocks for the mutex.  If it is in vain, the task is woken once the mutex may be
-    /// free, in the order in which the futures were first polled.  That is no promise of the mutex:
-    /// whichever task or thread comes first has it, and the future is polled in vain again, and keeps its
-    /// place among those that wait.
+    /// does, and never blocks for the mutex.  If it fails, the task is woken once the mutex may be
+    /// free, in the order in which the futures were first polled.  The mutex is not handed to the task:
+    /// the first task or thread to arrive locks it.  A future whose poll fails again keeps its place.
     ///
-    /// A future that is not polled holds up nobody, also when it has been woken.  One that is dropped
-    /// is forgotten.  The mutex is never handed to a future; so a task may keep one and wait meanwhile
-    /// for what needs the mutex.
+    /// Each unlocking wakes one task.  A woken future that is dropped passes its turn on.  If a woken
+    /// future is not polled, the next unlocking, or failed attempt to lock, wakes the next task.  So a
+    /// task may keep a future that it does not poll; but if it also waits for another task that waits for
+    /// this mutex, both wait until some thread or task locks or tries the mutex.
     ///
-    /// Wakers are called by the threads that unlock, or give up, one after the other.  A waker that panics
-    /// keeps no other from being called, and the panic goes no further.  Until a task that was woken is polled, a
-    /// thread that unlocks while nobody else is at the mutex wakes the others too: among n tasks of one
-    /// thread that all wait, each unlocking wakes n.
+    /// Wakers are called by the threads that unlock, give up, or drop futures.  If a waker panics, the
+    /// next task is woken, and the panic goes no further.
     ///
     /// A poll after the one that was ready locks anew.
     ///
@@ -540,8 +615,13 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> Future for LockAsync<'a, T, L> 
 
 impl<T: ?Sized, L> Drop for LockAsync<'_, T, L> {
     fn drop(&mut self) {
-        if !mutant(flaw::KEEP_DROPPED) {
-            self.leave();
+        if mutant(flaw::KEEP_DROPPED) {
+            return;
+        }
+        let waking = self.mutex.raw();
+        // Where a thread or poll is here, the last of them calls the next.
+        if self.leave() && waking.state.load(Order::RELAXED) < ONE && !mutant(flaw::KEEP_CALL) {
+            waking.call_first(true);
         }
     }
 }

@@ -154,7 +154,9 @@ impl<L: Served + Send + Sync> Objects for There<L> {
         let (_, fats) = self.fat_pool.pools();
         // Each is acquired as it is taken.
         let fat_pool: &dyn FatPool = &self.fat_pool;
-        let taken: Vec<u32> = (0..fats.used()).map(|_| fat_pool.take()).collect();
+        let taken: Vec<u32> = (0..fats.used())
+            .map(|_| fat_pool.take(&self.objects[0].0))
+            .collect();
         for fat in taken {
             // SAFETY: taken above, and told nobody.
             unsafe { fat_pool.put_back(fat) };

@@ -1,5 +1,10 @@
 //! The library for C and C++, as a program finds it: installed below a prefix.
 
+#[path = "support/frames.rs"]
+mod frames;
+#[path = "support/program.rs"]
+mod program;
+
 use cohort::catalogue::LOCKS;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
@@ -46,6 +51,11 @@ fn succeed(command: &mut Command) {
     run(command).unwrap_or_else(|why| panic!("{why}"));
 }
 
+/// Whether the long checks are run too.
+fn is_full() -> bool {
+    env::var("COHORT_TIER").as_deref() == Ok("full")
+}
+
 /// The prefix below which the library is installed for all tests here.
 static PREFIX: LazyLock<TempDir> = LazyLock::new(|| {
     let prefix = TempDir::new().unwrap();
@@ -76,7 +86,7 @@ fn the_header_is_as_the_sources_say() {
     config.after_includes = Some(prelude + "\n" + &by_algorithm());
     let mut made = Vec::new();
     let sources = [
-        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "token", "version",
+        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "token", "thread", "version",
     ];
     let builder = sources
         .iter()
@@ -90,6 +100,8 @@ fn the_header_is_as_the_sources_say() {
         .write(&mut made);
     // What Rust asks of an unsafe function's caller, C asks of every caller.
     let made = without_safety(&String::from_utf8(made).unwrap());
+    let epilogue = fs::read_to_string(c.join("epilogue.h")).unwrap();
+    let made = format!("{}\n\n{epilogue}", made.trim_end());
     let header = c.join("include/cohort.h");
     if env::var_os("COHORT_WRITE").is_some() {
         fs::write(&header, &made).unwrap();
@@ -163,6 +175,47 @@ fn without_safety(header: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// A thread of a small stack locks, and a signal handler of a smaller one.
+#[test]
+fn no_function_has_a_large_frame() {
+    let library = fs::read(in_prefix("lib/libcohort.so")).unwrap();
+    let largest = frames::largest(&library);
+    assert!(largest < frames::MOST, "{largest} bytes");
+}
+
+/// How the names begin of the functions that Valgrind calls in place of the library's.
+const WRAPPER: &str = "_vgw00000ZZ_Za_";
+
+/// Whether Valgrind takes a wrapper of that pattern for a function.
+fn is_wrapped_by(pattern: &str, function: &str) -> bool {
+    let pattern = pattern.replace("Zu", "_");
+    match pattern.split_once("Za") {
+        None => pattern == function,
+        Some((start, end)) => {
+            let rest = function.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+    }
+}
+
+/// One that has no wrapper is reported on under helgrind and drd; of two, Valgrind takes either.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_function_has_one_wrapper_for_valgrind() {
+    let library = fs::read(in_prefix("lib/libcohort.so")).unwrap();
+    let library = object::File::parse(&*library).unwrap();
+    let symbols = library.dynamic_symbols();
+    let symbols = symbols.filter(|symbol| symbol.is_definition());
+    let names: Vec<&str> = symbols.filter_map(|symbol| symbol.name().ok()).collect();
+    let patterns = names.iter().filter_map(|name| name.strip_prefix(WRAPPER));
+    let patterns: Vec<&str> = patterns.collect();
+    let functions = names.iter().filter(|name| name.starts_with("cohort_"));
+    for function in functions {
+        let wrappers = patterns.iter().filter(|of| is_wrapped_by(of, function));
+        assert_eq!(wrappers.count(), 1, "wrappers of {function}");
+    }
+}
+
 /// A symbol that goes, or comes unnoticed, breaks programs or promises too much.
 #[test]
 fn the_library_has_the_symbols_of_the_record() {
@@ -174,7 +227,7 @@ fn the_library_has_the_symbols_of_the_record() {
         .filter(|symbol| symbol.is_definition());
     let symbols: Vec<String> = symbols
         .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
-        .filter(|name| !name.starts_with("COHORT_"))
+        .filter(|name| !name.starts_with("COHORT_") && !name.starts_with(WRAPPER))
         .collect();
     let symbols: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
     if env::var_os("COHORT_WRITE").is_some() {
@@ -242,6 +295,76 @@ fn the_examples_in_cpp_run() {
     examples("cpp", &[]);
     let plain = "CXXFLAGS=-O1 -fno-exceptions -fno-rtti";
     examples("cpp", &["EXAMPLES=counter", plain]);
+    // Locks whose names are part of their types.
+    examples("cpp", &["EXAMPLES=named", "STANDARD=c++20"]);
+}
+
+/// A program whose data is guarded, or not, as its argument says.
+fn races(file: &str, options: &[&str]) -> Result<PathBuf, String> {
+    let program = in_prefix(file);
+    let mut cc = command("cc");
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]);
+    cc.args(["-O1", "-g", "-pthread", "-o"]).arg(&program);
+    cc.arg(root().join("crates/cohort/tests/library/races.c"));
+    cc.arg(format!("-I{}", in_prefix("include").display()));
+    cc.args(options).arg(in_prefix("lib/libcohort.a"));
+    run(&mut cc).map(|_| program)
+}
+
+/// Runs that program under a tool that fails it for a race: it has to find those that there are.
+fn finds_races(tool: &[&str], program: &Path) {
+    let run_of = |argument| {
+        let mut words = tool.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let mut command = command(words.next().expect("at least the program"));
+        run(command.args(words).arg(argument))
+    };
+    run_of("guarded").unwrap_or_else(|why| panic!("{why}"));
+    for race in ["open", "reading", "apart"] {
+        let report = run_of(race).expect_err("there is a race");
+        assert!(report.contains("races.c:"), "{tool:?} {race}: {report}");
+    }
+}
+
+/// Helgrind and drd are told of the locks' orders, with no option of the program's.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn valgrind_finds_the_races_there_are() {
+    if run(command("valgrind").arg("--version")).is_err() {
+        eprintln!("skip: no valgrind here (package valgrind)");
+        return;
+    }
+    let program = races("races", &[]).unwrap_or_else(|why| panic!("{why}"));
+    for tool in ["--tool=helgrind", "--tool=drd"] {
+        let valgrind = ["valgrind", "-q", "--error-exitcode=9", tool];
+        finds_races(&valgrind, &program);
+        let under = format!("RUN={}", valgrind.join(" "));
+        let all: &[&str] = if is_full() {
+            &[]
+        } else {
+            println!("left to the full tier (COHORT_TIER=full): most examples under {tool}");
+            &["EXAMPLES=condition"]
+        };
+        for language in ["c", "cpp"] {
+            examples(language, &[all, &[&under]].concat());
+        }
+    }
+}
+
+#[test]
+fn thread_sanitizer_finds_the_races_there_are() {
+    let flag = "-fsanitize=thread";
+    let Ok(program) = races("sanitized", &[flag]) else {
+        eprintln!("skip: no ThreadSanitizer here (package libtsan2)");
+        return;
+    };
+    finds_races(&[], &program);
+    let condition = "EXAMPLES=condition";
+    let all: &[&str] = if is_full() { &[] } else { &[condition] };
+    examples("c", &[all, &[&format!("CFLAGS=-O1 -g {flag}")]].concat());
+    examples(
+        "cpp",
+        &[all, &[&format!("CXXFLAGS=-O1 -g {flag}")]].concat(),
+    );
 }
 
 #[test]
@@ -294,6 +417,62 @@ fn named(file: &str, options: &[&str]) -> PathBuf {
     cc.args(options).arg(in_prefix("lib/libcohort.a"));
     succeed(&mut cc);
     program
+}
+
+/// The crate and the static library have each their own thread-local words.
+#[test]
+fn the_static_library_links_beside_the_crate() {
+    let folder = TempDir::new().unwrap();
+    let dependency = format!("cohort = {{ path = {:?} }}\n", env!("CARGO_MANIFEST_DIR"));
+    let text = r#"
+        unsafe extern "C" {
+            fn cohort_mutex_lock(mutex: *mut u64) -> i32;
+            fn cohort_mutex_unlock(mutex: *mut u64) -> i32;
+        }
+
+        fn main() {
+            let (mut theirs, ours) = (0, cohort::Mutex::new(0));
+            // SAFETY: a mutex is eight bytes, which are zero.
+            let errors = unsafe {
+                let locked = cohort_mutex_lock(&raw mut theirs);
+                *ours.lock() += 1;
+                (locked, cohort_mutex_unlock(&raw mut theirs))
+            };
+            assert_eq!((errors, ours.into_inner()), ((0, 0), 1));
+        }
+    "#;
+    program::package(folder.path(), &dependency, text);
+    let flags = format!("-Clink-arg={}", in_prefix("lib/libcohort.a").display());
+    let output = program::cargo(folder.path(), &["run"], &flags);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+/// The same file may be loaded again; another file of it may not.
+#[test]
+fn a_second_copy_of_the_library_is_refused() {
+    let source = in_prefix("copies.c");
+    let text = "#include <cohort.h>\n#include <dlfcn.h>\n\
+        int main(int count, char **arguments)\n{\n\
+            static cohort_mutex_t mutex;\n\
+            if (count != 2 || cohort_mutex_lock(&mutex))\n        return 1;\n\
+            void *copy = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);\n\
+            return !copy || cohort_mutex_unlock(&mutex);\n}\n";
+    fs::write(&source, text).unwrap();
+    let program = in_prefix("copies");
+    let mut cc = command("cc");
+    cc.args(["-std=c11", "-D_GNU_SOURCE", "-pthread", "-o"]);
+    cc.arg(&program).arg(&source);
+    cc.arg(format!("-I{}", in_prefix("include").display()));
+    cc.arg(in_prefix("lib/libcohort.so"));
+    cc.arg(format!("-Wl,-rpath,{}", in_prefix("lib").display()));
+    succeed(&mut cc);
+    let library = in_prefix("lib/libcohort.so");
+    succeed(command(&program).arg(&library));
+    let copy = in_prefix("copy.so");
+    fs::copy(&library, &copy).unwrap();
+    let why = run(command(&program).arg(&copy)).expect_err("a second copy is loaded");
+    assert!(why.contains("second copy of libcohort"), "{why}");
 }
 
 #[test]

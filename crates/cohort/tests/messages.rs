@@ -130,6 +130,38 @@ fn no_safe_code_leaves_a_context_in_use() {
     assert!(said.contains("E0308"), "{said}");
 }
 
+/// A holder's calls, and the calls of a process with one thread, are promises.
+#[test]
+fn safe_code_calls_nothing_that_a_holder_promises() {
+    for (kind, call) in [
+        ("DetectsWaiters", "has_waiters(cx)"),
+        ("HandsOver", "handed(cx)"),
+        ("LowLock", "hand_offs(cx)"),
+        ("rwlock::ForWriters", "has_writers(cx)"),
+    ] {
+        expect_unsafe(&format!(
+            "fn call<L: cohort::{kind}>(lock: &L, cx: &L::Context) {{ lock.{call}; }}"
+        ));
+    }
+    expect_unsafe(
+        "fn forget<L: cohort::HighLock>(cx: &L::Context) { L::forget_cached_place(cx); }",
+    );
+    for lock in ["basic::Futex", "numa::FutexHmcs"] {
+        for call in ["acquire_alone", "release_alone", "release_attentive"] {
+            expect_unsafe(&format!("cohort::{lock}::new().{call}();"));
+        }
+    }
+    for kind in ["compose::Composed", "numa::Shape", "numa::hmcs::Entry"] {
+        let said = refused(&format!("struct Mine; impl cohort::{kind} for Mine {{}}"));
+        assert!(said.contains("E0200"), "{kind} is no promise: {said}");
+    }
+}
+
+fn expect_unsafe(body: &str) {
+    let said = refused(body);
+    assert!(said.contains("E0133"), "{body}: {said}");
+}
+
 /// What may not go to another thread, or be seen from there, is refused as in the standard library.
 #[test]
 fn guards_and_data_stay_where_they_belong() {

@@ -226,7 +226,8 @@ fn a_lock_may_end_while_it_is_held() {
             match round % 3 {
                 // SAFETY: initialised above, and nobody uses it any more.
                 0 => unsafe { (*place.0.get()).assume_init_drop() },
-                1 => FutexHmcs::begin_at(&raw const guarded.lock),
+                // SAFETY: as above: the lock ends.
+                1 => unsafe { FutexHmcs::begin_at(&raw const guarded.lock) },
                 // As with a guard that is forgotten, and a lock that is moved then.
                 _ => {}
             }

@@ -19,8 +19,8 @@ use clients::{
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{
-    Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing, Settling, Soon,
-    Staying, Voting, Waiting,
+    Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing, RidesFrom, Settling,
+    Soon, Staying, Voting, Waiting,
 };
 use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -141,8 +141,9 @@ type Four = Clof<Ticket, Clof<Clh, Clof<Hemlock, Mcs, Package>, CacheGroup>, Cor
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
-/// Far beyond what any client needs, even on a machine with much else to do.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Far beyond what any client needs: the slowest takes a second alone, and forty on two CPUs that fifteen
+/// other processes want.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Runs a client, and fails instead of hanging.
 fn within_limit(client: fn()) {
@@ -177,6 +178,11 @@ fn apart() {
     set_cohorts(&cohorts.concat()).expect("the text is right");
 }
 
+/// Longer than a reader defers to writers.
+fn a_while() {
+    std::thread::sleep(Duration::from_millis(6));
+}
+
 /// What every lock of the catalogue owes, by what it says that it can do.
 mod every {
     use super::*;
@@ -186,6 +192,7 @@ mod every {
         // host has them in an object.
         (@destroyed anderson, $lock:ty) => {};
         (@destroyed fc_mcs, $lock:ty) => {};
+        (@destroyed fc_mcs_published, $lock:ty) => {};
         (@destroyed hmcs_2, $lock:ty) => {};
         (@destroyed hmcs_3, $lock:ty) => {};
         (@destroyed hmcs_4, $lock:ty) => {};
@@ -222,6 +229,7 @@ mod every {
                 within_limit(|| for round in 0..200 {
                     mutex::is_cancelled_or_late::<$lock>();
                     mutex::is_cancelled::<$lock>(THREADS);
+                    mutex::is_cancelled_by_either::<$lock>((round % 2) as usize);
                     mutex::is_cancelled_or_granted::<$lock>(THREADS, round % 2 == 0);
                 });
             }
@@ -292,6 +300,13 @@ mod every_delegate {
             }
 
             #[test]
+            fn is_destroyed_within() {
+                within_limit(|| {
+                    (0..300).for_each(|_| delegate::is_destroyed_within::<$delegate>(THREADS, 2));
+                });
+            }
+
+            #[test]
             fn waits_within() {
                 within_limit(|| {
                     (0..300).for_each(|_| {
@@ -346,6 +361,13 @@ mod every_delegate {
                 }
 
                 #[test]
+                fn is_destroyed() {
+                    within_limit(|| {
+                        (0..1_000).for_each(|_| delegate::is_destroyed::<$delegate>(THREADS, 1));
+                    });
+                }
+
+                #[test]
                 fn serves_nobody_inside() {
                     within_limit(|| {
                         (0..300).for_each(|_| {
@@ -368,6 +390,22 @@ stress! {
     sanl_brings_apart: { apart(); delegate::runs::<Bringing<Apart>>(THREADS, 10_000, 1) };
     sanl_panics: (0..300).for_each(|_| delegate::panics::<Bringing<Patiently>>(THREADS));
     sanl_plus_rides: { apart(); delegate::runs::<SanlPlus<MayPark, 4, 0, RIDES>>(THREADS, 20_000, 1) };
+    sanl_plus_rides_wrap: {
+        apart();
+        delegate::runs::<RidesFrom<{ u32::MAX - 100 }>>(THREADS, 20_000, 1);
+        delegate::runs::<RidesFrom<{ (1 << 31) - 100 }>>(THREADS, 20_000, 1);
+    };
+    sanl_plus_is_destroyed: (0..1_000).for_each(|_| {
+        delegate::is_destroyed::<SanlPlus<MayPark, 4, 0, RIDES>>(THREADS, 0);
+        delegate::is_destroyed::<Settling>(THREADS, 0);
+        delegate::is_destroyed::<Queueing>(THREADS, 0);
+    });
+    cc_synch_is_made_again: (0..1_000).for_each(|_| {
+        delegate::is_made_again::<locks::delegation::CcSynch>(THREADS);
+    });
+    sanl_brings_is_destroyed: (0..1_000).for_each(|_| {
+        delegate::is_destroyed::<Bringing<Patiently>>(THREADS, 1);
+    });
     sanl_plus_mixes: (0..300).for_each(|_| {
         delegate::mixes::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(THREADS);
     });
@@ -389,7 +427,8 @@ stress! {
     });
     waking_waits: (0..300).for_each(|_| waking::waits::<Mcs>(THREADS, THREADS / 2));
     waking_places: waking::keeps_places::<Mcs>();
-    waking_passes_over: (0..300).for_each(|_| waking::passes_over_unpolled::<Tas>(THREADS));
+    waking_call: waking::passes_a_call_on::<Mcs>();
+    waking_passes_over: (0..300).for_each(|_| waking::passes_over_unpolled::<Tas>());
     waking_drops: (0..300).for_each(|_| waking::drops_what_waits::<Mcs>(THREADS, THREADS / 2));
     waking_hurried: (0..300).for_each(|_| {
         waking::waits_beside_hurried::<HmcsT1>(THREADS, THREADS / 2);
@@ -483,6 +522,8 @@ stress! {
     gls_frees: service::frees::<Tas>(20_000);
     gls_frees_adapting: service::frees::<service::Noted<glk::Forwards>>(20_000);
     gls_is_found: (0..2_000).for_each(|_| service::is_found([2, 3, 4]));
+    gls_keeps_order: (0..300).for_each(|_| service::keeps_order());
+    gls_is_unlocked_elsewhere: (0..300).for_each(|_| service::is_unlocked_elsewhere());
     gls_clears: service::clears(20_000);
     gls_reserves: (0..2_000).for_each(|_| service::reserves(64));
     gls_is_of_one_kind: (0..2_000).for_each(|_| service::is_of_one_kind());
@@ -550,9 +591,18 @@ stress! {
     futex_hmcs_begins_again: mutex::begins_where_another_was_held();
     gated_lets_go: mutex::lets_go::<Gated<Ticket>>(THREADS, 2_000, 3);
     rwlock_is_read_again_at_last: (0..20).for_each(|round| {
-        let between = || std::thread::sleep(Duration::from_millis(6));
-        rwlock::is_read_again_at_last(round % 2 == 0, between);
+        rwlock::is_read_again_at_last::<RawRwLock>(round % 2 == 0, a_while);
+        rwlock::is_read_again_at_last::<CRwNp>(round % 2 == 0, a_while);
+        rwlock::is_read_again_at_last::<CRwWp>(round % 2 == 0, a_while);
+        rwlock::is_read_again_at_last::<Beginning<Mcs, true, NAMELESS>>(round % 2 == 0, a_while);
     });
+    rwlock_is_read_for_another: (0..10).for_each(|round| {
+        rwlock::is_read_for_another::<RawRwLock>(round % 2 == 0);
+        rwlock::is_read_for_another::<CRwNp>(round % 2 == 0);
+        rwlock::is_read_for_another::<CRwWp>(round % 2 == 0);
+        rwlock::is_read_for_another::<Beginning<Mcs, true, NAMELESS>>(round % 2 == 0);
+    });
+    rwlock_comes_to_rest: (0..2_000).for_each(|_| rwlock::comes_to_rest());
     rwlock_is_read_past_writers: {
         count_reads();
         rwlock::is_read_past_writers(30_000);
@@ -606,6 +656,7 @@ stress! {
     once_is_run_again: (0..2_000).for_each(|_| once::is_run_again(THREADS));
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
+    arena_returns_what_was_left: arena::returns_what_was_left(200_000);
     mcs_claimed: host::is_claimed(host::in_place::<Mcs>(), THREADS, 2_000, CLAIMS);
     ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
     hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);

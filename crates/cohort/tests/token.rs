@@ -1,12 +1,19 @@
 //! Waits that another thread ends, on this machine.
 
 use cohort::abortable::AMcs;
-use cohort::basic::{Bo, Ttas};
+use cohort::basic::{Bo, Futex, Ttas};
 use cohort::compose::AClof;
+use cohort::delegation::{Qd, Sanl};
 use cohort::numa::{FutexHmcs, HmcsT2};
-use cohort::{Abortable, Condvar, Deadline, Mutex, Patience, RwLock, ThreadOblivious, Token};
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use cohort::rwlock::{Abandoning, CRwNp, RawRwLock, Recursion};
+use cohort::{
+    Abortable, AbortableDelegate, AnyOf, Cancellation, Condvar, Deadline, Delegated, Mutex,
+    Patience, RwLock, ThreadOblivious, Token,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -89,4 +96,255 @@ fn readers_writers_and_conditions_are_told_too() {
     });
     drop(writes);
     assert_eq!(lock.read_unless(&token).as_deref(), Some(&0));
+}
+
+/// Whichever of several tokens is cancelled ends the wait, and wakes its thread.
+#[test]
+fn any_of_several_tokens_ends_a_wait() {
+    let (mutex, guard_of) = (Mutex::new(0), Mutex::new(0));
+    let _guard = mutex.lock();
+    for cancelled in 0..6 {
+        let tokens: [Token; 6] = Default::default();
+        let others: [&dyn Cancellation; 3] = [&tokens[3], &tokens[4], &tokens[5]];
+        let others = AnyOf(&others);
+        let patience = (Patience::ENDLESS.unless(&tokens[0]).unless(&tokens[1]))
+            .unless(&tokens[2])
+            .unless(&others);
+        let condition = Condvar::new();
+        thread::scope(|scope| {
+            scope.spawn(|| assert!(mutex.lock_within(&patience).is_none()));
+            scope.spawn(|| {
+                let waited = condition.wait_within(&mut guard_of.lock(), &patience);
+                assert!(waited.timed_out());
+            });
+            thread::sleep(LONG_ENOUGH);
+            assert!(!patience.is_cancelled());
+            tokens[cancelled].cancel();
+        });
+        assert!(patience.is_cancelled());
+        // No thread is left in any list.
+        tokens.iter().for_each(Token::cancel);
+    }
+}
+
+#[test]
+#[should_panic(expected = "AnyOf")]
+fn a_word_too_many_is_refused() {
+    let token = Token::new();
+    let four = (Patience::ENDLESS.unless(&token).unless(&token))
+        .unless(&token)
+        .unless(&token);
+    let _ = four.unless(&token);
+}
+
+/// The same token serves a wait within a wait: each has an entry of its own.
+#[test]
+fn a_sleep_within_a_sleep_leaves_no_entry() {
+    let token = Arc::new(Token::new());
+    let mut innermost = false;
+    token.sleep(1, &mut || token.sleep(2, &mut || innermost = true));
+    assert!(innermost);
+    assert_ends(move || token.cancel());
+}
+
+/// A cancelled token looks at no thread that has ended, and waits for none.
+#[test]
+fn a_sleep_that_panics_leaves_no_entry() {
+    let token = Arc::new(Token::new());
+    let theirs = Arc::clone(&token);
+    let sleeps = move || theirs.sleep(1, &mut || panic!("thrown on purpose"));
+    assert!(thread::spawn(sleeps).join().is_err());
+    assert_ends(move || token.cancel());
+}
+
+/// Fails if that does not end.
+fn assert_ends(body: impl FnOnce() + Send + 'static) {
+    const WATCHDOG: Duration = Duration::from_secs(60);
+    let (ends, has_ended) = mpsc::channel();
+    thread::spawn(move || {
+        body();
+        ends.send(()).expect("somebody listens");
+    });
+    has_ended.recv_timeout(WATCHDOG).expect("it does not end");
+}
+
+/// Where a word panics.
+#[derive(Clone, Copy, Debug)]
+enum Panics {
+    Asked,
+    Asleep,
+    /// The look of that number.
+    Later(u32),
+}
+
+/// A word that is never given, and panics.
+struct Faulty {
+    panics: Panics,
+    asked: AtomicU32,
+    has_panicked: AtomicBool,
+}
+
+impl Faulty {
+    fn new(panics: Panics) -> Self {
+        Self {
+            panics,
+            asked: AtomicU32::new(0),
+            has_panicked: AtomicBool::new(false),
+        }
+    }
+
+    fn panic(&self) -> ! {
+        self.has_panicked.store(true, Ordering::Relaxed);
+        panic!("thrown on purpose");
+    }
+}
+
+impl Cancellation for Faulty {
+    fn is_cancelled(&self) -> bool {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        match self.panics {
+            Panics::Asked => self.panic(),
+            Panics::Later(look) if asked == look => self.panic(),
+            _ => false,
+        }
+    }
+
+    fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
+        match self.panics {
+            Panics::Asleep => self.panic(),
+            _ => sleep(),
+        }
+    }
+}
+
+/// Runs `wait` with each word that panics, which then goes on with the panic.
+fn panics_in(wait: impl Fn(&Patience)) {
+    for panics in [
+        Panics::Asked,
+        Panics::Asleep,
+        Panics::Later(1),
+        Panics::Later(2),
+    ] {
+        let word = Faulty::new(panics);
+        // A wait that is asked or slept in less often ends by the deadline.
+        let soon = Patience::until(Deadline::monotonic(cohort::door::now() + 200_000_000));
+        let patience = soon.unless(&word);
+        let ended = catch_unwind(AssertUnwindSafe(|| wait(&patience)));
+        let has_panicked = word.has_panicked.load(Ordering::Relaxed);
+        assert_eq!(ended.is_err(), has_panicked, "{panics:?}");
+    }
+}
+
+/// A panic in a wait leaves the mutex as it was; the next waiter has it.
+fn a_mutex_outlasts_a_panic<L: Abortable + ThreadOblivious + 'static>() {
+    let mutex = Mutex::<u32, L>::from(0);
+    let guard = mutex.lock();
+    panics_in(|patience| assert!(mutex.lock_within(patience).is_none()));
+    panics_in(|patience| assert!(mutex.locking_within(patience, |_| ()).is_none()));
+    drop(guard);
+    assert!(!mutex.is_locked());
+    // A panic beside an acquisition gives it back.
+    panics_in(|patience| drop(mutex.lock_within(patience)));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| *mutex.lock() += 1);
+        }
+    });
+    assert_eq!(mutex.into_inner(), 2);
+}
+
+#[test]
+fn a_mutex_is_whole_after_a_panic_in_a_wait() {
+    a_mutex_outlasts_a_panic::<FutexHmcs>();
+    a_mutex_outlasts_a_panic::<Bo>();
+    a_mutex_outlasts_a_panic::<Ttas>();
+    a_mutex_outlasts_a_panic::<HmcsT2>();
+    a_mutex_outlasts_a_panic::<AClof<AMcs, Bo>>();
+}
+
+/// The guard of a wait that panics holds the mutex.
+fn a_guard_outlasts_a_panic<L: Abortable + ThreadOblivious + 'static>() {
+    let (mutex, condition) = (Mutex::<u32, L>::from(0), Condvar::new());
+    let past = Patience::until(Deadline::monotonic(1));
+    let mut guard = mutex.lock();
+    for panics in [Panics::Asked, Panics::Asleep, Panics::Later(1)] {
+        let word = Faulty::new(panics);
+        let soon = Patience::until(Deadline::monotonic(cohort::door::now() + 200_000_000));
+        let patience = soon.unless(&word);
+        let waits = AssertUnwindSafe(|| condition.wait_within(&mut guard, &patience));
+        let _ = catch_unwind(waits);
+        *guard += 1;
+        thread::scope(|scope| {
+            scope.spawn(|| assert!(mutex.lock_within(&past).is_none(), "two guards at once"));
+        });
+    }
+    drop(guard);
+    condition.notify_all();
+    assert_eq!(mutex.into_inner(), 3);
+}
+
+#[test]
+fn a_guard_holds_its_mutex_after_a_panic_in_a_wait() {
+    a_guard_outlasts_a_panic::<FutexHmcs>();
+    a_guard_outlasts_a_panic::<HmcsT2>();
+}
+
+#[test]
+fn readers_and_writers_are_whole_after_a_panic_in_a_wait() {
+    let total: RwLock<u32, CRwNp<Abandoning<HmcsT2>>> = RwLock::from(1);
+    total.writing(|_| {
+        panics_in(|patience| assert!(total.reading_within(patience, |_| ()).is_none()));
+        panics_in(|patience| assert!(total.writing_within(patience, |_| ()).is_none()));
+    });
+    panics_in(|patience| _ = total.writing_within(patience, |total| *total += 1));
+    assert!(!total.is_locked());
+    total.writing(|total| *total += 1);
+}
+
+fn a_delegate_outlasts_a_panic<L: AbortableDelegate>() {
+    let total = Delegated::<u32, L>::from(0);
+    panics_in(|patience| {
+        let met = total.run_when_within(patience, |_| false, |total| *total += 1);
+        assert_eq!(met, None);
+    });
+    let (inside, waits) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            total.locking(|_| {
+                inside.wait();
+                waits.wait();
+            });
+        });
+        inside.wait();
+        panics_in(|patience| assert!(total.run_within(patience, |total| *total += 1).is_none()));
+        waits.wait();
+    });
+    assert_eq!(total.run(|total| *total), 0);
+}
+
+#[test]
+fn a_delegate_is_whole_after_a_panic_in_a_wait() {
+    a_delegate_outlasts_a_panic::<Sanl>();
+    a_delegate_outlasts_a_panic::<Qd<Futex>>();
+    a_delegate_outlasts_a_panic::<Ttas>();
+}
+
+/// A raw lock has no guard that could be kept whole: its process ends.
+#[test]
+fn a_panic_in_a_wait_of_a_raw_lock_ends_the_process() {
+    const CHILD: &str = "COHORT_TEST_PANICS_IN_A_RAW_LOCK";
+    if std::env::var_os(CHILD).is_some() {
+        let (lock, word) = (RawRwLock::new(), Faulty::new(Panics::Asked));
+        assert!(lock.try_write());
+        let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS.unless(&word));
+        return;
+    }
+    let this = std::env::current_exe().expect("a test knows where it is");
+    let name = "a_panic_in_a_wait_of_a_raw_lock_ends_the_process";
+    let output = Command::new(this)
+        .args(["--exact", name])
+        .env(CHILD, "1")
+        .output()
+        .expect("it runs again");
+    assert_eq!(output.status.code(), None, "the panic was caught");
 }

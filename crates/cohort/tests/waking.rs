@@ -6,8 +6,11 @@ mod wakers;
 use cohort::basic::{Mcs, Tas};
 use cohort::numa::HmcsT1;
 use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking};
+use std::future::poll_fn;
+use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
 use wakers::{Panics, Woken};
@@ -64,7 +67,10 @@ fn a_future_that_nobody_polls_is_passed_over() {
     assert!(poll(unpolled.as_mut(), &first_waker).is_pending());
     assert!(poll(future.as_mut(), &waker).is_pending());
     drop(guard);
-    assert_eq!(woken.0.load(Relaxed), 1, "the first takes nothing with it");
+    let calls = || (first_woken.0.load(Relaxed), woken.0.load(Relaxed));
+    assert_eq!(calls(), (1, 0), "one unlocking, one wake");
+    drop(total.lock());
+    assert_eq!(calls(), (1, 1), "the first is not polled");
     let guard = poll(future.as_mut(), &waker);
     assert!(guard.is_ready(), "the mutex is nobody's");
     assert!(poll(unpolled.as_mut(), &first_waker).is_pending());
@@ -87,15 +93,78 @@ fn a_future_that_is_dropped_is_forgotten() {
     assert_eq!(dropped_woken.0.load(Relaxed), 0);
     assert_eq!(Arc::strong_count(&dropped_woken), 2, "its waker is gone");
     assert_eq!(woken.0.load(Relaxed), 1);
-    // Woken, and dropped before it is polled.
+    assert!(poll(future.as_mut(), &waker).is_ready());
+}
+
+#[test]
+fn a_called_future_that_is_dropped_passes_its_call_on() {
+    let total: Mutex<u64, Waking<Tas>> = Mutex::from(1);
+    let ((dropped_woken, dropped_waker), (woken, waker)) = (waker(), waker());
     let guard = total.lock();
     let mut dropped = Box::pin(total.lock_async());
+    let mut future = pin!(total.lock_async());
     assert!(poll(dropped.as_mut(), &dropped_waker).is_pending());
     assert!(poll(future.as_mut(), &waker).is_pending());
     drop(guard);
-    assert_eq!(dropped_woken.0.load(Relaxed), 1);
+    let calls = || (dropped_woken.0.load(Relaxed), woken.0.load(Relaxed));
+    assert_eq!(calls(), (1, 0));
     drop(dropped);
+    assert_eq!(calls(), (1, 1));
     assert!(poll(future.as_mut(), &waker).is_ready());
+}
+
+/// Each of many tasks holds the mutex over a turn of its executor: the polls of all are linear in their
+/// acquisitions, and each task has its turn.
+#[test]
+fn a_crowd_of_tasks_takes_a_bounded_number_of_polls_each() {
+    const TASKS: usize = 1_000;
+    const ROUNDS: usize = 4;
+    let total: Mutex<usize, Waking<Mcs>> = Mutex::from(0);
+    let polls = AtomicUsize::new(0);
+    let wakers: Vec<_> = (0..TASKS).map(|_| waker()).collect();
+    let mut tasks: Vec<_> = (0..TASKS)
+        .map(|_| {
+            Box::pin(async {
+                for _ in 0..ROUNDS {
+                    *total.lock_async().await += 1;
+                    let mut guard = total.lock_async().await;
+                    let mut has_yielded = false;
+                    poll_fn(|cx| {
+                        if mem::replace(&mut has_yielded, true) {
+                            return Poll::Ready(());
+                        }
+                        cx.waker().wake_by_ref();
+                        Poll::Pending
+                    })
+                    .await;
+                    *guard += 1;
+                }
+            })
+        })
+        .collect();
+    let mut seen = vec![0; TASKS];
+    let mut left: Vec<usize> = (0..TASKS).collect();
+    let mut is_first = true;
+    while !left.is_empty() {
+        let before = left.len();
+        let mut has_polled = false;
+        left.retain(|&task| {
+            let woken = wakers[task].0.0.load(Relaxed);
+            if !is_first && woken == seen[task] {
+                return true;
+            }
+            seen[task] = woken;
+            has_polled = true;
+            polls.fetch_add(1, Relaxed);
+            let cx = &mut Context::from_waker(&wakers[task].1);
+            tasks[task].as_mut().poll(cx).is_pending()
+        });
+        assert!(has_polled, "{before} tasks sleep for ever");
+        is_first = false;
+    }
+    assert_eq!(*total.lock(), 2 * TASKS * ROUNDS);
+    let each = polls.into_inner() / (TASKS * ROUNDS);
+    assert!(each <= 6, "{each} polls for each two acquisitions");
 }
 
 #[test]

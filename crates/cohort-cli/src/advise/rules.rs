@@ -57,7 +57,7 @@ const MIDDLE: f64 = 1_000.0;
 const QUEUE: [f64; 2] = [2.0, 3.0];
 
 /// The rules; the first that applies decides.
-static RULES: [Rule; 9] = [
+static RULES: [Rule; 10] = [
     Rule {
         applies: |facts| facts.lock.lost.high < WORTH * facts.seconds,
         lock: None,
@@ -77,6 +77,11 @@ static RULES: [Rule; 9] = [
         because: |_| {
             "neither its variable nor its place has a name that a line could say".to_owned()
         },
+    },
+    Rule {
+        applies: |facts| facts.lock.hold.is_none(),
+        lock: None,
+        because: |_| "no hold was timed: profile a longer run".to_owned(),
     },
     Rule {
         applies: |facts| held(facts) > LONG,
@@ -168,17 +173,22 @@ fn is_strict(name: &str) -> bool {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::profile::figures::{Range, Spread};
+    use crate::profile::figures::{Mean, Range, Spread};
     use crate::profile::{NamedBy, Queue};
 
     /// A lock of that name, with a queue of four and sections of 3 µs.
     pub fn lock(name: &str, named_by: NamedBy) -> Lock {
         let spread = |mean: f64| Spread {
             samples: 100,
-            mean: Range::around(mean, 0.0),
+            mean: Mean {
+                value: mean,
+                low: Some(mean),
+                high: Some(mean),
+            },
             p50: 0,
             p99: 0,
             p999: 0,
+            floor: 30.0,
         };
         Lock {
             kind: "mutex".to_owned(),
@@ -216,7 +226,7 @@ pub mod tests {
 
     #[test]
     fn each_rule_decides_where_it_is_the_first() {
-        let rows: [Case; 10] = [
+        let rows: [Case; 11] = [
             (
                 |_| (),
                 8,
@@ -242,6 +252,14 @@ pub mod tests {
                 "--rwlock",
             ),
             (|_| (), 8, "futex-hmcs", false, None, "neither its variable"),
+            (
+                |lock| lock.hold = None,
+                8,
+                "futex-hmcs",
+                true,
+                None,
+                "longer run",
+            ),
             (
                 |lock| lock.hold.as_mut().unwrap().mean.value = 5e4,
                 8,

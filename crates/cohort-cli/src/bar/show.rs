@@ -1,7 +1,7 @@
 //! Bars for people.
 
 use crate::page;
-use cohort_lab::bars::{Bar, Judgement, Unit, Verdict};
+use cohort_lab::bars::{Bar, Judged, Judgement, Unit, Verdict};
 use cohort_lab::stats::Estimate;
 
 /// Every bar and what it asks for.
@@ -45,7 +45,8 @@ pub fn table(judgements: &[Judgement], points: bool) -> String {
 }
 
 /// How many are met, and how far to trust it.
-pub fn closing(judgements: &[Judgement], quick: bool) -> String {
+pub fn closing(judged: &Judged, quick: bool) -> String {
+    let judgements = &judged.judgements;
     let count = |wanted: fn(&Verdict) -> bool| {
         judgements
             .iter()
@@ -65,7 +66,29 @@ pub fn closing(judgements: &[Judgement], quick: bool) -> String {
     if judgements.iter().any(|judgement| judgement.disturbed > 0) {
         text.push_str(" Others used the CPUs meanwhile: measure again when the machine is quiet.");
     }
-    page::prose(&text)
+    if let Some([measured, wanted]) = judged.points
+        && measured < wanted
+    {
+        text.push_str(&format!(
+            " Ended after {measured} of {wanted} simulated points."
+        ));
+    } else if judged.signal.is_some() {
+        text.push_str(" Ended before the other bars were measured.");
+    }
+    let mut text = page::prose(&text);
+    let missed = judgements
+        .iter()
+        .filter(|judgement| matches!(judgement.verdict, Verdict::Missed { .. }));
+    let mut again: Vec<&str> = missed.filter_map(|it| it.again.as_deref()).collect();
+    again.sort_unstable();
+    again.dedup();
+    if !again.is_empty() {
+        text.push_str("\n\nThe points that missed, again:");
+        for words in again {
+            text.push_str(&format!("\n  cohort {words}"));
+        }
+    }
+    text
 }
 
 fn nothing() -> String {

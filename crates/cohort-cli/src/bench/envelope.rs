@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use cohort_lab::bench::Knobs;
 use cohort_lab::envelope::grid::WORKLOADS;
 use cohort_lab::envelope::{
-    Envelope, Extent, Grid, JUDGED, Plan, Point, REFERENCE, heat, mean, measure,
+    CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, REFERENCE, heat, mean, measure,
 };
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
@@ -38,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     let plan = Plan {
         grid: Grid::of(machines(arguments)?, &workloads, extent),
+        candidates: CANDIDATES,
         judged: judged(arguments)?,
         served: arguments.served,
         seconds: arguments.seconds,

@@ -76,8 +76,8 @@ fn is_simulated(report: &Report) -> bool {
     report.hash.is_some()
 }
 
-/// The points, one in a line: a name for which there is no room is a number there, and stands
-/// below.
+/// The points, one in a line, a long name above its figures.  On a page that is too narrow for that, it is a
+/// number there, and stands below.
 fn table(report: &Report) -> String {
     let text = with_names(report, &str::to_owned);
     let mut broken = report.locks();
@@ -110,7 +110,7 @@ fn with_names(report: &Report, name: &dyn Fn(&str) -> String) -> String {
         table.add_row(std::iter::once(name(&point.lock)).chain(others));
     }
     let figures = columns.iter().position(|column| column.is_figure);
-    page::lines(table, figures.unwrap_or(0)..titles.len())
+    page::lines_below_names(table, figures.unwrap_or(1)..titles.len())
 }
 
 /// What is shown of every point.
@@ -298,6 +298,26 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
+/// The points at which threads completed no operation, each with its time.
+fn unserved(report: &Report) -> Option<String> {
+    let points: Vec<String> = report
+        .points
+        .iter()
+        .filter_map(|point| {
+            let shares = &point.middle.per_thread;
+            let without = shares.iter().filter(|share| **share == 0).count();
+            (without > 0).then(|| {
+                let time = point.middle.seconds * 1e3;
+                format!(
+                    "{} × {} ({without} in {time:.3} ms)",
+                    point.lock, point.threads
+                )
+            })
+        })
+        .collect();
+    (!points.is_empty()).then(|| format!("Threads without any operation: {}.", points.join(", ")))
+}
+
 /// Where the figures come from.
 fn closing(report: &Report) -> String {
     let options: Vec<String> = report
@@ -326,13 +346,14 @@ fn closing(report: &Report) -> String {
             let disturbed: usize = report.points.iter().map(|point| point.disturbed).sum();
             let _ = write!(
                 text,
-                "Medians of {rounds} interleaved rounds on this machine"
+                "Medians of {} on this machine",
+                page::counted(rounds, "round", "interleaved rounds")
             );
             if disturbed > 0 {
                 let _ = write!(
                     text,
-                    "; others used more than a tenth of its CPUs' time in {disturbed} of {} runs",
-                    rounds * report.points.len()
+                    "; others used more than a tenth of its CPUs' time in {disturbed} of {}",
+                    page::counted(rounds * report.points.len(), "run", "runs")
                 );
             }
             text.push('.');
@@ -342,9 +363,12 @@ fn closing(report: &Report) -> String {
     if unfinished > 0 {
         let _ = write!(
             text,
-            "\n{unfinished} threads did not get their lock again long after the end; what they had \
-             done is not counted."
+            "\n{unfinished} threads did not acquire their lock again long after the end; their last waits \
+             count until the end."
         );
+    }
+    if let Some(unserved) = unserved(report) {
+        let _ = write!(text, "\n{unserved}");
     }
     let idle: Vec<String> = report
         .points

@@ -1,24 +1,45 @@
 //! The program under each lock, ready to run.
 
 use super::Arguments;
+use super::subject::Subject;
 use crate::choice::Choice;
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::report::ReportFile;
+use crate::report::counts::Counts;
 use crate::settings::Settings;
 use crate::{environment, proof};
 use cohort_lab::rounds::{Contestant, Proof};
-use cohort_lab::runner::Launch;
+use cohort_lab::runner::{Client, Launch};
+use cohort_lab::world::disturb;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// What the warm-up runs counted, by the lock's name.
+pub type Counted = Rc<RefCell<BTreeMap<String, Counts>>>;
+
+/// The compared configurations, and the options of the comparison.
+pub struct Field {
+    /// Each lock, the system's first.
+    pub contestants: Vec<Contestant<'static>>,
+    /// The place of the system's locks on one CPU, if that depends on the program's threads.
+    pub if_threaded: Option<usize>,
+    /// What measures them, if they are servers.
+    pub client: Option<Client>,
+    /// What their warm-up runs counted.
+    pub counted: Counted,
+}
+
 /// A contestant for each of `all`.
-pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'static>>, Problem> {
-    let program = Program::find(&arguments.command[0])?;
+pub fn all(arguments: &Arguments, all: &[Settings], subject: &Subject) -> Result<Field, Problem> {
+    let program = Program::find(&subject.words[0])?;
     let image = program.image.as_ref().map_err(Problem::refused)?;
-    let mut words = arguments.command.clone();
+    let mut words = subject.words.clone();
     words[0] = program.path.clone().into_os_string();
     let launch = Launch {
         words,
@@ -26,7 +47,9 @@ pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'st
         cpus: None,
         limit: arguments.timeout.map(Duration::from_secs_f64),
     };
-    all.iter()
+    let counted = Counted::default();
+    let mut contestants = all
+        .iter()
         .map(|settings| {
             let mut settings = settings.clone();
             settings.find_mutexes(&program)?;
@@ -34,23 +57,54 @@ pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'st
             let library = settings.served_from().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;
-            let contestant = under(settings, &library, &launch)?;
-            Ok(Contestant {
-                prepare: arguments.prepare.as_deref().map(prepare),
-                ..contestant
-            })
+            counting(settings, &library, &launch, Rc::clone(&counted))
         })
-        .collect()
+        .collect::<Result<Vec<_>, Problem>>()?;
+    let mut if_threaded = None;
+    let has_several = disturb::allowed_cpus().len() > 1;
+    if arguments.one_cpu || !arguments.no_one_cpu && has_several {
+        contestants.insert(1, on_one_cpu(&launch)?);
+        if_threaded = (!arguments.one_cpu).then_some(1);
+    }
+    for contestant in &mut contestants {
+        contestant.prepare = subject.prepare.as_deref().map(|text| by_shell(text, None));
+    }
+    let client = subject.client.as_ref().map(|(text, ready)| Client {
+        launch: by_shell(text, None),
+        ready: ready.clone(),
+    });
+    Ok(Field {
+        contestants,
+        if_threaded,
+        client,
+        counted,
+    })
 }
 
+/// The system's locks on the first CPU that this process may use.
+fn on_one_cpu(launch: &Launch) -> Result<Contestant<'static>, Problem> {
+    let confined = Launch {
+        cpus: disturb::allowed_cpus().first().map(|cpu| vec![*cpu]),
+        ..launch.clone()
+    };
+    let contestant = under(&Settings::of(Choice::System), Path::new(""), &confined)?;
+    Ok(Contestant {
+        name: ONE_CPU.to_owned(),
+        ..contestant
+    })
+}
+
+/// What the row of the system's locks on one CPU is called.
+pub const ONE_CPU: &str = "system, one CPU";
+
 /// A text for the shell, which runs under the system's locks whatever comes after it.
-fn prepare(text: &OsStr) -> Launch {
+pub fn by_shell(text: &OsStr, limit: Option<Duration>) -> Launch {
     let system = Settings::of(Choice::System);
     Launch {
         words: vec!["/bin/sh".into(), "-c".into(), text.to_owned()],
         environment: environment(&system, Path::new(""), None),
         cpus: None,
-        limit: None,
+        limit,
     }
 }
 
@@ -61,6 +115,17 @@ pub fn under(
     library: &Path,
     launch: &Launch,
 ) -> Result<Contestant<'static>, Problem> {
+    counting(settings, library, launch, Counted::default())
+}
+
+/// The same, with what the warm-up run counted.
+pub fn counting(
+    settings: &Settings,
+    library: &Path,
+    launch: &Launch,
+    counted: Counted,
+) -> Result<Contestant<'static>, Problem> {
+    let name = settings.name();
     let with = |report: Option<&Path>| {
         let mut launch = launch.clone();
         launch
@@ -73,7 +138,11 @@ pub fn under(
         Choice::Ours(_) => {
             let report = ReportFile::new()?;
             let warm_up = with(Some(&report.path()));
-            let proof: Proof = Box::new(move || served(&report));
+            let proof: Proof = Box::new(move || {
+                let counts = served(&report)?;
+                counted.borrow_mut().insert(name.clone(), counts);
+                Ok(())
+            });
             (warm_up, Some(proof))
         }
     };
@@ -98,10 +167,10 @@ pub fn environment(
         .collect()
 }
 
-fn served(report: &ReportFile) -> Result<(), String> {
+fn served(report: &ReportFile) -> Result<Counts, String> {
     let report = report.read().map_err(|problem| problem.to_string())?;
     if report.processes.load(Ordering::Relaxed) > 0 {
-        return Ok(());
+        return Ok(Counts::of(&report));
     }
     Err(
         "no process of the program was served: it may have emptied LD_PRELOAD, or passed on to a \

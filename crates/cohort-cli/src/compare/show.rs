@@ -6,14 +6,20 @@ use cohort_lab::metric::Metric;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
 use comfy_table::Table;
-use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
 
-/// The table, a verdict for each lock, and how sure all this is.
-pub fn text(comparison: &Comparison, metric: &Metric, markdown: bool) -> String {
-    let mut text = verdicts(comparison);
-    let sure = comparison
+/// The table, a verdict for each lock, how sure all this is, and the closing sentence.
+pub fn text(
+    comparisons: &[Comparison],
+    metrics: &[Metric],
+    closing: Option<&str>,
+    markdown: bool,
+) -> String {
+    let mut text = match comparisons {
+        [comparison] => verdicts(comparison),
+        _ => verdicts_on_several(comparisons),
+    };
+    let sure = comparisons[0]
         .rows
         .iter()
         .find_map(|row| row.figure)
@@ -27,16 +33,153 @@ pub fn text(comparison: &Comparison, metric: &Metric, markdown: bool) -> String 
             figure.confidence * 100.0
         );
     }
+    if let Some(closing) = closing {
+        let _ = write!(text, "\n{closing}");
+    }
     if markdown {
         // A list, since Markdown would make one paragraph of the lines.
         let lines: Vec<String> = text.lines().map(|line| format!("- {line}")).collect();
         return format!(
             "{}\n\n{}",
-            page::markdown(rows(comparison, metric, usize::MAX)),
+            markdown_table(comparisons, metrics),
             lines.join("\n")
         );
     }
-    format!("{}\n\n{}", table(comparison, metric), page::prose(&text))
+    let table = match (comparisons, metrics) {
+        ([comparison], [metric]) => table(comparison, metric),
+        _ => table_of_several(comparisons, metrics),
+    };
+    format!("{table}\n\n{}", page::prose(&text))
+}
+
+/// The table as Markdown has it.
+fn markdown_table(comparisons: &[Comparison], metrics: &[Metric]) -> String {
+    page::markdown(match (comparisons, metrics) {
+        ([comparison], [metric]) => rows(comparison, metric, usize::MAX),
+        _ => rows_of_several(comparisons, metrics, true),
+    })
+}
+
+/// A line for each lock with a verdict on each metric, and what went wrong under it.
+fn verdicts_on_several(comparisons: &[Comparison]) -> String {
+    let mut lines = Vec::new();
+    for (place, row) in comparisons[0].rows.iter().enumerate() {
+        let on = |comparison: &Comparison| {
+            let verdict = comparison.rows[place].verdict.as_ref()?;
+            Some(format!("{} {verdict}", comparison.metric))
+        };
+        let verdicts: Vec<String> = comparisons.iter().filter_map(on).collect();
+        match &row.failure {
+            Some(why) => {
+                lines.push(format!("{}: the program failed", row.lock));
+                lines.push(format!("  {why}"));
+            }
+            None if verdicts.is_empty() => {}
+            None => lines.push(format!("{}: {}", row.lock, verdicts.join("; "))),
+        }
+    }
+    lines.join("\n")
+}
+
+/// A row for each lock, a figure and a gain for each metric; with intervals where there is room.
+fn table_of_several(comparisons: &[Comparison], metrics: &[Metric]) -> String {
+    let whole = rows_of_several(comparisons, metrics, true);
+    let columns = whole.column_iter().count();
+    if page::fits(&whole, &(1..columns)) {
+        return page::lines(whole, 1..columns);
+    }
+    let narrow = rows_of_several(comparisons, metrics, false);
+    let columns = narrow.column_iter().count();
+    page::lines(narrow, 1..columns)
+}
+
+fn rows_of_several(comparisons: &[Comparison], metrics: &[Metric], has_intervals: bool) -> Table {
+    let mut titles = vec!["lock".to_owned()];
+    for metric in metrics {
+        titles.push(match metric.name() {
+            Some(_) => metric.column(),
+            None => metric.title(),
+        });
+        titles.push("gain".to_owned());
+        if has_intervals {
+            titles.push("interval".to_owned());
+        }
+    }
+    let mut table = page::titled(&titles);
+    for (place, row) in comparisons[0].rows.iter().enumerate() {
+        let mut cells = vec![row.lock.clone()];
+        for comparison in comparisons {
+            let row = &comparison.rows[place];
+            cells.push(shown(row.figure.map(|figure| figure.median)));
+            cells.push(row.gain.map_or_else(nothing, |gain| times(gain.median)));
+            if has_intervals {
+                cells.push(interval(row.gain, times));
+            }
+        }
+        table.add_row(cells);
+    }
+    table
+}
+
+/// A line for each lock and metric, with the titles in the first one.
+pub fn csv(comparisons: &[Comparison], parameters: &[(String, String)], titled: bool) -> String {
+    let mut text = String::new();
+    let mut line = |cells: Vec<String>| {
+        let quoted: Vec<String> = cells.iter().map(|cell| csv_cell(cell)).collect();
+        text.push_str(&quoted.join(","));
+        text.push('\n');
+    };
+    if titled {
+        let names = parameters.iter().map(|(name, _)| name.clone());
+        let titles = [
+            "lock",
+            "metric",
+            "rounds",
+            "median",
+            "low",
+            "high",
+            "gain",
+            "gain_low",
+            "gain_high",
+            "wall",
+            "cpu",
+            "waits",
+            "preempted",
+            "disturbed",
+            "failure",
+        ];
+        line(names.chain(titles.map(str::to_owned)).collect());
+    }
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    for comparison in comparisons {
+        for row in &comparison.rows {
+            let mut cells: Vec<String> =
+                parameters.iter().map(|(_, value)| value.clone()).collect();
+            cells.push(row.lock.clone());
+            cells.push(comparison.metric.clone());
+            cells.push(row.values.len().to_string());
+            for estimate in [row.figure, row.gain] {
+                cells.push(number(estimate.map(|estimate| estimate.median)));
+                cells.push(number(estimate.map(|estimate| estimate.low)));
+                cells.push(number(estimate.map(|estimate| estimate.high)));
+            }
+            let figures = [row.wall, row.cpu, row.voluntary, row.involuntary];
+            cells.extend(figures.map(number));
+            cells.push(row.disturbed.to_string());
+            cells.push(row.failure.clone().unwrap_or_default());
+            line(cells);
+        }
+    }
+    text
+}
+
+/// A cell as RFC 4180 has it.
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 /// A line for each lock, and what went wrong under it.
@@ -128,26 +271,28 @@ fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
         })
 }
 
-/// One panel, a row for each lock.
-pub fn picture(comparison: &Comparison, command: &[OsString]) -> Picture {
-    let program = Path::new(&command[0]);
-    let program = program.file_name().unwrap_or(program.as_os_str());
-    let better = if comparison.lower_is_better {
-        "less is better"
-    } else {
-        "more is better"
-    };
-    let rounds = comparison.rows[0].values.len();
+/// A panel for each comparison, with a row for each lock; each has a title of its own where there are
+/// several.
+pub fn picture(program: &str, panels: &[(String, &Comparison)]) -> Picture {
+    let rounds = panels[0].1.rows[0].values.len();
+    let panels = panels.iter().map(|(title, comparison)| {
+        let better = if comparison.lower_is_better {
+            "less is better"
+        } else {
+            "more is better"
+        };
+        Panel {
+            title: title.clone(),
+            axis: format!("{} ({better})", comparison.metric),
+            rows: plot_rows(comparison),
+        }
+    });
     Picture {
-        title: format!("{} under each lock", program.display()),
+        title: format!("{program} under each lock"),
         subtitle: format!(
             "{rounds} interleaved rounds: dots; median: line; its interval: dark band"
         ),
-        panels: vec![Panel {
-            title: String::new(),
-            axis: format!("{} ({better})", comparison.metric),
-            rows: plot_rows(comparison),
-        }],
+        panels: panels.collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Scope;
 use super::suppress::Suppressions;
+use crate::destination::Report;
 use crate::observe::Records;
 use crate::observe::cycles::Waits;
 use crate::observe::order;
@@ -12,7 +13,6 @@ use cohort::records::{Doing, How, STACK_BYTES, Wrong};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -138,12 +138,34 @@ pub struct Finder {
     pub is_blind: bool,
     /// The signal that ends a program that can never end by itself.
     pub ends_stuck: Option<i32>,
+    /// Where findings go.
+    pub to: Report,
     /// What is not to be told.
     pub suppressions: Suppressions,
     seen: HashMap<u32, Seen>,
     found: Vec<Finding>,
     /// Records that had no room, of processes that are over.
     lost: u64,
+    /// What was observed in these.
+    extent: Extent,
+    /// How many findings were suppressed.
+    suppressed: usize,
+}
+
+/// How much was observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Extent {
+    /// Processes that took a lock.
+    pub processes: usize,
+    /// Their threads that did.
+    pub threads: usize,
+}
+
+impl Extent {
+    fn add(&mut self, process: &Process) {
+        self.processes += 1;
+        self.threads += process.observed_threads();
+    }
 }
 
 impl Finder {
@@ -157,16 +179,46 @@ impl Finder {
             reads_holders: false,
             is_blind: false,
             ends_stuck: None,
+            to: Report::Stderr,
             suppressions: Suppressions::default(),
             seen: HashMap::new(),
             found: Vec::new(),
             lost: 0,
+            extent: Extent::default(),
+            suppressed: 0,
         }
     }
 
     /// What was found.
     pub fn found(&self) -> &[Finding] {
         &self.found
+    }
+
+    /// How much was observed.
+    pub fn extent(&self) -> Extent {
+        let mut extent = self.extent;
+        for process in self.records.known() {
+            extent.add(process);
+        }
+        extent
+    }
+
+    /// What a run without findings ends with.
+    pub fn nothing(&self) -> String {
+        let level = self.level.name();
+        let Extent { processes, threads } = self.extent();
+        let mut text = match processes {
+            0 => format!("no findings at level `{level}`: no process used a pthread lock"),
+            _ => format!(
+                "no findings at level `{level}` in {} and {}",
+                page::counted(processes, "process", "processes"),
+                page::counted(threads, "thread", "threads"),
+            ),
+        };
+        if self.suppressed > 0 {
+            let _ = write!(text, "; {} suppressed", self.suppressed);
+        }
+        text
     }
 
     /// How many records had no room.
@@ -207,11 +259,12 @@ impl Finder {
                     self.is_blind = true;
                     if !self.silent {
                         let says = page::hanging("cohort: ", &unseen(process.own_number()));
-                        let _ = std::io::stderr().write_all(says.as_bytes());
+                        self.to.say(&says);
                     }
                 }
                 over.push(process.id);
                 self.lost += lost(process);
+                self.extent.add(process);
             }
             process.refresh(&numbers);
             if is_alive {
@@ -222,7 +275,7 @@ impl Finder {
                     && !self.silent
                 {
                     let says = page::hanging("cohort: ", &blind(process.id, &error));
-                    let _ = std::io::stderr().write_all(says.as_bytes());
+                    self.to.say(&says);
                 }
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
@@ -252,10 +305,11 @@ impl Finder {
         }
         for finding in fresh {
             if self.suppressions.cover(&finding) {
+                self.suppressed += 1;
                 continue;
             }
             if !self.silent {
-                let _ = std::io::stderr().write_all(text(&finding).as_bytes());
+                self.to.say(&text(&finding));
             }
             self.found.push(finding);
         }
@@ -375,6 +429,10 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
                 .or(waits.from(*place).first())?;
             let what = match waiting.doing {
                 Doing::Join => "the end of".to_owned(),
+                doing if held.is_none() => {
+                    let lock = lock(process, waiting.object, word(doing));
+                    format!("{lock}, which lets writers first, behind")
+                }
                 doing => format!("{}, held by", lock(process, waiting.object, word(doing))),
             };
             let mut does = match threads[other].id {
@@ -631,7 +689,8 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
 /// Locks that are taken in different orders.
 fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     let edges = order::edges(process.records());
-    for cycle in order::inversions(&edges) {
+    let segments = order::Segments::of(process.records());
+    for cycle in order::inversions(&edges, &segments) {
         let mut locks: Vec<order::Lock> = cycle.iter().map(|(edge, _)| edge.held).collect();
         locks.sort_unstable();
         if !seen.orders.insert(locks) {
@@ -644,7 +703,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
                 let other = lock(process, edge.taken.0, "lock");
                 let kept = process.kept(edge.stack);
                 // The one that left the stack.
-                let first = edge.threads[0];
+                let first = edge.makers[0].thread;
                 let too = match *thread {
                     same if same == first => String::new(),
                     other => format!(" (thread {other} does too)"),
@@ -711,7 +770,7 @@ fn at(process: &mut Process, site: u64) -> String {
 
 const fn word(doing: Doing) -> &'static str {
     match doing {
-        Doing::Read | Doing::Write => "rwlock",
+        Doing::Read | Doing::ReadBehind | Doing::Write => "rwlock",
         _ => "mutex",
     }
 }

@@ -48,11 +48,16 @@ pub fn library() -> Finding {
 pub fn preload() -> Finding {
     const TOPIC: &str = "LD_PRELOAD";
     match served_itself() {
-        Ok(()) => Finding::good(
-            TOPIC,
-            "a process was started with the library, and the library answered",
-            "`cohort run` puts it under programs",
-        ),
+        Ok(()) => {
+            let mut offered =
+                vec!["a process was started with the library, and the library answered".to_owned()];
+            offered.extend(environment::shared());
+            Finding::good(
+                TOPIC,
+                offered.join("; "),
+                "`cohort run` puts it under programs",
+            )
+        }
         Err(why) => Finding::good(TOPIC, "does not work", "nothing").fails(why),
     }
 }

@@ -5,7 +5,6 @@ use crate::observe::process::Process as Observed;
 use crate::observe::stacks::Stacks;
 use cohort::basic::Futex;
 use cohort::condvar::{RawCondvar, Waiter};
-use cohort::door::ThreadRecord;
 use cohort::records::{Doing, How};
 use cohort::rwlock::RawRwLock;
 use serde::Serialize;
@@ -23,6 +22,9 @@ pub enum Kind {
     Condition,
     /// A word, of which nothing is known.
     Word,
+    /// Something else, of a process that does not run under Cohort.
+    #[serde(untagged)]
+    Other(&'static str),
 }
 
 impl Kind {
@@ -33,6 +35,7 @@ impl Kind {
             Self::RwLock => "rwlock",
             Self::Condition => "condition",
             Self::Word => "word",
+            Self::Other(name) => name,
         }
     }
 }
@@ -162,7 +165,7 @@ const fn of(how: How) -> Kind {
 const fn for_which(doing: Doing) -> Option<Kind> {
     match doing {
         Doing::Lock => Some(Kind::Mutex),
-        Doing::Read | Doing::Write => Some(Kind::RwLock),
+        Doing::Read | Doing::ReadBehind | Doing::Write => Some(Kind::RwLock),
         Doing::Condition => Some(Kind::Condition),
         Doing::Timed => Some(Kind::Word),
         Doing::Nothing | Doing::Join => None,
@@ -245,10 +248,10 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
     let noted = |at: u64| {
         // What the library for C serves ends before.
         process.serves_pthread.then_some(())?;
-        let record = process
-            .long(address.wrapping_add(at))
-            .filter(|record| *record != 0)?;
-        process.word(record.wrapping_add(ThreadRecord::ID as u64))
+        // The lower half of the thread's name.
+        process
+            .word(address.wrapping_add(at))
+            .filter(|thread| *thread != 0)
     };
     match kind {
         Kind::Mutex => {
@@ -274,6 +277,6 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
                 (false, readers) => (None, format!("{readers} readers")),
             }
         }
-        Kind::Condition | Kind::Word => (None, String::new()),
+        Kind::Condition | Kind::Word | Kind::Other(_) => (None, String::new()),
     }
 }

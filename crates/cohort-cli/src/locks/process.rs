@@ -4,7 +4,7 @@
 use super::{alive, dump};
 use crate::choice::DEFAULT;
 use crate::observe::process::Process as Observed;
-use crate::observe::stacks::{Stacks, bytes};
+use crate::observe::stacks::{Files, Stacks, bytes};
 use crate::page::visible;
 use crate::problem::Problem;
 use object::{Object, ObjectSymbol};
@@ -122,7 +122,8 @@ impl Process {
     /// Names for its addresses.
     pub fn stacks(&self) -> Stacks {
         let mut stacks = Stacks::new(self.id);
-        stacks.refresh(self.source.alive().into_iter(), self.source.maps());
+        let maps = self.source.maps();
+        stacks.refresh(self.source.alive().into_iter(), maps, Files::new());
         stacks
     }
 

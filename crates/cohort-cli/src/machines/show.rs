@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
 pub struct Arguments {
-    /// A machine from `cohort machines`, or the path of a file
+    /// A machine from `cohort machines`, a drawn one (`drawn-SEED-NUMBER`), or the path of a file
     #[arg(value_parser = MachineName, hide_possible_values = true)]
     machine: Option<String>,
     /// Print a file for a machine of this shape instead, in hwloc's synthetic
@@ -27,6 +27,9 @@ pub struct Arguments {
     /// What the new machine is called
     #[arg(long, requires = "synthetic", default_value = "synthetic")]
     name: String,
+    /// Print the machine's file, a drawn machine's too
+    #[arg(long, conflicts_with_all = ["synthetic", "json"])]
+    file: bool,
     /// Print JSON: the machine as in its file, and its fingerprint
     #[arg(long, conflicts_with = "synthetic")]
     json: bool,
@@ -42,6 +45,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Ok(ExitCode::SUCCESS);
     }
     let machine = open(arguments.machine.as_deref().unwrap_or_default())?;
+    if arguments.file {
+        let file = machine.to_toml();
+        let file = file.map_err(|error| Problem::refused(error.to_string()))?;
+        page::print_as_it_is(&file)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if arguments.json {
         let shown = Shown {
             fingerprint: &machine.fingerprint,

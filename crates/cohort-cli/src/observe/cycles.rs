@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Which threads wait for which at one moment, by their places among the threads.
 pub struct Waits {
-    /// Of each thread, those that it waits for, and the lock that each holds; a join has none.
+    /// Of each thread, those that it waits for, and the lock that each holds; a join has none, nor has
+    /// a waiting writer that goes first.
     edges: Vec<Vec<(usize, Option<Held>)>>,
 }
 
@@ -39,6 +40,17 @@ impl Waits {
                 match waiting.doing {
                     Doing::Lock => of_lock(|how| how == How::Mutex),
                     Doing::Read => of_lock(|how| how == How::Write),
+                    Doing::ReadBehind => {
+                        let writers = threads.iter().enumerate().filter(|(_, writer)| {
+                            !writer.is_gone
+                                && writer.waiting.is_some_and(|wait| {
+                                    wait.doing == Doing::Write && wait.object == waiting.object
+                                })
+                        });
+                        let mut behind = of_lock(|how| how == How::Write);
+                        behind.extend(writers.map(|(writer, _)| (writer, None)));
+                        behind
+                    }
                     Doing::Write => of_lock(|how| how != How::Mutex),
                     Doing::Join => threads
                         .iter()
@@ -168,6 +180,18 @@ mod tests {
             thread(2, Doing::Lock, 10, &[(20, How::Read)]),
         ];
         assert!(Waits::of(&threads).cycles().is_empty());
+    }
+
+    #[test]
+    fn a_reader_waits_behind_a_writer_that_goes_first() {
+        for (doing, wanted) in [(Doing::ReadBehind, 1), (Doing::Read, 0)] {
+            let threads = [
+                thread(1, doing, 20, &[(20, How::Read)]),
+                thread(2, Doing::Write, 20, &[]),
+                thread(3, Doing::Write, 30, &[]),
+            ];
+            assert_eq!(Waits::of(&threads).cycles().len(), wanted, "{doing:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One process's records, as they are while it goes on.
 
-use super::stacks::Stacks;
+use super::stacks::{Files, Piece, Stacks};
 use crate::page::visible;
 use cohort::door::Mode;
 use cohort::host::assigned;
@@ -12,10 +12,12 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::mem::offset_of;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -296,13 +298,16 @@ impl Process {
     /// Goes by the code that is mapped now, as one of these threads tells.
     pub fn refresh(&mut self, numbers: &HashMap<u32, u32>) {
         let kept = self.kept_maps();
-        self.stacks.refresh(numbers.values().copied(), &kept);
+        let closed = self.closed();
+        self.stacks
+            .refresh(numbers.values().copied(), &kept, closed);
     }
 
     /// The same, but that no file with code is read yet.
     pub fn see(&mut self, numbers: &HashMap<u32, u32>) {
         let kept = self.kept_maps();
-        self.stacks.see(numbers.values().copied(), &kept);
+        let closed = self.closed();
+        self.stacks.see(numbers.values().copied(), &kept, closed);
     }
 
     /// The number that a thread has for itself.
@@ -415,13 +420,10 @@ impl Process {
                 // What names the thread in mutexes of other kinds, these bytes do not say.
                 Some((self.add_left(slot, 0, threads)?, site))
             }
-            // Recursive or error-checking.  A thread has the name of one that has ended, if its
-            // stack is in the same place.
+            // Recursive or error-checking.
             1 | 2 if owner != 0 => {
-                let named = threads.iter().enumerate();
-                let named = named.filter(|(_, thread)| thread.owner == owner);
-                let holder = match named.max_by_key(|(_, thread)| !thread.is_gone) {
-                    Some((known, _)) => known,
+                let holder = match threads.iter().position(|thread| thread.owner == owner) {
+                    Some(known) => known,
                     // A place that no thread has.
                     None => self.add_left(usize::MAX, owner, threads)?,
                 };
@@ -470,7 +472,7 @@ impl Process {
             && (self.is_apart
                 || id == self.id
                 || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
-        let before = thread.wait.read();
+        let before = thread.waiting();
         let held = thread.held.load(Acquire) as usize;
         let holds = self.records.holds(thread, held);
         let holds = holds
@@ -486,23 +488,35 @@ impl Process {
             .filter(|held| held.object != 0);
         let mut holds: Vec<Held> = holds.collect();
         // A thread that went on meanwhile waits for nothing.
-        let waiting = before.filter(|_| thread.wait.read() == before);
-        let waiting =
-            waiting.map(|(turn, words)| Waiting::of(turn, records::Waiting::of_words(words)));
-        if let Some(waiting) = waiting
+        let waiting = before.filter(|_| thread.waiting() == before);
+        let mut waiting = waiting.map(|(turn, waiting)| Waiting::of(turn, waiting));
+        if let Some(waiting) = &mut waiting
             && waiting.mutex != 0
         {
             holds.retain(|held| held.object != waiting.mutex);
+            if waiting.object == waiting.mutex {
+                // It was signalled, and is at no condition.
+                waiting.mutex = 0;
+            }
         }
         Some(Moment {
             id,
             pthread: thread.pthread.load(Relaxed),
             slot,
             owner: thread.owner.load(Relaxed),
-            waiting,
+            // A thread that was killed in a wait left it in its record.
+            waiting: waiting.filter(|_| !is_gone),
             holds,
             is_gone,
         })
+    }
+
+    /// How many threads have taken a lock.
+    pub fn observed_threads(&self) -> usize {
+        let used = (self.records.used.load(Acquire) as usize).min(self.records.threads.len());
+        let threads = &self.records.threads[..used];
+        let has_begun = |thread: &&Thread| thread.id.load(Relaxed) != 0;
+        threads.iter().filter(has_begun).count()
     }
 
     /// The complete findings from that number on.
@@ -606,6 +620,18 @@ impl Process {
             .map(|byte| byte.load(Relaxed))
             .collect();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The code of modules that the process has closed.
+    fn closed(&self) -> Files {
+        let closed = self.records.closed().map(|module| {
+            let [from, to, offset] =
+                [&module.from, &module.to, &module.offset].map(|number| number.load(Relaxed));
+            let path = OsString::from_vec(module.path().collect());
+            let range = from..to;
+            (PathBuf::from(path), vec![Piece { range, offset }])
+        });
+        closed.collect()
     }
 
     /// Bytes of memory from `at` upwards, as many as can be had, by the number that a living thread

@@ -69,13 +69,16 @@ pub struct Stack {
 }
 
 /// A part of a file that is mapped.
-#[derive(PartialEq, Eq)]
-struct Piece {
+#[derive(Clone, PartialEq, Eq)]
+pub struct Piece {
     /// Where.
-    range: Range<u64>,
+    pub range: Range<u64>,
     /// From where in the file.
-    offset: u64,
+    pub offset: u64,
 }
+
+/// Files with their pieces.
+pub type Files = Vec<(PathBuf, Vec<Piece>)>;
 
 /// A file that is mapped.
 struct Mapped {
@@ -101,8 +104,10 @@ pub struct Names {
 /// Names for the addresses of one process.
 pub struct Stacks {
     process: u32,
-    /// The files with code, as they were mapped at the last look.
-    files: Vec<(PathBuf, Vec<Piece>)>,
+    /// The files with code, as they were mapped at the last look; behind these, closed ones.
+    files: Files,
+    /// How many were mapped.
+    open: usize,
     /// How many of these have been read.
     read: usize,
     /// The root folder of its mount namespace, if that is not this command's.
@@ -119,7 +124,8 @@ impl Stacks {
     pub fn new(process: u32) -> Self {
         Self {
             process,
-            files: Vec::new(),
+            files: Files::new(),
+            open: 0,
             read: 0,
             root: None,
             mapped: Vec::new(),
@@ -130,26 +136,28 @@ impl Stacks {
     }
 
     /// Goes by the process's mappings as one of these threads has them now, by their numbers here:
-    /// one that is ending has none. By `kept`, if all are gone and they were never seen.
-    pub fn refresh(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
-        self.see(threads, kept);
+    /// one that is ending has none. By `kept`, if all are gone and they were never seen.  Closed files
+    /// have names too.
+    pub fn refresh(&mut self, threads: impl Iterator<Item = u32>, kept: &str, closed: Files) {
+        self.see(threads, kept, closed);
         self.read_all();
     }
 
     /// The same, but that no file is read yet: a large one takes its time.
-    pub fn see(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
+    pub fn see(&mut self, threads: impl Iterator<Item = u32>, kept: &str, closed: Files) {
         let process = self.process;
         let of = |thread| PathBuf::from(format!("/proc/{process}/task/{thread}"));
         let mut seen = threads.filter_map(|thread| {
             let maps = File::open(of(thread).join("maps")).ok()?;
             Some((whole(maps)?, Some(thread)))
         });
-        let (maps, thread) = match seen.next() {
-            Some(seen) => seen,
-            None if self.files.is_empty() => (kept.to_owned(), None),
-            None => return,
+        let (mut files, thread) = match seen.next() {
+            Some((maps, thread)) => (files(&maps), thread),
+            None if self.open == 0 => (files(kept), None),
+            None => (self.files[..self.open].to_vec(), None),
         };
-        let files = files(&maps);
+        let open = files.len();
+        files.extend(closed);
         if files == self.files {
             return;
         }
@@ -160,12 +168,20 @@ impl Stacks {
         self.unwinder = UnwinderX86_64::new();
         self.known = CacheX86_64::new();
         self.files = files;
+        self.open = open;
         self.read = 0;
     }
 
     /// Whether all files that were seen have been read, as unwinding and naming need.
     pub fn is_read(&self) -> bool {
         self.read == self.files.len()
+    }
+
+    /// The length in bytes of the next unread file, if there is one.
+    pub fn next_length(&self) -> u64 {
+        let next = self.files.get(self.read);
+        next.and_then(|(path, _)| length(&self.seen(path)))
+            .unwrap_or(0)
     }
 
     /// Reads the next file of those that were seen, if any has not been read.
@@ -532,7 +548,7 @@ fn root(thread: &Path) -> Option<Option<File>> {
 ///
 /// Others are data, such as the process's own records, of hundreds of megabytes: they have no
 /// names, and they come and go.
-fn files(maps: &str) -> Vec<(PathBuf, Vec<Piece>)> {
+fn files(maps: &str) -> Files {
     let mut files: Vec<(PathBuf, Vec<Piece>, bool)> = Vec::new();
     for line in maps.lines() {
         let mut words = line.split_whitespace();
@@ -617,7 +633,7 @@ mod tests {
             };
             let mut stacks = Stacks::new(child.id());
             let seen = loop {
-                stacks.refresh([child.id()].into_iter(), "");
+                stacks.refresh([child.id()].into_iter(), "", Files::new());
                 if let Some(mapped) = stacks.mapped.first()
                     && stacks.root.is_some() == is_apart
                 {

@@ -39,8 +39,19 @@ impl Watching {
     ///
     /// # Errors
     /// There is no such process; it was not started to be watched; another command watches it.
-    pub fn begin(id: u32, every: u32) -> Result<Self, Problem> {
-        let mut process = find_once_started(id)?;
+    pub fn begin(id: u32, spacing: u32) -> Result<Self, Problem> {
+        Self::of(id, find_once_started(id)?, spacing)
+    }
+
+    /// Watches a process with complete records, without waiting for one to start.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub fn begin_started(id: u32, spacing: u32) -> Result<Self, Problem> {
+        Self::of(id, find(id)?, spacing)
+    }
+
+    fn of(id: u32, mut process: Process, spacing: u32) -> Result<Self, Problem> {
         if !process.is_ours {
             return Err(Problem::refused(format!(
                 "the records of process {id} may not be written to; watch it as its user, or as root"
@@ -58,7 +69,7 @@ impl Watching {
                 std::thread::sleep(LEFT / 20);
             }
         }
-        raw.every.store(every, Relaxed);
+        raw.spacing.store(spacing, Relaxed);
         // What an earlier command has not taken any more.
         let threads = raw.threads.iter();
         let used = raw.used.load(Relaxed) as usize;
@@ -128,7 +139,7 @@ fn watched(id: u32) -> Problem {
 }
 
 /// When a process began, if it is there.
-fn began(id: u32) -> Option<u64> {
+pub fn began(id: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The fields follow the name, which may hold anything, in brackets.
     let (_, rest) = line.rsplit_once(") ")?;
@@ -158,13 +169,32 @@ fn is_starting(id: u32) -> bool {
     is_command || has_library(id) || is_young(id)
 }
 
-fn is_young(id: u32) -> bool {
+/// Whether a process has begun so recently that it may still become another program.
+pub fn is_young(id: u32) -> bool {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let now = Duration::try_from(now).unwrap_or_default();
     began(id).is_some_and(|ticks| {
         let seconds = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
         now.saturating_sub(Duration::from_secs_f64(seconds)) < STARTS
     })
+}
+
+/// Whether a process has a preload library of ours, or records of any version; also where that cannot be
+/// seen.
+pub fn is_under_cohort(id: u32) -> bool {
+    let Ok(maps) = fs::read_to_string(format!("/proc/{id}/maps")) else {
+        return true;
+    };
+    let Ok(files) = fs::read_dir(format!("/proc/{id}/fd")) else {
+        return true;
+    };
+    let mut links = files
+        .flatten()
+        .filter_map(|file| fs::read_link(file.path()).ok());
+    let has_library = library::ALL
+        .iter()
+        .any(|library| maps.contains(library.file));
+    has_library || links.any(|link| link.to_string_lossy().starts_with(CALLED))
 }
 
 /// Whether a process has the library that observes.
@@ -187,12 +217,7 @@ fn find(id: u32) -> Result<Process, Problem> {
         };
         return Err(Problem::usage(why));
     };
-    let files =
-        fs::read_dir(folder.join("fd")).map_err(|error| unreadable(id, &metadata, &error))?;
-    let found = files.flatten().find_map(|entry| {
-        let name = fs::read_link(entry.path()).ok()?;
-        name.to_str()?.starts_with(CALLED).then(|| entry.path())
-    });
+    let found = open_records(id).map_err(|error| unreadable(id, &metadata, &error))?;
     let (file, is_ours) = match found.or_else(|| mapped(&folder)) {
         Some(path) => both_ways(&path).map_err(|error| unreadable(id, &metadata, &error))?,
         None => return Err(without(id, &folder, &metadata)),
@@ -216,6 +241,18 @@ fn find(id: u32) -> Result<Process, Problem> {
     Ok(process)
 }
 
+/// The file of records among a process's open files.
+///
+/// # Errors
+/// These cannot be listed.
+pub fn open_records(id: u32) -> std::io::Result<Option<PathBuf>> {
+    let files = fs::read_dir(format!("/proc/{id}/fd"))?;
+    Ok(files.flatten().find_map(|entry| {
+        let name = fs::read_link(entry.path()).ok()?;
+        name.to_str()?.starts_with(CALLED).then(|| entry.path())
+    }))
+}
+
 /// The file of records that a process has closed by a way of its own: only root may go by this.
 fn mapped(folder: &Path) -> Option<PathBuf> {
     let maps = fs::read_to_string(folder.join("maps")).ok()?;
@@ -228,7 +265,7 @@ fn mapped(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Why a process may not be looked at.
-fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Problem {
+pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Problem {
     if error.kind() != ErrorKind::PermissionDenied {
         return Problem::refused(format!("process {id} cannot be looked at: {error}"));
     }

@@ -1,13 +1,30 @@
-//! Figures from samples of different weight, with intervals.
+//! Figures from what was timed and from looks, with intervals.
+//!
+//! Of each *pair* of lock and place it is known how often it was taken, and how often it was held by others then:
+//! these are the strata.  Where most of a stratum was timed, its figures are those of its samples.
+//! Where few of it were, a rare long duration may be in none of them, and the looks decide: whatever the
+//! durations, the time for which threads were seen to wait or to hold is, in the mean, the time for which they did.
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How many standard deviations on either side hold 95 %.
 const SIDE: f64 = 1.96;
 
 /// A time that is longer than so many times the median had a break in it.
 const UNBROKEN: u64 = 4;
+
+/// Below so many nanoseconds no duration can be told from none.
+pub const FLOOR: f64 = 30.0;
+
+/// The least share of a stratum that has to be timed for its samples to speak for it.
+const MOST: f64 = 0.6;
+
+/// So many times at least a pair has to be seen, each time anew, for looks to speak for it.
+const SEEN: f64 = 10.0;
+
+/// The greatest share of acquisitions of which nothing was timed beside an interval.
+const UNTIMED: f64 = 0.05;
 
 /// A figure, and the interval that holds it with 95 % confidence.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -32,67 +49,95 @@ impl Range {
     }
 }
 
+/// A mean, and the interval that holds that of such a program with 95 % confidence.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// The interval's lower end; none: nothing vouches for an interval.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    #[serde(default)]
+    pub high: Option<f64>,
+}
+
+impl Mean {
+    /// The interval, if there is one.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        Some([self.low?, self.high?])
+    }
+}
+
 /// How nanoseconds scatter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many were sampled.
+    /// How many were timed.
     pub samples: u64,
     /// In the mean.
-    pub mean: Range,
+    pub mean: Mean,
     /// At most, for half of them.
     pub p50: u64,
     /// For 99 % of them.
     pub p99: u64,
     /// For 99.9 % of them.
     pub p999: u64,
+    /// [`FLOOR`].
+    #[serde(default)]
+    pub floor: f64,
 }
 
-/// Durations that were sampled, each standing for as many as one was drawn of.
-#[derive(Default)]
+/// Durations, rounded by less than one per cent, with their weights.
+type Rounded = BTreeMap<u64, f64>;
+
+/// As many bits of a duration are kept.
+const BITS: u32 = 7;
+
+fn rounded(nanoseconds: u64) -> u64 {
+    let cut = (u64::BITS - nanoseconds.leading_zeros()).saturating_sub(BITS);
+    let half = (1 << cut) >> 1;
+    ((nanoseconds >> cut) << cut) + half
+}
+
+/// That quantile of them and of as many as weigh `none`, which did not last; 0 if there is nothing.
+fn quantile(all: &Rounded, none: f64, share: f64) -> u64 {
+    let whole: f64 = none + all.values().sum::<f64>();
+    let mut below = none;
+    if below >= share * whole {
+        return 0;
+    }
+    for (value, weight) in all {
+        below += weight;
+        if below >= share * whole * (1.0 - 1e-9) {
+            return *value;
+        }
+    }
+    0
+}
+
+/// Durations that were timed, each standing for as many as one was drawn of.
+#[derive(Clone, Debug, Default)]
 pub struct Durations {
-    /// None before the first: it takes 2 KB, and of a million locks few are sampled.
-    all: Option<Box<Histogram<u64>>>,
+    all: Rounded,
     samples: u64,
     weight: f64,
-    weight_squared: f64,
     sum: f64,
-    sum_of_squares: f64,
+    /// Sums of squared weights, times the duration, and times its square.
+    squares: [f64; 3],
 }
 
 impl Durations {
     /// Adds one that stands for `of`.
     pub fn add(&mut self, nanoseconds: u64, of: u32) {
-        // It grows by itself; what it cannot hold is longer than a century.
-        let _ = self.all().record_n(nanoseconds, u64::from(of.max(1)));
         let (weight, value) = (f64::from(of.max(1)), nanoseconds as f64);
+        *self.all.entry(rounded(nanoseconds)).or_default() += weight;
         self.samples += 1;
         self.weight += weight;
-        self.weight_squared += weight * weight;
         self.sum += weight * value;
-        self.sum_of_squares += weight * value * value;
-    }
-
-    /// Adds all of another's.
-    pub fn add_all(&mut self, other: &Self) {
-        if let Some(all) = &other.all {
-            let _ = self.all().add(&**all);
+        let square = weight * weight;
+        for (sum, more) in self.squares.iter_mut().zip([1.0, value, value * value]) {
+            *sum += square * more;
         }
-        self.samples += other.samples;
-        self.weight += other.weight;
-        self.weight_squared += other.weight_squared;
-        self.sum += other.sum;
-        self.sum_of_squares += other.sum_of_squares;
-    }
-
-    fn all(&mut self) -> &mut Histogram<u64> {
-        let make = || Box::new(Histogram::new(2).expect("two digits can be kept"));
-        self.all.get_or_insert_with(make)
-    }
-
-    /// The middle one; 0 if there is none.
-    fn median(&self) -> u64 {
-        let all = self.all.as_ref();
-        all.map_or(0, |all| all.value_at_quantile(0.5))
     }
 
     /// How many there are.
@@ -100,34 +145,226 @@ impl Durations {
         self.samples
     }
 
+    /// The middle one; 0 if there is none.
+    pub fn median(&self) -> u64 {
+        quantile(&self.all, 0.0, 0.5)
+    }
+
+    /// What had no break lasted for no longer.
+    fn unbroken(&self) -> u64 {
+        self.median().max(1).saturating_mul(UNBROKEN)
+    }
+
     /// The mean of what a thread did without a break; 0 if there is none.  The few in which it lost its
     /// CPU or waited for a page are so long that they would be the mean: each counts for
     /// [`UNBROKEN`] times the median at most.
     pub fn unbroken_mean(&self) -> f64 {
-        let Some(all) = &self.all else { return 0.0 };
-        let most = self.median().max(1).saturating_mul(UNBROKEN);
+        let most = self.unbroken();
         let (mut sum, mut count) = (0.0, 0.0);
-        for one in all.iter_recorded() {
-            let times = one.count_at_value() as f64;
-            sum += times * one.value_iterated_to().min(most) as f64;
-            count += times;
+        for (value, weight) in &self.all {
+            sum += weight * (*value).min(most) as f64;
+            count += weight;
         }
-        sum / count
+        if count > 0.0 { sum / count } else { 0.0 }
     }
 
-    /// How they scatter; none if there are none.
+    fn mean(&self) -> f64 {
+        self.sum / self.weight
+    }
+
+    /// The variance of the mean, of samples of that weight.
+    fn variance(&self) -> f64 {
+        let mean = self.mean();
+        let [weights, once, twice] = self.squares;
+        let spread = (twice - 2.0 * mean * once + mean * mean * weights).max(0.0);
+        let variance = spread / (self.weight * self.weight);
+        // One alone says nothing of how they scatter.
+        match self.samples {
+            1 => mean * mean,
+            samples => variance * samples as f64 / (samples - 1) as f64,
+        }
+    }
+}
+
+/// The time for which threads were seen to wait for a lock at a place, or to hold it by that place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// Seconds, over all looks.
+    pub seconds: f64,
+    /// The same squared, each time that a thread was seen anew, with all that it was seen on end.
+    pub squared: f64,
+}
+
+impl Seen {
+    /// A thread was seen there on end for looks that stand for so many seconds.
+    pub fn add(&mut self, seconds: f64) {
+        self.seconds += seconds;
+        self.squared += seconds * seconds;
+    }
+
+    /// As how many times of the same length these count.
+    fn times(&self) -> f64 {
+        if self.squared > 0.0 {
+            self.seconds * self.seconds / self.squared
+        } else {
+            0.0
+        }
+    }
+}
+
+/// What looks saw of a pair.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// For how long.
+    pub seen: Seen,
+    /// By how much that is too little, since the process lived when there was no look.
+    pub scale: f64,
+    /// The seconds for which a look stands.
+    pub tick: f64,
+}
+
+/// What is known of a pair's durations.
+pub struct Pair<'a> {
+    /// How often it was taken so, and what was timed of that: where the lock was free, and where others held it.
+    pub strata: [(u64, Option<&'a Durations>); 2],
+    /// What was seen of it; none if nobody looked.
+    pub look: Option<Look>,
+    /// Nanoseconds that the records of a sample take, and seem to be the lock's.
+    pub records: f64,
+}
+
+/// The durations of many pairs, put together.
+#[derive(Clone, Debug, Default)]
+pub struct Mixture {
+    all: Rounded,
+    /// As many did not last.
+    none: f64,
+    samples: u64,
+    /// Acquisitions, and those of them of which nothing is known.
+    count: f64,
+    unknown: f64,
+    /// Nanoseconds of all acquisitions, their squares as far as strata differ, and the variance of the sum.
+    sum: f64,
+    between: f64,
+    variance: f64,
+}
+
+impl Mixture {
+    /// Adds a pair.
+    pub fn add(&mut self, pair: &Pair<'_>) {
+        let count: u64 = pair.strata.iter().map(|(count, _)| count).sum();
+        if count == 0 {
+            return;
+        }
+        self.count += count as f64;
+        let timed = |stratum: &(u64, Option<&Durations>)| {
+            stratum
+                .1
+                .map_or(0, |durations| durations.samples.min(stratum.0))
+        };
+        let all_timed: u64 = pair.strata.iter().map(timed).sum();
+        let is_whole = all_timed as f64 >= MOST * count as f64;
+        for (count, durations) in pair.strata {
+            if let Some(durations) = durations.filter(|durations| durations.samples > 0) {
+                self.scatter(count as f64, durations, pair.records);
+            }
+        }
+        let seen = pair
+            .look
+            .filter(|look| !is_whole && look.seen.times() >= SEEN);
+        match seen {
+            Some(look) => self.add_seen(count as f64, &look),
+            None => self.add_timed(pair, is_whole),
+        }
+    }
+
+    /// Notes how the durations of a stratum of so many acquisitions scatter.
+    fn scatter(&mut self, count: f64, durations: &Durations, records: f64) {
+        self.samples += durations.samples;
+        let each = count / durations.weight;
+        for (value, weight) in &durations.all {
+            let value = value.saturating_sub(records as u64);
+            *self.all.entry(value).or_default() += weight * each;
+        }
+    }
+
+    /// Adds what was seen of a pair that was taken so often.
+    fn add_seen(&mut self, count: f64, look: &Look) {
+        let sum = look.seen.seconds * look.scale * 1e9;
+        self.sum += sum;
+        self.between += sum * sum / count;
+        self.variance += look.seen.squared * (look.scale * 1e9).powi(2);
+    }
+
+    /// Adds what was timed of a pair.
+    fn add_timed(&mut self, pair: &Pair<'_>, is_whole: bool) {
+        for (count, durations) in pair.strata {
+            let count = count as f64;
+            match durations.filter(|durations| durations.samples > 0) {
+                Some(durations) => {
+                    let mean = (durations.mean() - pair.records).max(0.0);
+                    self.sum += count * mean;
+                    self.between += count * mean * mean;
+                    // The clock's own error is the same for all.
+                    let clock = (FLOOR / 3.0).powi(2);
+                    self.variance += count * count * (durations.variance() + clock);
+                }
+                None => self.unknown += count,
+            }
+        }
+        if !is_whole && let Some(look) = pair.look {
+            // What is rare and long may be among what was not timed, if it was not seen: seldom as long
+            // as three looks.
+            let unseen = 1.5 * look.tick * 1e9;
+            self.variance += (unseen + look.seen.seconds * look.scale * 1e9).powi(2);
+        }
+    }
+
+    /// Adds acquisitions that did not last.
+    pub fn add_none(&mut self, count: u64) {
+        if count > 0 {
+            self.count += count as f64;
+            self.none += count as f64;
+        }
+    }
+
+    /// Adds all of another's.
+    pub fn add_all(&mut self, other: &Self) {
+        for (value, weight) in &other.all {
+            *self.all.entry(*value).or_default() += weight;
+        }
+        self.none += other.none;
+        self.samples += other.samples;
+        self.count += other.count;
+        self.unknown += other.unknown;
+        self.sum += other.sum;
+        self.between += other.between;
+        self.variance += other.variance;
+    }
+
+    /// How they scatter; none if nothing is known.
     pub fn spread(&self) -> Option<Spread> {
-        let all = self.all.as_ref()?;
-        let mean = self.sum / self.weight;
-        let variance = self.sum_of_squares / self.weight - mean * mean;
-        // As many as there would be if all were drawn of the same number.
-        let effective = self.weight * self.weight / self.weight_squared;
+        let known = self.count - self.unknown;
+        if known <= 0.0 {
+            return None;
+        }
+        let value = self.sum / known;
+        // Another run would have other acquisitions of each pair.
+        let between = (self.between / known - value * value).max(0.0) / known;
+        let range = Range::around(value, self.variance / (known * known) + between);
+        let quantile = |share| quantile(&self.all, self.none, share);
+        let is_vouched_for = self.unknown <= UNTIMED * self.count;
         Some(Spread {
             samples: self.samples,
-            mean: Range::around(mean, variance / effective),
-            p50: all.value_at_quantile(0.5),
-            p99: all.value_at_quantile(0.99),
-            p999: all.value_at_quantile(0.999),
+            mean: Mean {
+                value,
+                low: is_vouched_for.then_some(range.low),
+                high: is_vouched_for.then_some(range.high.max(FLOOR)),
+            },
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            floor: FLOOR,
         })
     }
 }
@@ -136,47 +373,148 @@ impl Durations {
 mod tests {
     use super::*;
 
+    fn durations(each: impl IntoIterator<Item = (u64, u32)>) -> Durations {
+        let mut durations = Durations::default();
+        for (nanoseconds, of) in each {
+            durations.add(nanoseconds, of);
+        }
+        durations
+    }
+
+    fn spread_of(pair: &Pair<'_>) -> Spread {
+        let mut mixture = Mixture::default();
+        mixture.add(pair);
+        mixture.spread().expect("something is known")
+    }
+
     #[test]
     fn a_sample_counts_as_often_as_it_was_drawn_of() {
-        let mut durations = Durations::default();
-        durations.add(100, 9);
-        durations.add(1_000, 1);
-        let spread = durations.spread().expect("there are two");
+        let durations = durations([(100, 9), (1_000, 1)]);
+        let spread = spread_of(&Pair {
+            strata: [(10, Some(&durations)), (0, None)],
+            look: None,
+            records: 0.0,
+        });
         assert!((spread.mean.value - 190.0).abs() < 1e-9);
         assert_eq!(spread.samples, 2);
         assert!((99..=101).contains(&spread.p50));
         assert!((990..=1_010).contains(&spread.p999));
-        assert!(spread.mean.low < 190.0 && 190.0 < spread.mean.high);
+        let [low, high] = spread.mean.interval().expect("all are known");
+        assert!(low < 190.0 && 190.0 < high);
+    }
+
+    /// Ten audits, each timed, and of five thousand deposits one in a hundred.
+    #[test]
+    fn a_stratum_counts_as_often_as_it_was_taken_and_not_as_often_as_it_was_timed() {
+        let audits = durations([(5_000_000, 1); 10]);
+        let deposits = durations([(100, 100); 50]);
+        let mut mixture = Mixture::default();
+        for (count, durations) in [(10, &audits), (5_000, &deposits)] {
+            mixture.add(&Pair {
+                strata: [(count, Some(durations)), (0, None)],
+                look: None,
+                records: 0.0,
+            });
+        }
+        let spread = mixture.spread().expect("all are known");
+        let mean = (10.0 * 5e6 + 5_000.0 * 100.0) / 5_010.0;
+        assert!((spread.mean.value - mean).abs() < 1.0, "{spread:?}");
+        assert!((99..=101).contains(&spread.p50), "{spread:?}");
+        assert!(spread.p999 > 4_900_000, "{spread:?}");
+        let [low, high] = spread.mean.interval().expect("all are known");
+        assert!(low < 0.8 * mean && 1.2 * mean < high, "{spread:?}");
+    }
+
+    #[test]
+    fn where_few_are_timed_looks_see_what_is_rare_and_long() {
+        let short = durations([(100, 1_000); 100]);
+        let mut seen = Seen::default();
+        for _ in 0..100 {
+            seen.add(0.005);
+        }
+        let pair = |seen| Pair {
+            strata: [(100_000, Some(&short)), (0, None)],
+            look: Some(Look {
+                seen,
+                scale: 1.0,
+                tick: 0.001,
+            }),
+            records: 0.0,
+        };
+        let mean = spread_of(&pair(seen)).mean;
+        assert!((mean.value - 5_000.0).abs() < 1e-6, "{mean:?}");
+        let [low, high] = mean.interval().expect("it was seen");
+        assert!(3_500.0 < low && high < 6_500.0, "{mean:?}");
+        // Unseen, there may have been a few milliseconds of it.
+        let mean = spread_of(&pair(Seen::default())).mean;
+        assert!((mean.value - 100.0).abs() < 1e-6, "{mean:?}");
+        let [low, high] = mean.interval().expect("all are known");
+        assert!(low < 100.0 && 125.0 < high && high < 200.0, "{mean:?}");
+    }
+
+    #[test]
+    fn what_the_records_take_is_taken_off() {
+        let durations = durations([(90, 1); 50]);
+        let spread = spread_of(&Pair {
+            strata: [(50, Some(&durations)), (0, None)],
+            look: None,
+            records: 70.0,
+        });
+        assert!((spread.mean.value - 20.0).abs() < 1e-9, "{spread:?}");
+        assert!((19..=21).contains(&spread.p50), "{spread:?}");
+        assert_eq!(spread.time(spread.mean.value), "<30 ns");
+    }
+
+    #[test]
+    fn acquisitions_that_did_not_wait_count_and_those_of_which_nothing_is_known_cost_the_interval()
+    {
+        let waits = durations([(1_000, 1); 40]);
+        let mut mixture = Mixture::default();
+        mixture.add_none(60);
+        mixture.add(&Pair {
+            strata: [(0, None), (40, Some(&waits))],
+            look: None,
+            records: 0.0,
+        });
+        let spread = mixture.spread().expect("all are known");
+        assert!((spread.mean.value - 400.0).abs() < 1e-9, "{spread:?}");
+        assert_eq!(spread.p50, 0);
+        assert!(spread.mean.interval().is_some());
+        mixture.add(&Pair {
+            strata: [(6, None), (0, None)],
+            look: None,
+            records: 0.0,
+        });
+        let spread = mixture.spread().expect("most are known");
+        assert!((spread.mean.value - 400.0).abs() < 1e-9, "{spread:?}");
+        assert!(spread.mean.interval().is_none());
     }
 
     #[test]
     fn two_halves_make_the_whole() {
-        let (mut whole, mut half, mut other) = (
-            Durations::default(),
-            Durations::default(),
-            Durations::default(),
-        );
+        let mut halves = [Mixture::default(), Mixture::default()];
+        let mut whole = Mixture::default();
         for value in 1..=1_000 {
-            whole.add(value, 3);
-            if value % 2 == 0 {
-                &mut half
-            } else {
-                &mut other
-            }
-            .add(value, 3);
+            let one = durations([(value, 3)]);
+            let pair = Pair {
+                strata: [(3, Some(&one)), (0, None)],
+                look: None,
+                records: 0.0,
+            };
+            whole.add(&pair);
+            halves[value as usize % 2].add(&pair);
         }
+        let [mut half, other] = halves;
         half.add_all(&other);
-        let (whole, half) = (whole.spread().unwrap(), half.spread().unwrap());
+        let [whole, half] = [whole, half].map(|mixture| mixture.spread().expect("all are known"));
         assert_eq!((whole.p50, whole.p99), (half.p50, half.p99));
-        assert!((whole.mean.high - half.mean.high).abs() < 1e-6);
+        let high = |spread: Spread| spread.mean.high.expect("all are known");
+        assert!((high(whole) - high(half)).abs() < 1e-6);
     }
 
     #[test]
     fn a_break_counts_for_little_and_the_rest_in_full() {
-        let mut durations = Durations::default();
-        for _ in 0..9 {
-            durations.add(40, 100);
-        }
+        let mut durations = durations([(40, 100); 9]);
         // Not the median, and no break.
         durations.add(100, 100);
         assert!((durations.unbroken_mean() - 46.0).abs() < 1.0);
@@ -189,11 +527,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_spread_and_takes_no_room() {
-        let (mut none, other) = (Durations::default(), Durations::default());
-        none.add_all(&other);
-        assert!(none.spread().is_none());
+    fn nothing_has_no_spread() {
+        assert!(Mixture::default().spread().is_none());
+        let none = Durations::default();
         assert_eq!((none.samples(), none.unbroken_mean()), (0, 0.0));
-        assert!(none.all.is_none());
+    }
+
+    #[test]
+    fn durations_are_rounded_by_less_than_a_hundredth() {
+        for nanoseconds in (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) + (1 << bit) / 3]) {
+            let off = rounded(nanoseconds).abs_diff(nanoseconds);
+            assert!(off as f64 <= nanoseconds as f64 / 100.0, "{nanoseconds}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Looking at a program while it runs: its samples are taken, and again and again it is seen
 //! which threads wait and which hold what they want.
 
-use super::figures::Durations;
+use super::figures::{Durations, Seen};
 use super::handed::{Cpus, Handed};
 use super::merge::{Merged, Sums, sums};
 use super::pace::{Pace, Spent};
@@ -10,7 +10,7 @@ use crate::observe::Records;
 use crate::observe::process::Process;
 use crate::observe::watching::Watching;
 use cohort::records::{
-    Doing, Drawn, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting,
+    Doing, Drawn, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting, What,
 };
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -20,6 +20,10 @@ use std::time::{Duration, Instant};
 /// time once a process has been found.  The time doubles from that to this.
 const SETTLE: Duration = Duration::from_millis(100);
 const FIRST_SETTLE: Duration = Duration::from_millis(10);
+
+/// The approximate cost of reading a file, in nanoseconds per byte, and the longest delay of a read.
+const READING: f64 = 2.0;
+const UNREAD: Duration = Duration::from_secs(1);
 
 /// What was seen of a lock's waiting threads.
 #[derive(Default)]
@@ -36,14 +40,47 @@ pub struct Looks {
     pub holders: HashMap<u64, f64>,
 }
 
-/// What was sampled of a lock at a site.
+/// What was timed of a lock at a site, where the lock was free, and where others held it.
 #[derive(Default)]
 pub struct Sampled {
-    pub waits: Durations,
-    pub holds: Durations,
+    pub waits: [Durations; 2],
+    pub holds: [Durations; 2],
     /// Other locks that were held, times weight; and the weight.
     pub nested: f64,
     pub weight: f64,
+}
+
+/// What a thread was seen to do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Act {
+    Wait,
+    Hold,
+}
+
+/// That, by the thread's place in the records, with the lock's identity and the site.
+type Deed = (usize, Act, (u64, u64));
+
+/// The locks, each with a site, that threads wait for at a look, and those that they hold.
+#[derive(Default)]
+struct Snapshot {
+    waiters: Vec<(u64, u64)>,
+    holders: Vec<(u64, u64)>,
+}
+
+/// A thread is seen at one and the same thing, look by look.
+#[derive(Clone, Copy)]
+struct Going {
+    /// The number of its wait, or of its acquisitions.
+    number: u64,
+    /// Seconds for which the looks stand.
+    seconds: f64,
+}
+
+/// What was seen of a lock and a site.
+#[derive(Clone, Copy, Default)]
+pub struct SeenAt {
+    pub waits: Seen,
+    pub holds: Seen,
 }
 
 /// What is known of a process.
@@ -57,6 +94,12 @@ pub struct Gathered {
     pub looks: HashMap<u64, Looks>,
     /// By identities and sites.
     pub sampled: HashMap<(u64, u64), Sampled>,
+    pub seen: HashMap<(u64, u64), SeenAt>,
+    going: HashMap<Deed, Going>,
+    last: Snapshot,
+    /// When it was looked at last, and for how long a look stood at most.
+    looked_at: Option<Instant>,
+    pub longest: f64,
     /// Hand-overs that were sampled, by locks' identities.
     pub handed: HashMap<u64, Handed>,
     cpus: Cpus,
@@ -111,6 +154,11 @@ impl Default for Gathered {
             looked: 0.0,
             looks: HashMap::new(),
             sampled: HashMap::new(),
+            seen: HashMap::new(),
+            going: HashMap::new(),
+            last: Snapshot::default(),
+            looked_at: None,
+            longest: 0.0,
             handed: HashMap::new(),
             cpus: Cpus::default(),
             stacks: HashMap::new(),
@@ -134,6 +182,11 @@ pub struct Gatherer {
     spent: Spent,
     /// How often a process was looked at.
     looks: u64,
+    /// When a file of the program's was last read.
+    read_at: Instant,
+    /// Samples when it was last said how far they are to lie apart, and how far that is.
+    drawn: u64,
+    spacing: u32,
     /// CPU seconds of all processes when they were last reckoned up.
     cpu_settled: f64,
     /// CPU seconds of processes that are over, and acquisitions.
@@ -157,6 +210,9 @@ impl Gatherer {
             merged: Merged::default(),
             spent: Spent::default(),
             looks: 0,
+            read_at: Instant::now(),
+            drawn: 0,
+            spacing: CLOSEST,
             cpu_settled: 0.0,
             cpu_before: 0.0,
             acquired_before: Acquired::default(),
@@ -218,20 +274,27 @@ impl Gatherer {
     /// Takes the samples of all processes, looks at these once, and then goes on with what takes longer.
     fn look(&mut self) {
         self.take_samples();
-        let stands_for = self.pace.tick.as_secs_f64();
         for process in self.records.known() {
             let gathered = self.processes.entry(process.id).or_default();
-            gathered.look(process.records(), stands_for);
+            let last = gathered.looked_at.replace(Instant::now());
+            let since = last.unwrap_or(gathered.since).elapsed();
+            gathered.look(process.records(), since.as_secs_f64());
             self.looks += 1;
         }
+        let ran = self.began.elapsed();
+        let has_waited = self.read_at.elapsed() > UNREAD;
         for process in self.records.known_mut() {
             let gathered = self.processes.entry(process.id).or_default();
             if process.stacks.is_read() {
                 gathered.unwind_next(process);
-            } else {
+                continue;
+            }
+            let once = self.spent.work.once + process.stacks.next_length() as f64 * READING;
+            if has_waited || may_take_once(once, self.limit, ran) {
                 let began = own_cpu_nanoseconds();
                 process.stacks.read_next();
                 self.spent.work.once += own_cpu_nanoseconds() - began;
+                self.read_at = Instant::now();
             }
         }
     }
@@ -275,7 +338,6 @@ impl Gatherer {
         if begins {
             work.once += work.looking - began;
         }
-        let fresh = acquired.all.saturating_sub(work.acquired);
         work.acquired = acquired.all;
         work.turned_over = acquired.turned_over;
         let lately = (cpu - self.cpu_settled).max(since.as_secs_f64());
@@ -284,7 +346,7 @@ impl Gatherer {
         let costs = self.spent.reckon(used, lately);
         if !begins && !last {
             self.pace.adapt(costs);
-            self.tell(fresh, since, alive);
+            self.tell(since, alive);
         }
         if !over.is_empty() {
             self.take_samples();
@@ -292,14 +354,14 @@ impl Gatherer {
         }
     }
 
-    /// Tells so many processes of how many acquisitions they are to sample one.
-    fn tell(&mut self, acquired: u64, since: Duration, processes: f64) {
+    /// Tells so many processes how far their samples are to lie apart.
+    fn tell(&mut self, since: Duration, processes: f64) {
         let wanted = self.pace.wanted * f64::max(processes, 1.0) * since.as_secs_f64();
-        let Some(every) = one_in(acquired, wanted) else {
-            return;
-        };
+        let drawn =
+            self.spent.work.drawn - std::mem::replace(&mut self.drawn, self.spent.work.drawn);
+        self.spacing = spaced(self.spacing, drawn, wanted);
         for process in self.records.known().filter(|process| process.is_ours) {
-            process.records().every.store(every, Relaxed);
+            process.records().spacing.store(self.spacing, Relaxed);
         }
     }
 
@@ -339,6 +401,7 @@ impl Gatherer {
             gathered.lived = gathered.lived.max(gathered.since.elapsed());
             self.cpu_before += gathered.cpu;
             if let Some(process) = self.records.known_mut().find(|process| process.id == *id) {
+                gathered.end_all();
                 gathered.unwind_all(process);
                 let raw = process.records();
                 self.acquired_before.add(gathered.acquired(raw));
@@ -350,9 +413,9 @@ impl Gatherer {
                 self.left_out.samples += now.samples.saturating_sub(before.samples);
                 if process.is_ours {
                     // One that goes on has nobody left to take its samples.
-                    raw.every.store(NO_SAMPLES, Relaxed);
+                    raw.spacing.store(NO_SAMPLES, Relaxed);
                 }
-                self.merged.add(process, &gathered);
+                self.merged.add(process, &gathered, self.spent.records());
             }
             self.records.forget(*id);
         }
@@ -369,6 +432,7 @@ impl Gatherer {
             seconds: self.ran.as_secs_f64(),
             processes: self.counted_processes,
             threads: self.threads,
+            preempted: None,
             cost,
             left_out: self.left_out,
             locks,
@@ -379,61 +443,103 @@ impl Gatherer {
 }
 
 impl Gathered {
-    /// Sees which threads wait for locks, and which hold those.
-    pub fn look(&mut self, raw: &Raw, stands_for: f64) {
-        self.looked += stands_for;
-        let mut awaited: Vec<(u64, u32)> = Vec::new();
-        for thread in followers(raw) {
-            let Some((_, words)) = thread.wait.read() else {
-                continue;
-            };
-            let waiting = Waiting::of_words(words);
-            let (lock, [site, ..]) = (waiting.object, waiting.place);
-            let at_condition = waiting.mutex != 0;
-            if at_condition || self.gone.contains(&thread.id.load(Relaxed)) {
-                continue;
-            }
-            let how = match waiting.doing {
-                Doing::Lock | Doing::Timed => How::Mutex,
-                Doing::Read => How::Read,
-                Doing::Write => How::Write,
-                Doing::Nothing | Doing::Join | Doing::Condition => continue,
-            };
-            match awaited.iter_mut().find(|(known, _)| *known == lock) {
-                Some((_, waiters)) => *waiters += 1,
-                None => awaited.push((lock, 1)),
-            }
-            let looks = self.looks.entry(lock).or_default();
-            *looks.waiters.entry(Hold::pack(site, how)).or_default() += stands_for;
-        }
-        if awaited.is_empty() {
-            return;
-        }
-        let mut holders: Vec<(u64, u64)> = Vec::new();
-        for thread in followers(raw) {
-            let held = thread.held.load(Acquire) as usize;
-            let waiting = thread.wait.read();
-            let given_away = waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex);
-            for hold in raw.holds(thread, held) {
-                let lock = hold.object.load(Acquire);
-                if lock != given_away && awaited.iter().any(|(known, _)| *known == lock) {
-                    holders.push((lock, hold.site.load(Relaxed)));
+    /// Sees which threads wait for locks, and which hold some, so many seconds after the last look.  What was seen
+    /// then stands for the first half of them, what is seen now for the second.
+    pub fn look(&mut self, raw: &Raw, since: f64) {
+        self.looked += since;
+        self.longest = self.longest.max(since);
+        let mut snapshot = Snapshot::default();
+        let mut going = HashMap::with_capacity(self.going.len());
+        for (slot, thread) in followers(raw) {
+            let mut given_away = 0;
+            if let Some((turn, waiting)) = thread.waiting() {
+                given_away = waiting.mutex;
+                if let Some(pair) = awaits(&waiting)
+                    && !self.gone.contains(&thread.id.load(Relaxed))
+                {
+                    snapshot.waiters.push(pair);
+                    going.insert((slot, Act::Wait, pair), u64::from(turn));
                 }
+            }
+            let acquired = thread.acquired.load(Relaxed);
+            let held = thread.held.load(Acquire) as usize;
+            for hold in raw.holds(thread, held) {
+                let pair = (hold.object.load(Acquire), hold.site.load(Relaxed));
+                if pair.0 != given_away && pair.0 != 0 {
+                    snapshot.holders.push(pair);
+                    going.insert((slot, Act::Hold, pair), acquired);
+                }
+            }
+        }
+        let last = std::mem::take(&mut self.last);
+        self.charge(&last, since / 2.0);
+        self.charge(&snapshot, since / 2.0);
+        self.last = snapshot;
+        self.go_on(going, since);
+    }
+
+    /// Charges what was seen with so many seconds.
+    fn charge(&mut self, snapshot: &Snapshot, stands_for: f64) {
+        let mut awaited: HashMap<u64, u32> = HashMap::new();
+        for (lock, site) in &snapshot.waiters {
+            *awaited.entry(*lock).or_default() += 1;
+            let looks = self.looks.entry(*lock).or_default();
+            *looks.waiters.entry(*site).or_default() += stands_for;
+        }
+        let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
+        for (lock, site) in &snapshot.holders {
+            if awaited.contains_key(lock) {
+                holders.entry(*lock).or_default().push(*site);
             }
         }
         for (lock, waiters) in awaited {
             let looks = self.looks.entry(lock).or_default();
             let lost = f64::from(waiters) * stands_for;
             looks.lost += lost;
-            looks.lost_squared += lost * lost;
+            // The two halves for which a look stands are one.
+            looks.lost_squared += 2.0 * lost * lost;
             looks.awaited += stands_for;
             looks.greatest = looks.greatest.max(waiters);
             // Readers that share it share the blame.
-            let of_this = || holders.iter().filter(|(held, _)| *held == lock);
-            let share = lost / of_this().count().max(1) as f64;
-            for (_, site) in of_this() {
+            let of_this = holders.get(&lock).map_or(&[][..], Vec::as_slice);
+            let share = lost / of_this.len().max(1) as f64;
+            for site in of_this {
                 *looks.holders.entry(*site).or_default() += share;
             }
+        }
+    }
+
+    /// What threads do at this look: what they did at the last one as well goes on, and the rest of that is over.
+    fn go_on(&mut self, now: HashMap<Deed, u64>, since: f64) {
+        let mut before = std::mem::take(&mut self.going);
+        for known in before.values_mut() {
+            known.seconds += since / 2.0;
+        }
+        for (deed, number) in now {
+            let known = before.get_mut(&deed).filter(|known| known.number == number);
+            let so_far = known.map_or(0.0, |known| std::mem::take(&mut known.seconds));
+            let seconds = so_far + since / 2.0;
+            self.going.insert(deed, Going { number, seconds });
+        }
+        for (deed, known) in before {
+            self.end(deed, known);
+        }
+    }
+
+    fn end(&mut self, (_, act, pair): Deed, going: Going) {
+        if going.seconds > 0.0 {
+            let seen = self.seen.entry(pair).or_default();
+            match act {
+                Act::Wait => seen.waits.add(going.seconds),
+                Act::Hold => seen.holds.add(going.seconds),
+            }
+        }
+    }
+
+    /// All that goes on is over.
+    pub fn end_all(&mut self) {
+        for (deed, known) in std::mem::take(&mut self.going) {
+            self.end(deed, known);
         }
     }
 
@@ -507,39 +613,66 @@ impl Gathered {
     fn take(&mut self, sample: &Sample) {
         let key = (sample.lock, sample.site);
         // Others only show where a thread waited.
-        if sample.of != 0 {
+        if sample.doubled.is_some() {
             let sampled = self.sampled.entry(key).or_default();
-            sampled.waits.add(sample.waited, sample.of);
-            if Hold::unpack(sample.site).1 != How::Condition {
-                sampled.holds.add(sample.held, sample.of);
+            let stratum = usize::from(sample.contended);
+            match sample.what {
+                What::Wait => sampled.waits[stratum].add(sample.lasted, sample.of()),
+                What::Hold => {
+                    sampled.holds[stratum].add(sample.lasted, sample.of());
+                    sampled.nested += f64::from(sample.nested) * f64::from(sample.of());
+                    sampled.weight += f64::from(sample.of());
+                }
             }
-            sampled.nested += f64::from(sample.nested) * f64::from(sample.of);
-            sampled.weight += f64::from(sample.of);
         }
         if sample.stack != 0 {
             self.lent.push_back(Lent {
                 key,
-                waited: sample.waited,
+                waited: sample.lasted,
                 number: sample.stack,
             });
         }
     }
 }
 
-/// Of how many acquisitions one is to be sampled, if there are so many in the time in which so many samples are
-/// `wanted`.  Nothing if there were none: after a pause there may be many at once, and no room for a sample of
-/// each.
-fn one_in(acquired: u64, wanted: f64) -> Option<u32> {
-    const MOST: f64 = (1 << 20) as f64;
-    (acquired > 0).then(|| (acquired as f64 / wanted).clamp(1.0, MOST) as u32)
+/// How many nanoseconds samples of a pair lie apart at least, and at most.
+const CLOSEST: u32 = 100_000;
+const FARTHEST: u32 = 1_000_000_000;
+
+/// How far samples are to lie apart that lay so far apart, when that came to so many `drawn` for so many that
+/// were `wanted`.
+fn spaced(spacing: u32, drawn: u64, wanted: f64) -> u32 {
+    // Nothing is known of a pause.
+    if wanted <= 0.0 || drawn == 0 {
+        return spacing;
+    }
+    let share = (drawn as f64 / wanted).max(0.5);
+    // It follows only what is far off, since samples that come at random vary.
+    if (0.8..=1.0).contains(&share) {
+        return spacing;
+    }
+    (f64::from(spacing) * share).clamp(f64::from(CLOSEST), f64::from(FARTHEST)) as u32
 }
 
-/// The threads that have a record of the present watch.
-fn followers(raw: &Raw) -> impl Iterator<Item = &Thread> {
+/// The lock that a thread waits for, and the site in the form in which it is recorded.
+fn awaits(waiting: &Waiting) -> Option<(u64, u64)> {
+    let how = match waiting.doing {
+        Doing::Lock => How::Mutex,
+        Doing::Timed if waiting.mutex == 0 => How::Mutex,
+        Doing::Read | Doing::ReadBehind => How::Read,
+        Doing::Write => How::Write,
+        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Timed => return None,
+    };
+    let [site, ..] = waiting.place;
+    Some((waiting.object, Hold::pack(site, how)))
+}
+
+/// The threads that have a record of the present watch, with its place.
+fn followers(raw: &Raw) -> impl Iterator<Item = (usize, &Thread)> {
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
     let watch = raw.watch.number();
-    let threads = raw.threads[..used].iter();
-    threads.filter(move |thread| thread.follows.follows(watch))
+    let threads = raw.threads[..used].iter().enumerate();
+    threads.filter(move |(_, thread)| thread.follows.follows(watch))
 }
 
 /// What had no room in a process's records.
@@ -604,6 +737,11 @@ fn cpu_seconds(process: u32) -> Option<f64> {
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
+/// Whether what comes once may have taken so many nanoseconds by now: half of the limit.
+fn may_take_once(nanoseconds: f64, limit: f64, ran: Duration) -> bool {
+    nanoseconds <= limit / 2.0 / 100.0 * ran.as_nanos() as f64
+}
+
 /// Nanoseconds of CPU time that this thread has used.
 fn own_cpu_nanoseconds() -> f64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -612,14 +750,25 @@ fn own_cpu_nanoseconds() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::one_in;
+    use super::{CLOSEST, FARTHEST, may_take_once, spaced};
+    use std::time::Duration;
+
+    /// A C library of two million bytes took more than the limit of a program of a tenth of a second.
+    #[test]
+    fn files_are_read_as_the_limit_lets_them() {
+        let after = |milliseconds| may_take_once(4e6, 5.0, Duration::from_millis(milliseconds));
+        assert!(!after(150) && after(170));
+    }
 
     #[test]
-    fn a_pause_does_not_have_each_acquisition_of_what_follows_sampled() {
-        assert_eq!(one_in(0, 200.0), None);
-        assert_eq!(one_in(100, 200.0), Some(1));
-        assert_eq!(one_in(20_000, 200.0), Some(100));
-        // Asked again at once.
-        assert_eq!(one_in(20_000, 0.0), Some(1 << 20));
+    fn samples_lie_farther_apart_where_they_are_too_many_and_closer_where_they_are_few() {
+        assert_eq!(spaced(CLOSEST, 4_000, 1_000.0), 4 * CLOSEST);
+        assert_eq!(spaced(8 * CLOSEST, 900, 1_000.0), 8 * CLOSEST);
+        assert_eq!(spaced(8 * CLOSEST, 10, 1_000.0), 4 * CLOSEST);
+        assert_eq!(spaced(CLOSEST, 10, 1_000.0), CLOSEST);
+        assert_eq!(spaced(FARTHEST / 2, u64::MAX, 1.0), FARTHEST);
+        // A pause, and a call that follows at once.
+        assert_eq!(spaced(8 * CLOSEST, 0, 1_000.0), 8 * CLOSEST);
+        assert_eq!(spaced(8 * CLOSEST, 10, 0.0), 8 * CLOSEST);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::figures::Spread;
 use super::merge::label;
-use super::text::{cost_of, count, long, seconds, share, time};
+use super::text::{cost_of, count, long, seconds, share};
 use super::{Lock, Profile, flame};
 use crate::problem::Problem;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -107,10 +107,10 @@ fn spread(spread: Option<&Spread>) -> Markup {
     html! {
         @match spread {
             Some(spread) => {
-                td { (time(spread.mean.value)) }
-                td { (time(spread.p50 as f64)) }
-                td { (time(spread.p99 as f64)) }
-                td { (time(spread.p999 as f64)) }
+                td { (spread.time(spread.mean.value)) }
+                td { (spread.time(spread.p50 as f64)) }
+                td { (spread.time(spread.p99 as f64)) }
+                td { (spread.time(spread.p999 as f64)) }
             }
             None => { td { "–" } td { "–" } td { "–" } td { "–" } }
         }
@@ -150,8 +150,8 @@ fn section(place: usize, lock: &Lock) -> Markup {
                     td { (seconds(site.blamed)) }
                     td { (count(site.acquired)) }
                     td { (share(site.contended, site.acquired)) }
-                    td { (site.wait.as_ref().map_or("–".into(), |spread| time(spread.mean.value))) }
-                    td { (site.hold.as_ref().map_or("–".into(), |spread| time(spread.mean.value))) }
+                    td { (site.wait.as_ref().map_or("–".into(), |spread| spread.time(spread.mean.value))) }
+                    td { (site.hold.as_ref().map_or("–".into(), |spread| spread.time(spread.mean.value))) }
                 }
             }
         }

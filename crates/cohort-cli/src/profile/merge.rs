@@ -1,7 +1,7 @@
 //! What the processes of a program did with their locks, under the locks' names.
 
-use super::figures::{Durations, Range};
-use super::gather::{Gathered, Looks, Sampled};
+use super::figures::{Look, Mixture, Pair, Range, Seen};
+use super::gather::{Gathered, Looks, Sampled, SeenAt};
 use super::handed::Handed;
 use super::{Condition, Lock, NamedBy, Queue, Site};
 use crate::observe::process::Process;
@@ -31,6 +31,13 @@ pub struct Counted {
     pub contended: u64,
 }
 
+/// Nanoseconds that a wait and a hold seem to last by what is written down of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Records {
+    pub waits: f64,
+    pub holds: f64,
+}
+
 /// All processes' locks and conditions.
 ///
 /// The locks of an array are put together as they come: of a million, each by itself would take
@@ -52,8 +59,8 @@ struct One {
     variance: f64,
     awaited: f64,
     greatest: u32,
-    waits: Durations,
-    holds: Durations,
+    waits: Mixture,
+    holds: Mixture,
     handed: Handed,
     nested: f64,
     weight: f64,
@@ -69,8 +76,59 @@ struct Place {
     contended: u64,
     lost: f64,
     blamed: f64,
-    waits: Durations,
-    holds: Durations,
+    waits: Mixture,
+    holds: Mixture,
+}
+
+/// The waits and the holds of a lock at a site.
+fn durations(count: &Counted, gathered: &Gathered, scale: f64, records: Records) -> [Mixture; 2] {
+    let none = Sampled::default();
+    let key = (count.lock, count.site);
+    let sampled = gathered.sampled.get(&key).unwrap_or(&none);
+    let seen = gathered.seen.get(&key).copied().unwrap_or_default();
+    let look = |seen: Seen| {
+        (gathered.looked > 0.0).then_some(Look {
+            seen,
+            scale,
+            tick: gathered.longest,
+        })
+    };
+    let SeenAt { waits, holds } = seen;
+    let numbers = [
+        count.acquired - count.contended.min(count.acquired),
+        count.contended,
+    ];
+    let mut both = [Mixture::default(), Mixture::default()];
+    let is_known = sampled.waits[0].samples() > 0;
+    let is_condition = Hold::unpack(count.site).1 == How::Condition;
+    // A lock that was free, as far as it tells, is not waited for.
+    if !is_known && !is_condition {
+        both[0].add_none(numbers[0]);
+    }
+    let free = if is_known || is_condition {
+        numbers[0]
+    } else {
+        0
+    };
+    both[0].add(&Pair {
+        strata: [
+            (free, Some(&sampled.waits[0])),
+            (numbers[1], Some(&sampled.waits[1])),
+        ],
+        look: look(waits).filter(|_| !is_condition),
+        records: records.waits,
+    });
+    if !is_condition {
+        both[1].add(&Pair {
+            strata: [
+                (numbers[0], Some(&sampled.holds[0])),
+                (numbers[1], Some(&sampled.holds[1])),
+            ],
+            look: look(holds),
+            records: records.holds,
+        });
+    }
+    both
 }
 
 impl One {
@@ -83,8 +141,8 @@ impl One {
             variance: 0.0,
             awaited: 0.0,
             greatest: 0,
-            waits: Durations::default(),
-            holds: Durations::default(),
+            waits: Mixture::default(),
+            holds: Mixture::default(),
             handed: Handed::default(),
             nested: 0.0,
             weight: 0.0,
@@ -112,8 +170,6 @@ impl One {
     }
 
     fn sample(&mut self, sampled: &Sampled) {
-        self.waits.add_all(&sampled.waits);
-        self.holds.add_all(&sampled.holds);
         self.nested += sampled.nested;
         self.weight += sampled.weight;
     }
@@ -205,8 +261,8 @@ pub fn label(frame: &Frame) -> String {
 }
 
 impl Merged {
-    /// Adds what is known of a process.
-    pub fn add(&mut self, process: &mut Process, gathered: &Gathered) {
+    /// Adds what is known of a process, of whose samples the records take so long.
+    pub fn add(&mut self, process: &mut Process, gathered: &Gathered, records: Records) {
         let scale = if gathered.looked > 0.0 {
             gathered.lived.as_secs_f64() / gathered.looked
         } else {
@@ -229,9 +285,14 @@ impl Merged {
                 one.look(looks, scale);
             }
             for count in counts {
+                let [waits, holds] = durations(count, gathered, scale, records);
+                one.waits.add_all(&waits);
+                one.holds.add_all(&holds);
                 let place = one.place(keys.of(process, count.site));
                 place.acquired += count.acquired;
                 place.contended += count.contended;
+                place.waits.add_all(&waits);
+                place.holds.add_all(&holds);
             }
         }
         for (lock, looks) in &gathered.looks {
@@ -264,14 +325,11 @@ impl Merged {
                 }
             }
         }
-        for ((lock, site), sampled) in &gathered.sampled {
+        for ((lock, _), sampled) in &gathered.sampled {
             let Some(one) = named.get(lock).and_then(|name| self.known(name.as_ref()?)) else {
                 continue;
             };
             one.sample(sampled);
-            let place = one.place(keys.of(process, *site));
-            place.waits.add_all(&sampled.waits);
-            place.holds.add_all(&sampled.holds);
         }
         for (lock, handed) in &gathered.handed {
             if let Some(one) = named.get(lock).and_then(|name| self.known(name.as_ref()?)) {

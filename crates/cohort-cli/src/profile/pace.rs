@@ -1,7 +1,8 @@
 //! What profiling costs a program, and how often is sampled and looked so that it does not cost too much.
 
 use super::figures::Durations;
-use cohort::records::{AT_HAND, AtHand, Drawn, READS, READS_WITHIN, Sample, TurnOver};
+use super::merge::Records;
+use cohort::records::{AT_HAND, AtHand, Drawn, Sample, TurnOver};
 use std::time::Duration;
 
 /// How far two looks are apart at first, and at most.
@@ -9,12 +10,12 @@ const TICK: Duration = Duration::from_millis(1);
 const LONGEST_TICK: Duration = Duration::from_millis(8);
 
 /// How many samples a second are wanted at most, and at least.
-const MOST_SAMPLES: f64 = 2_000.0;
-const FEWEST_SAMPLES: f64 = 50.0;
+const MOST_SAMPLES: f64 = 20_000.0;
+const FEWEST_SAMPLES: f64 = 500.0;
 
 /// The price of counting is of no account before it was measured at so many acquisitions: the first ones
 /// meet with caches that have nothing of the records yet.
-const ENOUGH: u64 = 16;
+const ENOUGH: u64 = 4 * AT_HAND as u64;
 
 /// Where counting alone costs the limit or more, the part of the limit that all else may cost.
 const PART: f64 = 0.1;
@@ -44,7 +45,7 @@ impl Work {
             acquired: self.acquired.saturating_sub(before.acquired),
             drawn: self.drawn - before.drawn,
             turned_over: self.turned_over.saturating_sub(before.turned_over),
-            aside: self.aside - before.aside,
+            aside: (self.aside - before.aside).max(0.0),
             looking: (self.looking - before.looking - once).max(0.0),
             once: 0.0,
         }
@@ -97,12 +98,15 @@ pub struct Spent {
     /// All that was done, and what had been done when this was last reckoned up.
     pub work: Work,
     before: Work,
-    /// How long records took, of samples, and reading the clock there.
-    drawn: Durations,
-    reads: Durations,
     /// How long many acquisitions take that are counted, and as many others.
     counted: Durations,
     plain: Durations,
+    /// How long one takes that is timed, for how long it seems to hold an empty section, and reading the clock.
+    timed: Durations,
+    empty: Durations,
+    reads: Durations,
+    /// How long it takes to copy a stack.
+    stacks: Durations,
     /// How long it takes to count a lock in the place of another, and reading the clock there.
     turn_overs: Durations,
     reads_there: Durations,
@@ -113,11 +117,21 @@ impl Spent {
     pub fn add(&mut self, drawn: &Drawn) {
         match drawn {
             Drawn::Sample(sample) => self.add_sample(sample),
-            Drawn::AtHand(AtHand { counted, plain, .. }) => {
+            Drawn::AtHand(AtHand {
+                counted,
+                plain,
+                timed,
+                empty,
+                read,
+                ..
+            }) => {
                 self.counted.add((*counted).into(), 1);
                 self.plain.add((*plain).into(), 1);
-                // Each was done twice.
-                self.work.aside += 2.0 * (f64::from(*counted) + f64::from(*plain));
+                self.reads.add((*read).into(), 1);
+                if *timed != 0 {
+                    self.timed.add((*timed).into(), 1);
+                    self.empty.add((*empty).into(), 1);
+                }
             }
             Drawn::TurnOver(TurnOver {
                 spent, read, of, ..
@@ -130,45 +144,43 @@ impl Spent {
     }
 
     fn add_sample(&mut self, sample: &Sample) {
-        let on_stack = f64::from(sample.spent_on_stack);
-        if sample.of == 0 {
-            self.work.aside += on_stack;
-            return;
-        }
-        self.work.drawn += 1;
-        if sample.spent != 0 {
-            self.drawn.add(sample.spent.into(), sample.of);
-        }
         if sample.stack != 0 {
-            self.work.aside += on_stack;
-        } else if sample.spent != 0 {
-            // Between the clock reads around a stack that was not copied there is nothing else.
-            self.reads.add(sample.spent_on_stack.into(), sample.of);
+            self.stacks.add(sample.spent_on_stack.into(), 1);
         }
+        if sample.doubled.is_some() {
+            self.work.drawn += 1;
+        }
+    }
+
+    /// Nanoseconds in which threads copied stacks, and measured what counting takes.  A thread that lost its
+    /// CPU meanwhile did not cost the program that time.
+    fn aside(&self) -> f64 {
+        let all = |spent: &Durations| spent.samples() as f64 * spent.unbroken_mean();
+        // Each measurement of counting is done twice.
+        2.0 * (all(&self.counted) + all(&self.plain)) + all(&self.timed) + all(&self.stacks)
     }
 
     /// At how many acquisitions the price of counting was measured.
     pub fn measured(&self) -> u64 {
-        match self.counted.samples() {
-            0 => self.drawn.samples(),
-            at_hand => at_hand * u64::from(AT_HAND) + self.turn_overs.samples(),
+        self.counted.samples() * u64::from(AT_HAND) + self.turn_overs.samples()
+    }
+
+    /// What the records of a sample seem to be of a wait and of a hold.
+    pub fn records(&self) -> Records {
+        Records {
+            waits: self.reads.median() as f64,
+            holds: self.empty.median() as f64,
         }
     }
 
     fn prices(&self) -> Prices {
-        let read = self.reads.unbroken_mean();
-        let told = (self.drawn.unbroken_mean() - f64::from(READS_WITHIN) * read).max(0.0);
         let many = self.counted.unbroken_mean() - self.plain.unbroken_mean();
-        // A sample tells too much: it waits for its own code, and the program's instructions for the clock.
-        let each = match self.counted.samples() {
-            0 => told,
-            _ => (many / f64::from(AT_HAND)).max(0.0),
-        };
+        let each = (many / f64::from(AT_HAND)).max(0.0);
         let turn_over = self.turn_overs.unbroken_mean() - self.reads_there.unbroken_mean();
         Prices {
             each,
             turn_over: turn_over.max(0.0),
-            drawn: (told - each).max(0.0) + f64::from(READS) * read,
+            drawn: (self.timed.unbroken_mean() - each).max(0.0),
         }
     }
 
@@ -195,7 +207,11 @@ impl Spent {
 
     /// What all that was done costs, in these CPU seconds.
     pub fn costs(&self, cpu: f64) -> Costs {
-        Self::costs_of(&self.work, &self.prices(), cpu)
+        let work = Work {
+            aside: self.aside(),
+            ..self.work
+        };
+        Self::costs_of(&work, &self.prices(), cpu)
     }
 
     /// Reckons up: what all that was done costs, in `cpu` seconds, and what was done since the last
@@ -206,6 +222,7 @@ impl Spent {
             prices.each = 0.0;
             prices.turn_over = 0.0;
         }
+        self.work.aside = self.aside();
         let since = self.work.since(&self.before);
         self.before = self.work;
         [(&self.work, cpu), (&since, lately)].map(|(work, cpu)| Self::costs_of(work, &prices, cpu))
@@ -238,26 +255,28 @@ impl Pace {
     /// for less than half of the limit.  Nor does a slower pace help against counting, where that
     /// alone costs the limit: then all else may cost a part of the limit.
     pub fn adapt(&mut self, [all, lately]: [Costs; 2]) {
-        let samples_are_dearer = lately.samples > lately.looking;
+        let samples = lately.samples;
+        let samples_are_dearer = samples > lately.looking;
         let (limit, all, lately) = if all.counting < self.limit {
             (self.limit, all.all(), lately.all())
         } else {
             (PART * self.limit, lately.by_pace(), lately.by_pace())
         };
         if all > 0.8 * limit && lately > 0.4 * limit {
-            self.slow_down(samples_are_dearer);
+            self.slow_down(samples_are_dearer, samples > PART * limit);
         } else if all < 0.8 * limit && lately < 0.4 * limit {
             self.quicken(samples_are_dearer);
         }
     }
 
-    /// Half as many of the dearer, samples or looks; of the other if there are as few as may be.
-    fn slow_down(&mut self, samples_are_dearer: bool) {
+    /// Half as many of the dearer, samples or looks; of the other if there are as few as may be.  Samples that
+    /// cost next to nothing stay: few looks need more of them.
+    fn slow_down(&mut self, samples_are_dearer: bool, samples_matter: bool) {
         let has_fewest = self.wanted <= FEWEST_SAMPLES;
-        if self.tick >= LONGEST_TICK || samples_are_dearer && !has_fewest {
-            self.wanted = (self.wanted / 2.0).max(FEWEST_SAMPLES);
-        } else {
+        if self.tick < LONGEST_TICK && (has_fewest || !samples_are_dearer) {
             self.tick = (self.tick * 2).min(LONGEST_TICK);
+        } else if samples_matter {
+            self.wanted = (self.wanted / 2.0).max(FEWEST_SAMPLES);
         }
     }
 
@@ -276,22 +295,27 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A sample for the records of which so much was spent, beside the reads of the clock.
-    fn sample(records: u32) -> Drawn {
-        const READ: u32 = 20;
+    /// A sample with a stack for which so much was spent.
+    fn sample(on_stack: u32) -> Drawn {
         Drawn::Sample(Sample {
-            spent: records + READS_WITHIN * READ,
-            spent_on_stack: READ,
-            of: 1_000,
+            stack: 1,
+            spent_on_stack: on_stack,
+            doubled: Some(10),
             ..Sample::default()
         })
     }
+
+    /// What a timed acquisition takes.
+    const TIMED: u32 = 400;
 
     /// Acquisitions that take so much longer where they are counted.
     fn at_hand(price: u32) -> Drawn {
         Drawn::AtHand(AtHand {
             counted: AT_HAND * (price + 10),
             plain: AT_HAND * 10,
+            timed: TIMED,
+            empty: 60,
+            read: 20,
             watch: 0,
         })
     }
@@ -317,14 +341,16 @@ mod tests {
     }
 
     #[test]
-    fn counting_costs_what_many_in_a_row_tell_and_not_what_rare_samples_wait_for() {
-        let spent = spent(&[(sample(170), 400), (at_hand(30), 100)]);
+    fn counting_costs_what_many_in_a_row_tell_and_a_sample_what_a_timed_one_takes() {
+        let spent = spent(&[(sample(0), 400), (at_hand(30), 100)]);
         assert!((spent.each() - 30.0).abs() < 2.0, "{}", spent.each());
         let measured = 100 * u64::from(AT_HAND);
         assert_eq!((spent.measured(), spent.work.drawn), (measured, 400));
         let prices = spent.prices();
-        // The rest of it only samples lose, beside nine reads of the clock.
-        assert!((prices.drawn - 140.0 - 180.0).abs() < 5.0, "{prices:?}");
+        let drawn = f64::from(TIMED) - 30.0;
+        assert!((prices.drawn - drawn).abs() < 6.0, "{prices:?}");
+        let records = spent.records();
+        assert!((records.holds - 60.0).abs() < 1.0 && (records.waits - 20.0).abs() < 1.0);
     }
 
     #[test]
@@ -342,34 +368,24 @@ mod tests {
     }
 
     #[test]
-    fn until_that_was_measured_samples_tell() {
-        let spent = spent(&[(sample(170), 5)]);
-        assert!((spent.each() - 170.0).abs() < 3.0, "{}", spent.each());
-        assert_eq!(spent.measured(), 5);
-        assert_eq!(Spent::default().each(), 0.0);
-    }
-
-    #[test]
     fn a_thread_that_lost_its_cpu_does_not_make_all_acquisitions_dear() {
         let spent = spent(&[(at_hand(30), 999), (at_hand(4_000_000), 1)]);
         assert!(spent.each() < 33.0, "{}", spent.each());
+        let aside = spent.costs(1.0).samples;
+        assert!(aside < 1.0, "{aside}");
     }
 
     #[test]
-    fn waits_at_conditions_and_stacks_alone_tell_nothing_of_records() {
+    fn a_stack_alone_is_no_sample() {
         let mut spent = Spent::default();
-        spent.add(&Drawn::Sample(Sample {
-            of: 9,
-            waited: 5,
-            ..Sample::default()
-        }));
         spent.add(&Drawn::Sample(Sample {
             stack: 3,
             spent_on_stack: 2_000,
             ..Sample::default()
         }));
-        assert_eq!((spent.measured(), spent.work.drawn), (0, 1));
-        assert!((spent.costs(1.0).samples - 0.0002).abs() < 1e-9);
+        assert_eq!((spent.measured(), spent.work.drawn), (0, 0));
+        assert!((spent.costs(1.0).samples - 0.0002).abs() < 2e-6);
+        assert_eq!(spent.each(), 0.0);
     }
 
     /// A program that takes a lock so often in a second, with records that cost so much.
@@ -400,11 +416,10 @@ mod tests {
                 let samples = self.pace.wanted * 0.1;
                 let work = &mut self.spent.work;
                 work.acquired += (self.acquired * 0.1) as u64;
-                work.aside += samples * 2_000.0;
                 work.looking += 0.1 / self.pace.tick.as_secs_f64() * 20_000.0;
                 for number in 0..samples as u32 {
-                    self.spent.add(&sample(self.price + 140));
-                    if number % 16 == 0 {
+                    self.spent.add(&sample(500));
+                    if number % 64 == 0 {
                         self.spent.add(&at_hand(self.price));
                     }
                 }
@@ -437,7 +452,7 @@ mod tests {
         let mut program = Program::new(1.6e6, 30);
         program.go_on(50);
         let pace = &program.pace;
-        assert_eq!((pace.wanted, pace.tick), (FEWEST_SAMPLES, LONGEST_TICK));
+        assert!(pace.wanted < MOST_SAMPLES / 2.0 && pace.tick == LONGEST_TICK);
         program.acquired = 1_000.0;
         program.go_on(50);
         let pace = &program.pace;
@@ -455,7 +470,7 @@ mod tests {
         assert!(costs.counting > 10.0);
         assert!(program.go_on(70).by_pace() < 0.6);
         let pace = &program.pace;
-        assert!(pace.wanted >= 4.0 * FEWEST_SAMPLES, "{pace:?}");
+        assert!(pace.wanted >= 2.0 * FEWEST_SAMPLES, "{pace:?}");
     }
 
     #[test]
@@ -467,15 +482,18 @@ mod tests {
         assert!(program.go_on(10).all() > 5.0);
         // Half of the limit is enough for all samples and half of the looks.
         let pace = &program.pace;
-        assert_eq!((pace.wanted, pace.tick), (MOST_SAMPLES, TICK * 2));
+        assert!(
+            pace.wanted >= MOST_SAMPLES / 2.0 && pace.tick <= TICK * 2,
+            "{pace:?}"
+        );
         assert!(program.go_on(90).all() < 5.0);
     }
 
     #[test]
     fn nobody_goes_by_the_first_few() {
-        let mut spent = spent(&[(sample(3_000), ENOUGH as usize - 1)]);
+        let mut spent = spent(&[(at_hand(3_000), ENOUGH as usize / AT_HAND as usize - 1)]);
         assert_eq!(spent.reckon(1.0, 1.0)[0].counting, 0.0);
-        spent.add(&sample(30));
+        spent.add(&at_hand(3_000));
         assert!(spent.reckon(1.0, 1.0)[0].counting > 100.0);
         // What was reckoned up is not lately.
         assert_eq!(spent.reckon(1.0, 1.0)[1].counting, 0.0);

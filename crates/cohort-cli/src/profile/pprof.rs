@@ -188,6 +188,7 @@ mod tests {
             seconds: 2.0,
             processes: 1,
             threads: 2,
+            preempted: None,
             cost: super::super::Cost::default(),
             left_out: super::super::LeftOut::default(),
             locks: Vec::new(),

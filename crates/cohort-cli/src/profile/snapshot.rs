@@ -11,10 +11,6 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Of how many acquisitions one is sampled until it is known how many there are: of a program that
-/// locks seldom there would be no sample in a short while otherwise.
-const AT_FIRST: u32 = 16;
-
 /// Options of `cohort profile snapshot`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
@@ -60,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     wanted.check()?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
-    let watching = Watching::begin(arguments.process, AT_FIRST)?;
+    let watching = Watching::begin(arguments.process, 0)?;
     let (program, lock) = watching.program();
     let mut gatherer = Gatherer::of_running(watching, wanted.cost);
     let began = Instant::now();

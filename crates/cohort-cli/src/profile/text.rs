@@ -48,8 +48,15 @@ fn padded(profile: &Profile) -> String {
 
 fn head(profile: &Profile) -> String {
     let cost = &profile.cost;
+    let preempted = match profile.preempted {
+        Some(times) => format!(
+            ", preempted {}",
+            several(times.unsigned_abs(), "time", "times")
+        ),
+        None => String::new(),
+    };
     let mut text = page::prose(&format!(
-        "cohort: {} ran {:.2} s under {}; {}, at most {} at once",
+        "cohort: {} ran {:.2} s under {}; {}, at most {} at once{preempted}",
         profile.program,
         profile.seconds,
         profile.lock,
@@ -97,17 +104,17 @@ fn head(profile: &Profile) -> String {
 /// What profiling cost, and by what that is known.
 pub fn cost_of(cost: &Cost) -> String {
     format!(
-        "Profiling cost {:.1} % of its CPU time (limit {} %): counting {} acquisitions {:.1} % ({} each, \
-         measured at {} of them), {} samples {:.1} %, and {} looks from outside {:.1} %.",
+        "Profiling cost {:.1} % of its CPU time (limit {} %): counting {} {:.1} % ({} each, \
+         measured at {} of them), {} {:.1} %, and {} from outside {:.1} %.",
         cost.percent,
         cost.limit,
-        count(cost.acquired),
+        several(cost.acquired, "acquisition", "acquisitions"),
         cost.counting,
         time(cost.each),
         count(cost.measured),
-        count(cost.sampled),
+        several(cost.sampled, "sample", "samples"),
         (cost.percent - cost.counting - cost.looking).max(0.0),
-        count(cost.looks),
+        several(cost.looks, "look", "looks"),
         cost.looking
     )
 }
@@ -171,15 +178,17 @@ fn one(place: usize, lock: &Lock) -> String {
     text.push('\n');
     for (what, spread) in [("wait", &lock.wait), ("hold", &lock.hold)] {
         if let Some(spread) = spread {
+            let interval = match spread.mean.interval() {
+                Some([low, high]) => format!("{}–{}", time(low), time(high)),
+                None => "–".to_owned(),
+            };
             let _ = writeln!(
                 text,
-                "   {what} {} ({}–{}), p50 {}, p99 {}, p99.9 {}",
-                time(spread.mean.value),
-                time(spread.mean.low),
-                time(spread.mean.high),
-                time(spread.p50 as f64),
-                time(spread.p99 as f64),
-                time(spread.p999 as f64)
+                "   {what} {} ({interval}), p50 {}, p99 {}, p99.9 {}",
+                spread.time(spread.mean.value),
+                spread.time(spread.p50 as f64),
+                spread.time(spread.p99 as f64),
+                spread.time(spread.p999 as f64)
             );
         }
     }
@@ -189,20 +198,32 @@ fn one(place: usize, lock: &Lock) -> String {
     }
     let waiters = |site: &Site| site.lost;
     let holders = |site: &Site| site.blamed;
-    text.push_str(&places("waited, s", lock, &waiters));
-    text.push_str(&places("held meanwhile, s", lock, &holders));
+    let waits = |site: &Site| mean(site.wait.as_ref());
+    let holds = |site: &Site| mean(site.hold.as_ref());
+    text.push_str(&places(["waited, s", "wait mean"], lock, &waiters, &waits));
+    text.push_str(&places(
+        ["held meanwhile, s", "hold mean"],
+        lock,
+        &holders,
+        &holds,
+    ));
     text
 }
 
-/// The places that have most of something.
-fn places(title: &str, lock: &Lock, seconds_of: &dyn Fn(&Site) -> f64) -> String {
+/// The places that have most of something, and for how long each has it in the mean.
+fn places(
+    [title, each]: [&str; 2],
+    lock: &Lock,
+    seconds_of: &dyn Fn(&Site) -> f64,
+    mean_of: &dyn Fn(&Site) -> String,
+) -> String {
     let mut sites: Vec<&Site> = lock
         .sites
         .iter()
         .filter(|site| seconds_of(site) > 0.0)
         .collect();
     sites.sort_by(|one, other| seconds_of(other).total_cmp(&seconds_of(one)));
-    let mut table = page::titled(&["place", title, "taken", "contended"]);
+    let mut table = page::titled(&["place", title, "taken", "contended", each]);
     table.set_width(page::width().saturating_sub(INDENT));
     let most = sites.first().map_or(0.0, |site| seconds_of(site));
     for site in sites.iter().take(PLACES) {
@@ -215,12 +236,13 @@ fn places(title: &str, lock: &Lock, seconds_of: &dyn Fn(&Site) -> f64) -> String
             seconds(seconds_of(site)),
             count(site.acquired),
             share(site.contended, site.acquired),
+            mean_of(site),
         ]);
     }
     if table.row_count() == 0 {
         return String::new();
     }
-    let lines = page::lines_below_names(table, 1..4);
+    let lines = page::lines_below_names(table, 1..5);
     let indented = lines.lines().map(|line| format!("   {line}\n"));
     indented.collect()
 }
@@ -279,11 +301,11 @@ fn queue(lock: &Lock) -> String {
 }
 
 fn mean(spread: Option<&Spread>) -> String {
-    spread.map_or_else(|| "–".to_owned(), |spread| time(spread.mean.value))
+    spread.map_or_else(|| "–".to_owned(), |spread| spread.time(spread.mean.value))
 }
 
 fn p99(spread: Option<&Spread>) -> String {
-    spread.map_or_else(|| "–".to_owned(), |spread| time(spread.p99 as f64))
+    spread.map_or_else(|| "–".to_owned(), |spread| spread.time(spread.p99 as f64))
 }
 
 /// Seconds, in three digits.
@@ -310,6 +332,17 @@ pub fn time(nanoseconds: f64) -> String {
         }
     }
     format!("{nanoseconds:.0} ns")
+}
+
+impl Spread {
+    /// Nanoseconds; below the floor only that they are.
+    pub fn time(&self, nanoseconds: f64) -> String {
+        if nanoseconds < self.floor {
+            format!("<{}", time(self.floor))
+        } else {
+            time(nanoseconds)
+        }
+    }
 }
 
 /// A number, in thousands or millions where it is long.

@@ -1,5 +1,6 @@
 //! A report as JSON shows it.
 
+use super::counts::Counts;
 use super::{shown, uncounted};
 use crate::choice::SYSTEM;
 use crate::settings::Settings;
@@ -22,6 +23,11 @@ pub struct Summary {
     used: Usage,
     /// None where nothing could be counted.
     counted: Option<Counted>,
+    /// All locks together, and what that says of a gain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judgement: Option<String>,
 }
 
 /// What the processes that were served counted.
@@ -71,6 +77,8 @@ impl Summary {
             seconds: ran.as_secs_f64(),
             used,
             counted: None,
+            counts: None,
+            judgement: None,
         }
     }
 
@@ -88,6 +96,8 @@ impl Summary {
             rwlocks: settings.rwlocks.name(),
             wait: Some(settings.wait.name()),
             counted: Some(Counted::of(report, going_on)),
+            counts: Some(Counts::of(report)),
+            judgement: Counts::of(report).judgement(),
             ..Self::baseline(program, ran, used)
         }
     }

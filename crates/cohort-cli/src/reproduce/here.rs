@@ -176,9 +176,9 @@ fn text(rows: &[Row]) -> String {
     let agree = rows.iter().filter(|row| agrees.contains(&row.verdict));
     let agree = agree.count();
     parts.push(page::prose(&format!(
-        "{agree} of {} rows agree as far as they were run. All of it was run on this machine; \
+        "{agree} of {} as far as they were run. All of it was run on this machine; \
          programs with bugs are in examples/bugs, and what else was run is in `cohort workload`.",
-        rows.len()
+        page::counted(rows.len(), "row agrees", "rows agree")
     )));
     parts.join("\n\n")
 }

@@ -5,9 +5,9 @@ use crate::observe::stacks::Frame;
 use crate::observe::watching::Watching;
 use crate::problem::Problem;
 use crate::profile::NamedBy;
-use crate::profile::gather::{Gathered, Looks};
+use crate::profile::gather::{self, Gathered};
 use crate::profile::merge::{self, CONDITION, Counted, Name, Sums};
-use cohort::records::{Doing, Hold, How, NO_SAMPLES};
+use cohort::records::{Doing, Hold, How, NO_SAMPLES, STACKS_ONLY};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,9 +19,6 @@ const TIMES: u32 = 50;
 
 /// How often it is asked whether the process lives.
 const SETTLE: Duration = Duration::from_millis(100);
-
-/// What [`every`](cohort::records::Records::every) is while stacks are wanted, and hardly a sample.
-const STACKS_ONLY: u32 = 1 << 24;
 
 /// What the locks did.
 #[derive(Debug, Serialize)]
@@ -36,6 +33,13 @@ pub struct Seen {
     pub waiting: usize,
     /// Whether the process has ended meanwhile.
     pub has_ended: bool,
+    /// The share of its threads' time, waiting for locks or on a CPU, that they waited; of a process that
+    /// does not run under Cohort.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_lost: Option<f64>,
+    /// What looking took, in CPUs; of such a process too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// The locks that were used or wanted, in no order.
     #[serde(skip)]
     pub locks: Vec<Row>,
@@ -54,12 +58,18 @@ pub struct Row {
     pub objects: usize,
     /// Thread-seconds of waiting in a second.
     pub lost_per_second: f64,
+    /// Seconds in a second for which any thread waited, where that was seen; of several locks together.
+    #[serde(skip)]
+    pub awaited: f64,
     /// Threads that wait at the end.
     pub waiting: usize,
-    /// Acquisitions in a second.
-    pub taken_per_second: f64,
+    /// The longest of their waits until now, in seconds, where that was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<f64>,
+    /// Acquisitions in a second; none where they are not counted.
+    pub taken_per_second: Option<f64>,
     /// The share of these that found the lock held.
-    pub contended: f64,
+    pub contended: Option<f64>,
     /// In which mode the lock was when a thread last waited for it; none if it has not told.
     pub mode: Option<&'static str>,
     /// How often it went on in another mode since the program began, while it was watched.
@@ -79,8 +89,11 @@ pub struct Holder {
     pub thread: u32,
     /// Its name.
     pub name: Option<String>,
-    /// Where it took the lock.
-    pub at: Frame,
+    /// Where it took the lock; of a process that does not run under Cohort, where it sleeps, if it does.
+    pub at: Option<Frame>,
+    /// The share of the waits during which it held the lock, if that was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
 }
 
 /// A place that waits for a lock, or that holds it meanwhile.
@@ -94,7 +107,28 @@ pub struct Place {
     pub frames: Vec<Frame>,
 }
 
-/// Looks at a process again and again.
+/// What looks at a process again and again.
+pub trait Looks {
+    /// The program's name, and the lock that it runs under, as it was told.
+    fn program(&self) -> (String, Option<String>);
+    /// The process's number here.
+    fn process(&self) -> u32;
+    /// How long the interval lasts already.
+    fn elapsed(&self) -> Duration;
+    /// Whether the process has ended.
+    fn is_over(&self) -> bool;
+    /// Whether stacks of threads that wait are wanted, which cost the program more.
+    fn want_stacks(&self, wanted: bool);
+    /// Looks once; how long to wait until the next time.
+    ///
+    /// # Errors
+    /// Another command watches the process now.
+    fn look(&mut self) -> Result<Duration, Problem>;
+    /// What was seen in this interval; the next begins.
+    fn finish(&mut self) -> Seen;
+}
+
+/// Looks at a process that runs under Cohort.
 pub struct Looker {
     watching: Watching,
     gathered: Gathered,
@@ -124,27 +158,27 @@ impl Looker {
         }
     }
 
-    /// How long the interval lasts already.
-    pub fn elapsed(&self) -> Duration {
+    fn living(&self) -> HashSet<u32> {
+        self.numbers.keys().copied().collect()
+    }
+}
+
+impl Looks for Looker {
+    fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Whether the process has ended.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether stacks of threads that wait are wanted, which cost the program more.
-    pub fn want_stacks(&self, wanted: bool) {
-        let every = if wanted { STACKS_ONLY } else { NO_SAMPLES };
-        self.watching.process.records().every.store(every, Relaxed);
+    fn want_stacks(&self, wanted: bool) {
+        let spacing = if wanted { STACKS_ONLY } else { NO_SAMPLES };
+        let records = self.watching.process.records();
+        records.spacing.store(spacing, Relaxed);
     }
 
-    /// Looks once; how long to wait until the next time.
-    ///
-    /// # Errors
-    /// Another command watches the process now.
-    pub fn look(&mut self) -> Result<Duration, Problem> {
+    fn look(&mut self) -> Result<Duration, Problem> {
         let began = Instant::now();
         self.watching.beat()?;
         if self.settled.is_none_or(|at| at.elapsed() >= SETTLE) {
@@ -173,12 +207,7 @@ impl Looker {
         Ok(TICK.max(began.elapsed() * TIMES) * part / 1024)
     }
 
-    fn living(&self) -> HashSet<u32> {
-        self.numbers.keys().copied().collect()
-    }
-
-    /// What was seen in this interval; the next begins.
-    pub fn finish(&mut self) -> Seen {
+    fn finish(&mut self) -> Seen {
         let seconds = self.began.elapsed().as_secs_f64();
         self.began = Instant::now();
         let mut gathered = std::mem::take(&mut self.gathered);
@@ -200,10 +229,12 @@ impl Looker {
             lost_per_second: 0.0,
             waiting: 0,
             has_ended: self.is_over,
+            share_lost: None,
+            cost: None,
             locks: Vec::new(),
         };
         let mut rows: HashMap<Name, Row> = HashMap::new();
-        let none = Looks::default();
+        let none = gather::Looks::default();
         let awaited = moments.iter().filter_map(lock_awaited);
         let locks: HashSet<u64> = counts
             .keys()
@@ -233,9 +264,9 @@ impl Looker {
                 .count();
             let taken: u64 = counts.iter().map(|count| count.acquired).sum();
             let contended: u64 = counts.iter().map(|count| count.contended).sum();
-            row.taken_per_second += taken as f64 / seconds;
+            *row.taken_per_second.get_or_insert(0.0) += taken as f64 / seconds;
             // Put together as a number first.
-            row.contended += contended as f64 / seconds;
+            *row.contended.get_or_insert(0.0) += contended as f64 / seconds;
             if let Some((mode, changes)) = modes.get(&lock) {
                 row.mode = Some(mode.name());
                 row.changes += changes;
@@ -246,7 +277,8 @@ impl Looker {
                     row.holders.push(Holder {
                         thread,
                         name: process.name_of(moment.id),
-                        at: first_frame(process, held.site),
+                        at: Some(first_frame(process, held.site)),
+                        share: None,
                     });
                 }
             }
@@ -269,11 +301,9 @@ impl Looker {
             }
         }
         for mut row in rows.into_values() {
-            row.contended = if row.taken_per_second > 0.0 {
-                row.contended / row.taken_per_second
-            } else {
-                0.0
-            };
+            let taken = row.taken_per_second.unwrap_or(0.0);
+            let share = |contended: f64| if taken > 0.0 { contended / taken } else { 0.0 };
+            row.contended = row.contended.map(share);
             for places in [&mut row.waited_at, &mut row.held_at] {
                 places.sort_by(|one, other| other.lost_per_second.total_cmp(&one.lost_per_second));
             }
@@ -284,13 +314,11 @@ impl Looker {
         seen
     }
 
-    /// The program's name, and the lock that it runs under, as it was told.
-    pub fn program(&self) -> (String, Option<String>) {
+    fn program(&self) -> (String, Option<String>) {
         self.watching.program()
     }
 
-    /// The process's number here.
-    pub fn process(&self) -> u32 {
+    fn process(&self) -> u32 {
         self.watching.process.id
     }
 }
@@ -298,15 +326,22 @@ impl Looker {
 impl Row {
     fn new(name: &Name, named_by: NamedBy) -> Self {
         let (kind, name) = name.clone();
+        Self::unseen(kind, name, named_by)
+    }
+
+    /// The row of a lock without observations.
+    pub fn unseen(kind: &'static str, name: String, named_by: NamedBy) -> Self {
         Self {
             kind,
             name,
             named_by,
             objects: 0,
             lost_per_second: 0.0,
+            awaited: 0.0,
             waiting: 0,
-            taken_per_second: 0.0,
-            contended: 0.0,
+            longest_wait: None,
+            taken_per_second: None,
+            contended: None,
             mode: None,
             changes: 0,
             holders: Vec::new(),
@@ -320,7 +355,7 @@ impl Row {
 fn lock_awaited(moment: &Moment) -> Option<u64> {
     let waiting = moment.waiting.filter(|_| !moment.is_gone)?;
     let is_for_lock = match waiting.doing {
-        Doing::Lock | Doing::Read | Doing::Write => true,
+        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => true,
         Doing::Timed => waiting.mutex == 0,
         Doing::Nothing | Doing::Join | Doing::Condition => false,
     };
@@ -328,7 +363,12 @@ fn lock_awaited(moment: &Moment) -> Option<u64> {
 }
 
 /// A lock's name: one that nobody has got yet, by where it is awaited.
-fn name(process: &mut Process, lock: u64, counts: &[Counted], looks: &Looks) -> (Name, NamedBy) {
+fn name(
+    process: &mut Process,
+    lock: u64,
+    counts: &[Counted],
+    looks: &gather::Looks,
+) -> (Name, NamedBy) {
     if counts.is_empty() {
         let awaited = looks.waiters.keys().map(|site| Counted {
             lock,

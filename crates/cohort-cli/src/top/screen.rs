@@ -1,6 +1,6 @@
 //! The display of `cohort top` on a terminal, and its keys.
 
-use super::frame::{Looker, Row, Seen};
+use super::frame::{Looks, Row, Seen};
 use super::{Arguments, Sort, text};
 use crate::page;
 use crate::problem::Problem;
@@ -258,7 +258,7 @@ fn typed() -> Receiver<Vec<Key>> {
 ///
 /// # Errors
 /// There is no terminal; another command watches the process now.
-pub fn run(looker: &mut Looker, arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub fn run(looker: &mut dyn Looks, arguments: &Arguments) -> Result<ExitCode, Problem> {
     let program = looker.program();
     let no_screen =
         |error: std::io::Error| Problem::refused(format!("the terminal cannot be used: {error}"));

@@ -22,14 +22,14 @@ pub fn rows<'a>(seen: &'a Seen, sort: Sort, filter: &str) -> Vec<&'a Row> {
     let of = |row: &Row| match sort {
         Sort::Lost => row.lost_per_second,
         Sort::Waiting => row.waiting as f64,
-        Sort::Taken => row.taken_per_second,
-        Sort::Contended => row.contended,
+        Sort::Taken => row.taken_per_second.unwrap_or(0.0),
+        Sort::Contended => row.contended.unwrap_or(0.0),
         Sort::Changes => f64::from(row.changes),
         Sort::Name => 0.0,
     };
     let besides = |row: &Row| match sort {
         Sort::Name => 0.0,
-        _ => row.taken_per_second,
+        _ => row.taken_per_second.unwrap_or(0.0),
     };
     rows.sort_by(|one, other| {
         (of(other), besides(other))
@@ -51,9 +51,17 @@ pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> St
     } else {
         "threads"
     };
+    let outside = match (seen.share_lost, seen.cost) {
+        (Some(lost), Some(cost)) => format!(
+            ", {} of their time; looking took {} of one CPU",
+            share((lost * 1e6) as u64, 1_000_000),
+            share((cost * 1e6) as u64, 1_000_000)
+        ),
+        _ => String::new(),
+    };
     page::prose(&format!(
         "{name} (process {process}){under}, looked at for {:.1} s: {} {threads}, {} of them waiting \
-         for locks now; {} thread-seconds lost in a second",
+         for locks now; {} thread-seconds lost in a second{outside}",
         seen.seconds,
         seen.threads,
         seen.waiting,
@@ -77,8 +85,11 @@ fn table(rows: &[&Row], most: usize) -> String {
             title(row),
             lost(row.lost_per_second),
             row.waiting.to_string(),
-            count(row.taken_per_second.round() as u64),
-            share((row.contended * 1e6) as u64, 1_000_000),
+            row.taken_per_second
+                .map_or_else(unknown, |taken| count(taken.round() as u64)),
+            row.contended.map_or_else(unknown, |contended| {
+                share((contended * 1e6) as u64, 1_000_000)
+            }),
             mode(row),
             holder(row),
         ]);
@@ -100,12 +111,16 @@ pub fn table_or_none(rows: &[&Row], most: usize) -> String {
     text
 }
 
+/// What is shown of what was not counted.
+fn unknown() -> String {
+    "–".to_owned()
+}
+
 /// A lock's name, with what it is if it is no mutex.
-fn title(row: &Row) -> String {
-    let kind = if row.kind == "rwlock" {
-        " (rwlock)"
-    } else {
-        ""
+pub fn title(row: &Row) -> String {
+    let kind = match row.kind {
+        "mutex" => String::new(),
+        kind => format!(" ({kind})"),
     };
     let several = if row.objects > 1 {
         format!(" ×{}", row.objects)
@@ -159,12 +174,18 @@ pub fn places(row: &Row) -> String {
     );
     for holder in &row.holders {
         let name = holder.name.as_deref().unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "held by {} {name}, taken at {}",
-            holder.thread,
-            label(&holder.at)
-        );
+        let share = holder.share.map_or_else(String::new, |held| {
+            format!(
+                ", for {} of the waits",
+                share((held * 1e6) as u64, 1_000_000)
+            )
+        });
+        let at = match (&holder.at, holder.share) {
+            (None, _) => String::new(),
+            (Some(at), None) => format!(", taken at {}", label(at)),
+            (Some(at), Some(_)) => format!(", asleep at {}", label(at)),
+        };
+        let _ = writeln!(text, "held by {} {name}{share}{at}", holder.thread);
     }
     for (what, places) in [
         ("waited at, lost in a second", &row.waited_at),

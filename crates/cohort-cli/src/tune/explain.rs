@@ -1,6 +1,6 @@
 //! `cohort tune --explain`: what each part of a tuned composition is worth.
 
-use super::{Arguments, Place, Stop, cohorts_of, here, show};
+use super::{Arguments, Place, Stop, cohorts_of, here};
 use crate::config;
 use crate::page;
 use crate::problem::Problem;
@@ -12,6 +12,7 @@ use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
 use cohort_lab::tune::explain::{self, CONTROL, Explained, Gain, Plan, Where};
+use cohort_lab::tune::field;
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::shape::Shape;
 use cohort_lab::tune::{Effort, Policy};
@@ -227,7 +228,7 @@ fn control(explained: &Explained) -> String {
 fn elsewhere(explained: &Explained, plan: &Plan) -> String {
     let mut table = page::titled(&["machine", "threads", "percent", "own composition", "levels"]);
     for row in &explained.elsewhere {
-        let [locks, levels] = show::short(&row.own);
+        let [locks, levels] = field::short(&row.own);
         let threads = row.threads.to_string();
         table.add_row([row.machine, &threads, &percent(&row.gain), &locks, &levels]);
     }

@@ -2,9 +2,10 @@
 
 use super::Place;
 use crate::page;
-use cohort::name::{PREFIX, SYSTEM};
+use cohort::name::PREFIX;
+use cohort_lab::tune::field::{self, short};
 use cohort_lab::tune::file::File;
-use cohort_lab::tune::{Best, Plan, Policy, Score, Tuned, explain, field};
+use cohort_lab::tune::{Best, Plan, Policy, Score, Tuned, explain};
 use serde::Serialize;
 
 /// As many compositions are shown.
@@ -20,19 +21,6 @@ pub fn called(policy: &Policy) -> String {
         Policy::High => "HC".to_owned(),
         Policy::Said(_) => "mark".to_owned(),
     }
-}
-
-/// A lock's name in two short columns: its locks, as papers abbreviate them, and the levels
-/// below the whole system.
-pub fn short(lock: &str) -> [String; 2] {
-    let Some(composition) = lock.strip_prefix(PREFIX) else {
-        return [lock.to_owned(), String::new()];
-    };
-    let (locks, at) = composition.split_once('@').unwrap_or((composition, ""));
-    // A plain lock keeps the level, so that it does not look like the rival of its name.
-    let levels = at.strip_suffix(&format!(",{SYSTEM}")).unwrap_or(at);
-    let locks = locks.replace("ticket", "tkt").replace("hemlock", "hem");
-    [locks, levels.to_owned()]
 }
 
 pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {

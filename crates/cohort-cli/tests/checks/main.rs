@@ -29,6 +29,7 @@ mod selection;
 )]
 #[path = "../../../cohort/tests/support/slowest.rs"]
 mod slowest;
+mod soak;
 
 use check::Check;
 use libtest_mimic::{Arguments, Trial};
@@ -58,7 +59,7 @@ type Room = fn(&Selection) -> Result<Vec<Check>, String>;
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [Room; 14] = [
+    let rooms: [Room; 15] = [
         conformance::checks,
         crowd::checks,
         idle::checks,
@@ -73,6 +74,7 @@ fn table() -> Result<Vec<Trial>, String> {
         rocksdb::checks,
         mpich::checks,
         bfs::checks,
+        soak::checks,
     ];
     let mut trials = Vec::new();
     for room in rooms {

@@ -44,6 +44,28 @@ fn profile(change: impl FnOnce(&mut Value)) -> (TempDir, PathBuf) {
     (folder, file)
 }
 
+/// The program's own output does not get among the lines.
+#[test]
+fn a_program_is_profiled_first() {
+    cohort()
+        .args(["advise", "--", "sh", "-c", "echo said"])
+        .assert()
+        .code(0)
+        .stdout(starts_with("# By `cohort advise -- …`: sh under ").and(contains("said").not()))
+        .stderr(contains("Profiling cost").and(contains("said")));
+    cohort()
+        .args(["advise", "--", "/nowhere"])
+        .assert()
+        .failure();
+    let (_folder, file) = profile(|_| ());
+    let both = cohort()
+        .arg("advise")
+        .arg(file)
+        .args(["--", "true"])
+        .assert();
+    both.code(2);
+}
+
 #[test]
 fn what_pays_has_a_line_with_its_reason() {
     let (folder, file) = profile(|_| ());

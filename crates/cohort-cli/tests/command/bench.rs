@@ -520,3 +520,58 @@ fn what_programs_get_is_measured() {
             .stderr(contains("cannot be served"));
     }
 }
+
+/// A name that is longer than its column stands above its figures.
+#[test]
+fn long_names_stay_whole() {
+    let name = "clof:ticket-hemlock-mcs-clh";
+    let output = cohort()
+        .args(["bench", "--workload", "loop", "--threads", "1"])
+        .args(["--seconds", "0.02", "--rounds", "1", "--locks"])
+        .arg(format!("mcs,{name}"))
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    assert!(said.lines().any(|line| line.trim_end() == name), "{said}");
+}
+
+/// Ctrl-C shows the measured points: the signal is sent later each time, until there is a point.
+#[test]
+fn points_that_were_measured_survive_a_signal() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    for seconds in [1, 4, 16, 64] {
+        let child = Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .args(["bench", "--workload", "loop", "--threads", "1"])
+            .args([
+                "--seconds",
+                "0.1",
+                "--rounds",
+                "10000",
+                "--locks",
+                "tas,mcs",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        std::thread::sleep(Duration::from_secs(seconds));
+        kill_process(Pid::from_child(&child), Signal::INT).expect("our child");
+        let output = child.wait_with_output().expect("it ends");
+        let (said, told) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        if output.status.code() == Some(130) && told.contains("of 2 points were measured") {
+            let is_found = !told.contains("interrupted: 0 of");
+            assert_eq!(said.contains("tas"), is_found, "{said}{told}");
+            if is_found {
+                return;
+            }
+        }
+    }
+    panic!("no point was measured");
+}

@@ -59,6 +59,11 @@ pub fn waits() -> Program {
     compile("waits.c", "cc", &["-g"]).expect(NO_COMPILER)
 }
 
+/// `cancelled.c`: threads whose waits were cancelled.
+pub fn cancelled() -> Program {
+    compile("cancelled.c", "cc", &["-g"]).expect(NO_COMPILER)
+}
+
 /// `needs.c`: a crowd at one mutex, and many threads at theirs.
 pub fn needs() -> Program {
     compile("needs.c", "cc", &[]).expect(NO_COMPILER)
@@ -94,9 +99,31 @@ pub fn newer() -> (Program, Program) {
     (program, library)
 }
 
+/// `wrapped.c`, and a library to be preloaded that puts wrappers round functions of the C library.
+pub fn wrapped() -> (Program, Program) {
+    let library = compile("wrapped.c", "cc", &["-DLIBRARY", "-shared", "-fPIC"]);
+    let program = compile("wrapped.c", "cc", &[]);
+    (program.expect(NO_COMPILER), library.expect(NO_COMPILER))
+}
+
 /// `handed.c`: locks that are handed on in known ways.
 pub fn handed() -> Program {
     compile("handed.c", "cc", &[]).expect(NO_COMPILER)
+}
+
+/// `closed.c`, and two modules for it, whose functions have these names.
+pub fn closed(names: [&str; 2]) -> (Program, [Program; 2]) {
+    let program = compile("closed.c", "cc", &["-g"]).expect(NO_COMPILER);
+    let modules = names.map(|name| {
+        let takes = format!("-DTAKES={name}");
+        compile("closed.c", "cc", &["-g", "-shared", "-fPIC", &takes]).expect(NO_COMPILER)
+    });
+    (program, modules)
+}
+
+/// `truth.c`: programs that time their own lock.
+pub fn truth() -> Program {
+    compile("truth.c", "cc", &[]).expect(NO_COMPILER)
 }
 
 /// `deep.c`: a bug below a caller with a large frame.
@@ -145,6 +172,11 @@ pub fn of_the_library(source: &str, library: &str) -> Program {
     let found = format!("-Wl,-rpath,{prefix}/lib");
     let library = format!("{prefix}/lib/{library}");
     compile(source, "cc", &["-g", &include, &found, &library]).expect(NO_COMPILER)
+}
+
+/// `net.c`: a server with threads, and its client.
+pub fn net() -> Program {
+    compile("net.c", "cc", &[]).expect(NO_COMPILER)
 }
 
 /// `early.c`: holds that end before those of locks taken later, or by a wait.

@@ -54,6 +54,17 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "relock",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "waits for the mutex inner",
+            "waits for the mutex outer",
+            "waits  bugs/relock.c:18",
+            "main  bugs/relock.c:34",
+        ],
+    ),
+    (
         "rwlock",
         "stuck",
         &["waits for the rwlock table", "upgrade  bugs/rwlock.c:9"],
@@ -95,6 +106,11 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         &["waits for the end of thread", "finish  bugs/join.c:9"],
     ),
     (
+        "join_c11",
+        "stuck",
+        &["waits for the end of thread", "finish  bugs/join_c11.c:10"],
+    ),
+    (
         "first_ended",
         "stuck",
         &[
@@ -124,6 +140,15 @@ const BUGS: &[(&str, &str, &[&str])] = &[
             "by a thread that did not lock it",
             "unlock  bugs/unlock_others.c:9",
             "main  bugs/unlock_others.c:16",
+        ],
+    ),
+    (
+        "unlocked_meanwhile",
+        "order",
+        &[
+            "by a thread that did not lock it",
+            "unlock  bugs/unlocked_meanwhile.c:11",
+            "main  bugs/unlocked_meanwhile.c:22",
         ],
     ),
     (
@@ -160,6 +185,44 @@ const BUGS: &[(&str, &str, &[&str])] = &[
             "ledger",
             "was never initialised",
             "main  bugs/uninitialised.c:13",
+        ],
+    ),
+    (
+        "read_behind",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "waits for the rwlock table",
+            "which lets writers first, behind thread",
+            "main  bugs/read_behind.c:26",
+            "write_table  bugs/read_behind.c:11",
+        ],
+    ),
+    (
+        "inversion_late",
+        "order",
+        &[
+            "taken in different orders",
+            "transfer  bugs/inversion_late.c:13",
+            "audit  bugs/inversion_late.c:25",
+        ],
+    ),
+    (
+        "inversion_signalled",
+        "order",
+        &[
+            "taken in different orders",
+            "transfer  bugs/inversion_signalled.c:18",
+            "audit  bugs/inversion_signalled.c:32",
+        ],
+    ),
+    (
+        "inversion_read",
+        "order",
+        &[
+            "taken in different orders",
+            "transfer  bugs/inversion_read.c:15",
+            "audit  bugs/inversion_read.c:29",
         ],
     ),
     (
@@ -216,6 +279,27 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
     }
 }
 
+/// The second module stands where the first one stood, if it may.
+#[test]
+fn places_in_modules_that_were_closed_have_names() {
+    let (program, [one, other]) = compiled::closed(["alpha_takes", "beta_takes"]);
+    let output = cohort()
+        .args(["debug", "--level", "order", "--"])
+        .arg(program.path())
+        .args([one.path(), other.path()])
+        .output()
+        .expect("the command runs");
+    let said = in_one_line(&String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in [
+        "since alpha_takes command/closed.c:",
+        "since beta_takes command/closed.c:",
+        "run command/closed.c:",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+}
+
 #[test]
 fn every_bug_of_the_folder_is_expected_here() {
     for entry in std::fs::read_dir(sources()).expect("the examples") {
@@ -246,10 +330,13 @@ fn what_only_looks_alike_is_not_reported() {
         ] {
             let (status, said) = debugged(&program, level, lock);
             assert_eq!(
-                (status, said.as_str()),
-                (Some(0), ""),
-                "{name} under {lock} at level {level}"
+                status,
+                Some(0),
+                "{name} under {lock} at level {level}: {said}"
             );
+            let says = format!("cohort: no findings at level `{level}` in ");
+            assert!(said.starts_with(&says), "{name} under {lock}: {said}");
+            assert_eq!(said.lines().count(), 1, "{name} under {lock}: {said}");
         }
     }
 }
@@ -362,6 +449,31 @@ fn findings_are_told_in_json() {
 }
 
 /// A file that is too long for it ends a process by a signal.
+/// Standard error is the program's own.
+#[test]
+fn findings_go_to_a_file_on_request() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bug = compile("abba", &folder);
+    let file = folder.path().join("report");
+    for (words, program, expected) in [
+        (vec![], bug.as_path(), "first"),
+        (vec!["--json"], bug.as_path(), "\"findings\""),
+        (vec![], Path::new("true"), "cohort: "),
+    ] {
+        let output = cohort()
+            .args(["debug", "-o"])
+            .arg(&file)
+            .args(&words)
+            .arg("--")
+            .arg(program)
+            .output()
+            .expect("the command runs");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        let text = std::fs::read_to_string(&file).expect("it was written");
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
 #[test]
 fn a_limit_of_file_sizes_is_told_and_harms_nobody() {
     let program = compiled::usual();
@@ -420,7 +532,12 @@ fn a_program_without_findings_ends_as_it_ends() {
         .args(["debug", "--", "sh", "-c", "exit 7"])
         .assert()
         .code(7)
-        .stderr("");
+        .stderr("cohort: no findings at level `stuck`: no process used a pthread lock\n");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("clean/gate", &folder);
+    let (status, said) = debugged(&program, "order", "futex-hmcs");
+    let says = "cohort: no findings at level `order` in 1 process and 3 threads\n";
+    assert_eq!((status, said.as_str()), (Some(0), says));
 }
 
 #[test]
@@ -563,7 +680,7 @@ fn what_is_known_is_not_told_again() {
         .arg(&program)
         .assert()
         .code(0)
-        .stderr("");
+        .stderr(predicates::str::ends_with("; 1 suppressed\n"));
     let other = compile("lock_twice", &folder);
     cohort()
         .args(["debug", "--level", "owner", "--suppress"])

@@ -60,7 +60,7 @@ fn too_few_descriptors_are_named() {
 
 /// Runs a script as if by root, with mounts of its own; `None`, said on stderr, where that is not
 /// allowed.  The script ends with 99 if a mount fails.
-fn in_a_container(script: &str) -> Option<std::process::Output> {
+pub fn in_a_container(script: &str) -> Option<std::process::Output> {
     let output = std::process::Command::new("unshare")
         .args(["-rm", "sh", "-c", script])
         .output();

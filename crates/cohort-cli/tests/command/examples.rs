@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 16] = [
+const SUBCOMMANDS: [&str; 17] = [
     "",
     "run",
     "debug",
@@ -16,6 +16,7 @@ const SUBCOMMANDS: [&str; 16] = [
     "top",
     "advise",
     "compare",
+    "check",
     "machines",
     "bench",
     "discover",
@@ -62,8 +63,12 @@ fn shortened(example: &str) -> String {
             "rm -f said; cohort run --observe -- ./queue 50 > said & until [ -s said ]; do sleep 0.1; done; \
              {shortened}; status=$?; kill $!; exit $status"
         ),
-        Some("compare") if example.ends_with("./ask.sh") => {
-            shortened.replace("compare", "compare --repeat 1")
+        _ if example.contains("$(pgrep -n memcached)") => {
+            let shortened = shortened.replace("$(pgrep -n memcached)", "$!");
+            format!("./queue 50 & sleep 0.5; {shortened}; status=$?; kill $!; exit $status")
+        }
+        Some("compare") if example.contains(" --server ") => {
+            shortened.replace("compare", "compare --repeat 1 --no-one-cpu")
         }
         _ => shortened,
     }
@@ -71,22 +76,17 @@ fn shortened(example: &str) -> String {
 
 /// The program that an example runs, if any.
 fn program(example: &str) -> Option<&str> {
+    if example.contains("--server 'memcached") {
+        return Some("memcached and memcaslap");
+    }
     example.split_once(" -- ")?.1.split(' ').next()
-}
-
-/// The script with which a server is compared.
-fn script() -> String {
-    let page = include_str!("../../../../docs/compare.md");
-    let (_, script) = page.split_once("```sh\n").expect("a script");
-    let (script, _) = script.split_once("```").expect("its end");
-    script.replace("-t 5s", "-t 1s")
 }
 
 /// What has to be installed for an example that runs that program.
 fn needed(program: &str) -> Vec<&str> {
     match program {
         "prog" | "./start-everything.sh" => Vec::new(),
-        "./ask.sh" => vec!["memcached", "memcstat", "memcaslap"],
+        "memcached and memcaslap" => vec!["memcached", "memcaslap"],
         _ => vec![program],
     }
 }
@@ -101,8 +101,8 @@ fn folder() -> TempDir {
         std::fs::set_permissions(&file, everybody).expect("our file");
     };
     write("big.tar", "not so big");
+    write("README.md", "A program without locks reads this.\n");
     write("start-everything.sh", "#!/bin/sh\n./mariadbd\n");
-    write("ask.sh", &script());
     let server = compiled::usual();
     std::fs::copy(server.path(), folder.path().join("mariadbd")).expect("a copy");
     let status = Command::new("cc")

@@ -446,6 +446,33 @@ fn all_holders_of_an_observed_process_are_shown() {
     }
 }
 
+/// A cancelled wait is over when the program's handler runs, and the mutex of the condition is the
+/// thread's again.
+#[test]
+fn cancelled_waits_are_over() {
+    let program = compiled::cancelled();
+    for level in ["stuck", "owner"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+        command.args(["debug", "--level", level, "--"]);
+        let running = started(command.arg(program.path()));
+        let locks = locks(running.1, 2);
+        let counts = |variable: &str, role: &str| {
+            let members = named(&locks, variable)[role].as_array();
+            members.map_or(0, Vec::len)
+        };
+        let found = [
+            counts("changed", "waiters"),
+            counts("guard", "waiters"),
+            counts("guard", "holders"),
+        ];
+        assert_eq!(
+            (found, waiters(&locks)),
+            ([1, 1, 1], 2),
+            "{level}: {locks:?}"
+        );
+    }
+}
+
 #[test]
 fn what_cannot_be_looked_at_is_said() {
     cohort()
@@ -454,12 +481,12 @@ fn what_cannot_be_looked_at_is_said() {
         .code(2)
         .stderr(contains("no process 4194305"));
     is_refused(Path::new("memcached"), 2, "pidof");
+    // A process without Cohort is looked at while it runs, and not when it is over.
     cohort()
         .args(["locks", &std::process::id().to_string()])
         .assert()
-        .code(125)
-        .stderr(contains("cohort run"));
-    // Nor is there more to see when it is over.
+        .code(0)
+        .stdout(contains("not under Cohort"));
     let program = compiled::waits();
     let running = started(&mut Command::new(program.path()));
     if let Some(dump) = gcore(&program, running.1) {
@@ -659,7 +686,6 @@ fn the_script_knows_what_is_where() {
         ("CONDITION_FIRST", RawCondvar::FIRST),
         ("WAITER_AT", Waiter::AT),
         ("WAITER_MUTEX", Waiter::MUTEX),
-        ("THREAD_ID", cohort::door::ThreadRecord::ID),
         ("WAITER_WAITING", Waiter::WAITING as usize),
         ("WAITER_CLASS", Waiter::CLASS as usize),
     ] {

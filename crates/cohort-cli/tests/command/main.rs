@@ -1,20 +1,27 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
 mod advise;
+mod bar;
 mod bench;
 mod beside;
 mod compare;
 mod compiled;
 mod debug;
 mod delegate;
+mod deploy;
 mod discover;
 mod ending;
 mod environment;
 mod examples;
+mod export;
+mod frames;
 mod glk;
+mod library;
 mod locks;
 mod machines;
 mod mutexes;
+mod outside;
+mod packages;
 mod profile;
 mod refusal;
 mod report;
@@ -23,6 +30,7 @@ mod sanl;
 mod show;
 mod survey;
 mod top;
+mod tuned;
 mod usage;
 
 use assert_cmd::Command;

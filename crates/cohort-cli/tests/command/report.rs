@@ -1,11 +1,15 @@
 //! `--report` counts what the program did, whatever becomes of it.
 
+use crate::top::compile;
 use crate::{cohort, compiled};
 use cohort::catalogue::LOCKS;
 use cohort::condvar::Waiter;
 use cohort::host::Arena;
+use predicates::str::contains;
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// The command, on a page so wide that no remark is broken.
 fn on_a_wide_page() -> assert_cmd::Command {
@@ -150,6 +154,29 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(status, Some(7));
 }
 
+/// A report says what its counts mean.
+#[test]
+fn a_report_ends_with_a_judgement() {
+    let said = |program: &Path| {
+        let output = on_a_wide_page()
+            .args(["run", "--report", "--"])
+            .arg(program)
+            .output()
+            .expect("the command runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let nothing = said(Path::new("true"));
+    assert!(
+        nothing.contains("cohort: 0 acquisitions: nothing to gain\n"),
+        "{nothing}"
+    );
+    let counted = said(&compiled::usual().path());
+    assert!(
+        counted.contains(" acquisitions found the lock held"),
+        "{counted}"
+    );
+}
+
 #[test]
 fn a_report_is_json_on_request() {
     let program = compiled::usual();
@@ -174,6 +201,41 @@ fn a_report_is_json_on_request() {
 }
 
 /// Nobody waits for a daemon, whose counts are those up to now.
+/// Standard error is the program's own.
+#[test]
+fn a_report_goes_to_a_file_on_request() {
+    let program = compiled::usual();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("report");
+    for words in [vec![], vec!["--json"], vec!["--lock", "system"]] {
+        cohort()
+            .args(["run", "-o"])
+            .arg(&file)
+            .args(&words)
+            .arg("--")
+            .arg(program.path())
+            .assert()
+            .code(0)
+            .stdout("counted\n")
+            .stderr("");
+        let text = fs::read_to_string(&file).expect("it was written");
+        let expected = match words.first() {
+            None => "mutex-normal",
+            Some(&"--json") => "\"format\": 1",
+            Some(_) => "system",
+        };
+        assert!(text.contains(expected), "{text}");
+        fs::remove_file(&file).expect("it is ours");
+    }
+    cohort()
+        .args(["run", "-o", "/absent/report", "--"])
+        .arg(program.path())
+        .assert()
+        .code(125)
+        .stdout("")
+        .stderr(contains("name another file"));
+}
+
 #[test]
 fn a_daemon_that_lives_on_is_told() {
     // A process counts from when the library is in it, so the daemon says when it runs.
@@ -194,6 +256,74 @@ fn a_daemon_that_lives_on_is_told() {
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(report.contains("others go on"), "{report}");
     assert!(report.contains(said.trim()), "{report}");
+}
+
+/// A child that goes on without another program notes its number itself.
+#[test]
+fn a_forked_child_that_lives_on_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile("tests/command/daemon.c", &folder);
+    // The daemon keeps its standard error; this test would wait for its end.
+    let output = on_a_wide_page()
+        .args([
+            "run",
+            "--report",
+            "--",
+            "sh",
+            "-c",
+            "exec \"$0\" 2>/dev/null",
+        ])
+        .arg(program)
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let daemon: i32 = said.trim().parse().expect("its number");
+    let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
+    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        report.contains(&format!("process {}", said.trim())),
+        "{report}"
+    );
+}
+
+/// A machine has hundreds of processes, some of them other users'.
+#[test]
+fn no_other_processs_files_are_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace");
+    let Ok(output) = Command::new("strace")
+        .args(["-f", "-e", "trace=open,openat,readlink,readlinkat", "-o"])
+        .arg(&trace)
+        .args([
+            env!("CARGO_BIN_EXE_cohort"),
+            "run",
+            "--report",
+            "--",
+            "true",
+        ])
+        .env_remove("LD_PRELOAD")
+        .output()
+    else {
+        eprintln!("skip: no strace here (package strace)");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("ptrace") {
+        eprintln!("skip: nothing may be traced here: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let trace = fs::read_to_string(trace).expect("strace wrote it");
+    let number = |text: &str| text.split([' ', '/']).next()?.parse::<u32>().ok();
+    let traced: HashSet<u32> = trace.lines().filter_map(number).collect();
+    assert!(
+        traced.len() >= 2 && trace.contains("/proc/self/"),
+        "{trace}"
+    );
+    let opened = trace.split("\"/proc/").skip(1).filter_map(number);
+    let others: Vec<u32> = opened.filter(|id| !traced.contains(id)).collect();
+    assert!(others.is_empty(), "{others:?}: {trace}");
 }
 
 /// The number after `before` in the report's line on memory; 0 if it is not there.

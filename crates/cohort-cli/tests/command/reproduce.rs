@@ -17,7 +17,7 @@ fn rows_are_judged_alike_twice_and_shown_as_a_page() {
         let output = cohort()
             .arg("reproduce")
             .args(ROWS)
-            .args(["--json", "--html"])
+            .args(["--seeds", "2", "--json", "--html"])
             .arg(&file)
             .output()
             .expect("the command runs");
@@ -39,6 +39,10 @@ fn rows_are_judged_alike_twice_and_shown_as_a_page() {
         for part in row["parts"].as_array().expect("parts") {
             assert!(part["hash"].as_str().is_some_and(|hash| hash.len() > 8));
             assert_eq!(part["agrees"] == false, part["why"].is_string(), "{part}");
+            let seeds = if id == "F1" { 1 } else { 2 };
+            assert_eq!(part["seeds"], seeds, "{part}");
+            let agreeing = part["agreeing"].as_u64().expect("a number");
+            assert_eq!(part["agrees"] == true, agreeing == seeds, "{part}");
         }
     }
 }
@@ -83,6 +87,50 @@ fn what_was_found_is_printed_before_a_page_fails() {
     assert!(told.contains("cannot write /dev/full"), "{told}");
     let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(rows["claims"][0]["id"], "F1", "{rows}");
+}
+
+/// A row that is finished survives Ctrl-C in the next: the same command goes on with it.
+#[test]
+fn finished_rows_are_kept_over_a_signal() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+    command
+        .args(["reproduce", "--seeds", "1", "K13", "F12"])
+        .env("XDG_CACHE_HOME", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command runs");
+    let mut told = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("K13: ") && !line.starts_with("cohort: K13: ") {
+        line.clear();
+        assert!(told.read_line(&mut line).expect("text") > 0, "no row ended");
+    }
+    // F12 takes minutes.
+    kill_process(Pid::from_child(&child), Signal::INT).expect("our child");
+    let mut rest = String::new();
+    told.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{rest}");
+    assert!(rest.contains("1 of 2 rows"), "{rest}");
+    let again = |ids: &[&str]| {
+        let mut command = cohort();
+        command.args(["reproduce", "--seeds", "1"]).args(ids);
+        command.env("XDG_CACHE_HOME", folder.path());
+        let output = command.output().expect("the command runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (text(output.stdout), text(output.stderr))
+    };
+    let (kept, told) = again(&["K13"]);
+    assert!(told.contains("1 row is kept"), "{told}");
+    // What was reported is kept no longer.
+    let (fresh, told) = again(&["K13"]);
+    assert!(!told.contains("kept"), "{told}");
+    assert_eq!(kept, fresh);
 }
 
 /// Ctrl-C in the last of the parts.
@@ -139,7 +187,7 @@ fn a_claim_about_this_machine_is_run_here() {
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let told = String::from_utf8(output.stdout).expect("text");
-    for words in ["2016 §4.2)", "1 of 1 rows agree", "forwards at abba.c:13\n"] {
+    for words in ["2016 §4.2)", "1 of 1 row agrees", "forwards at abba.c:13\n"] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let widest = told.lines().map(|line| line.chars().count()).max();

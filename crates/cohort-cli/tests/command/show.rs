@@ -28,8 +28,22 @@ fn the_list_has_every_lock() {
             lock.name
         );
     }
-    let notes = said.lines().position(str::is_empty).expect("notes below");
-    assert_eq!(notes, LOCKS.len() + 2, "a line for each lock:\n{said}");
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let words = words.join(" ");
+    for lock in LOCKS {
+        assert!(words.contains(lock.about), "{} is cut:\n{said}", lock.name);
+    }
+    let choosing = words
+        .split(" lock also ")
+        .next()
+        .expect("a text above the table");
+    for lock in LOCKS.iter().filter(|lock| !lock.serves_programs()) {
+        assert!(
+            choosing.contains(lock.name),
+            "`run` refuses {}:\n{said}",
+            lock.name
+        );
+    }
     for words in ["tkt", "shfllock"] {
         assert!(
             said.contains(words),
@@ -298,6 +312,26 @@ fn the_doctor_answers_in_both_forms() {
         assert!(said.contains(topic), "nothing about {topic}:\n{said}");
     }
     assert!(!json(&["doctor", "--json"]).is_null());
+}
+
+#[test]
+fn help_has_the_subcommands_in_groups() {
+    for arguments in [&["--help"][..], &["-h"], &["help"]] {
+        let said = lines(arguments, None);
+        for title in ["Use:", "Find:", "Machines and research:", "Options:"] {
+            assert!(said.iter().any(|line| line == title), "{title}: {said:#?}");
+        }
+        let is_there = |name: &str| {
+            said.iter()
+                .any(|line| line.starts_with(&format!("  {name} ")))
+        };
+        for name in ["run", "check", "bench"] {
+            assert!(is_there(name), "{name}: {said:#?}");
+        }
+        for line in said {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
 }
 
 #[test]

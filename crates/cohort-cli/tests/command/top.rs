@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Compiles a source file of this package, seen from its folder.
-fn compile(source: &str, into: &TempDir) -> PathBuf {
+pub fn compile(source: &str, into: &TempDir) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let program = into.path().join(source.file_stem().expect("a file"));
     let status = Command::new("cc")
@@ -29,7 +29,7 @@ fn compile(source: &str, into: &TempDir) -> PathBuf {
 }
 
 /// A program that runs, until this value goes, and the first line that it has printed.
-struct Running {
+pub struct Running {
     child: Child,
     said: String,
 }
@@ -52,7 +52,7 @@ impl Running {
     }
 
     /// The queue, for so many seconds at most.
-    fn queue(folder: &TempDir, seconds: &str) -> Self {
+    pub fn queue(folder: &TempDir, seconds: &str) -> Self {
         let program = compile("../../examples/profile/queue.c", folder);
         let program = program.to_str().expect("plain");
         Self::start(&["run", "--observe", "--", program, seconds])
@@ -73,7 +73,8 @@ impl Running {
         }
     }
 
-    fn id(&self) -> String {
+    /// Its number.
+    pub fn id(&self) -> String {
         self.child.id().to_string()
     }
 }
@@ -88,7 +89,7 @@ impl Drop for Running {
 /// What `cohort top` says in JSON, with these words too.
 fn seen(process: &str, words: &[&str]) -> Value {
     let output = cohort()
-        .args(["top", "--json", "--interval", "0.5"])
+        .args(["top", "--json", "--once", "--interval", "0.5"])
         .args(words)
         .arg(process)
         .output()
@@ -341,7 +342,11 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     refused("4194305", 2, "there is no process 4194305");
     // This process runs under nothing, then has records of another version.
     let own = std::process::id().to_string();
-    refused(&own, 125, "start it by `cohort run --observe`");
+    cohort()
+        .args(["profile", "snapshot", &own])
+        .assert()
+        .code(125)
+        .stderr(contains("start it by `cohort run --observe`"));
     let program = compile("../../examples/profile/queue.c", &folder);
     let program = program.to_str().expect("plain");
     let usual = Running::start(&["run", "--", program, "50"]);
@@ -375,4 +380,37 @@ fn what_the_library_that_observes_has_not_is_refused() {
         .assert()
         .code(2)
         .stderr(contains("seconds from 0.05"));
+}
+
+/// A line for each interval, until the process ends.
+#[test]
+fn json_is_a_stream() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let running = Running::queue(&folder, "50");
+    let id = running.id();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+    for name in LEFT_OUT {
+        command.env_remove(name);
+    }
+    let mut watching = command
+        .args(["top", "--json", "--interval", "0.2", &id])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let output = BufReader::new(watching.stdout.take().expect("a pipe"));
+    let mut lines = output.lines();
+    for _ in 0..2 {
+        let line = lines.next().expect("another line").expect("text");
+        let seen: Value = serde_json::from_str(&line).expect("a document");
+        assert_eq!(
+            (&seen["format"], &seen["program"]),
+            (&1.into(), &"queue".into())
+        );
+        assert_eq!(seen["locks"][0]["name"], "queue_lock", "{seen}");
+    }
+    drop(running);
+    let last = lines.last().expect("a last line").expect("text");
+    let seen: Value = serde_json::from_str(&last).expect("a document");
+    assert_eq!(seen["has_ended"], true, "{seen}");
+    assert_eq!(watching.wait().expect("it ends").code(), Some(0));
 }

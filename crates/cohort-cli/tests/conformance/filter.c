@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -123,5 +124,30 @@ static void none_is_none(const void *with)
 #define BY(name, call)                                                         \
     CASE_WITH(name, is_killed_for_nothing, (&(const struct way){call}))
 
+/* The kernel cannot read the filter, or not all of it, and says so. */
+static void bad_address(const void *with)
+{
+    (void)with;
+    long page = sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    OK(munmap(pages + page, page));
+    struct sock_fprog beyond = filter;
+    beyond.filter = (struct sock_filter *)(pages + page) - 1;
+    const void *filters[] = {NULL, (void *)8, (void *)-8, pages + page - 8,
+                             pages + page, &beyond};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        errno = 0;
+        CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filters[i]), -1);
+        CHECK_EQ(errno, EFAULT);
+        errno = 0;
+        CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, filters[i]),
+                 -1);
+        CHECK_EQ(errno, EFAULT);
+    }
+}
+
 CASES(BY("prctl", by_prctl), BY("syscall", by_syscall),
-      CASE("none", none_is_none))
+      CASE("none", none_is_none), CASE("bad-address", bad_address))

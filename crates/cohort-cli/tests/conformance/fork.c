@@ -230,6 +230,11 @@ static void rwlock_with_waiters(const void *write)
     if (child == 0) {
         GIVES(EBUSY, pthread_rwlock_trywrlock(&house.rwlock));
         OK(pthread_rwlock_unlock(&house.rwlock));
+        /* The parent's waiters refuse no try. */
+        OK(pthread_rwlock_tryrdlock(&house.rwlock));
+        OK(pthread_rwlock_unlock(&house.rwlock));
+        OK(pthread_rwlock_trywrlock(&house.rwlock));
+        OK(pthread_rwlock_unlock(&house.rwlock));
         pthread_t threads[WAITERS];
         for (int i = 0; i < WAITERS; i++)
             threads[i] = start(write_and_read, &house);

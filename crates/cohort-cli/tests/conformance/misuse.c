@@ -157,9 +157,13 @@ static void *wait_to_be_told(void *argument)
 }
 
 /* A mutex that a thread will take when its wait at a condition ends is in use. */
-static void destroy_awaited(const void *kind)
+static void destroy_while_awaited(const void *kind, int shared)
 {
-    struct awaited awaited = {.cond = PTHREAD_COND_INITIALIZER};
+    struct awaited awaited = {.waits = 0};
+    pthread_condattr_t attributes;
+    OK(pthread_condattr_init(&attributes));
+    OK(pthread_condattr_setpshared(&attributes, shared));
+    OK(pthread_cond_init(&awaited.cond, &attributes));
     kind_init(&awaited.mutex, kind);
     pthread_t waiter = start(wait_to_be_told, &awaited);
     await(&awaited.waits, 1);
@@ -173,6 +177,43 @@ static void destroy_awaited(const void *kind)
     OK(pthread_mutex_unlock(&awaited.mutex));
     join(waiter);
     OK(pthread_mutex_destroy(&awaited.mutex));
+}
+
+static void destroy_awaited(const void *kind)
+{
+    destroy_while_awaited(kind, PTHREAD_PROCESS_PRIVATE);
+}
+
+static void destroy_awaited_shared(const void *kind)
+{
+    destroy_while_awaited(kind, PTHREAD_PROCESS_SHARED);
+}
+
+static void *lock_and_end(void *argument)
+{
+    OK(pthread_mutex_lock(argument));
+    return NULL;
+}
+
+static void *finds_it_held(void *argument)
+{
+    struct timespec real = soon(CLOCK_REALTIME);
+    GIVES(EBUSY, pthread_mutex_trylock(argument));
+    GIVES(ETIMEDOUT, pthread_mutex_timedlock(argument, &real));
+    GIVES(EPERM, pthread_mutex_unlock(argument));
+    return NULL;
+}
+
+/* A thread that ends goes on holding its mutex: the next thread, whose stack the
+ * C library puts in the same place, is another one. */
+static void ended_owner(const void *kind)
+{
+    pthread_mutex_t mutex;
+    kind_init(&mutex, kind);
+    join(start(lock_and_end, &mutex));
+    for (int i = 0; i < 3; i++)
+        join(start(finds_it_held, &mutex));
+    CHECK(held_for_others(&mutex));
 }
 
 static void use_after_destroy(const void *kind)
@@ -308,6 +349,17 @@ CASES(CASE("errorcheck", errorcheck), CASE("recursive", recursive),
       CASE_WITH("destroy-awaited/errorcheck", destroy_awaited,
                 &kinds[ERRORCHECK]),
       CASE_WITH("destroy-awaited/adaptive", destroy_awaited, &kinds[ADAPTIVE]),
+      CASE_WITH("destroy-awaited/shared", destroy_awaited, &kinds[SHARED]),
+      CASE_WITH("destroy-awaited/inherit", destroy_awaited, &kinds[INHERIT]),
+      CASE_WITH("destroy-awaited/protect", destroy_awaited, &kinds[PROTECT]),
+      CASE_WITH("destroy-awaited-shared/normal", destroy_awaited_shared,
+                &kinds[NORMAL]),
+      CASE_WITH("destroy-awaited-shared/recursive", destroy_awaited_shared,
+                &kinds[RECURSIVE]),
+      CASE_WITH("destroy-awaited-shared/shared", destroy_awaited_shared,
+                &kinds[SHARED]),
+      CASE_WITH("ended-owner/recursive", ended_owner, &kinds[RECURSIVE]),
+      CASE_WITH("ended-owner/errorcheck", ended_owner, &kinds[ERRORCHECK]),
       EACH_KIND("use-after-destroy", use_after_destroy),
       CASE("static-initialisers", static_initialisers), CASE("zeroed", zeroed),
       CASE_WITH("not-robust/normal", not_robust, &kinds[NORMAL]),

@@ -210,8 +210,74 @@ static void writer_preempted(const void *with)
     join(waiter);
 }
 
+enum { WAITERS = 3 };
+
+static const int PRIORITIES[WAITERS] = {5, 20, 10};
+
+struct queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    /* The number of waiters, and the priorities in the order of their wake-ups. */
+    int waiting, gone, order[WAITERS];
+};
+
+struct waiter {
+    struct queue *queue;
+    int priority;
+};
+
+static void *wait_in_queue(void *argument)
+{
+    const struct waiter *waiter = argument;
+    struct queue *queue = waiter->queue;
+    become_real_time(waiter->priority);
+    OK(pthread_mutex_lock(&queue->mutex));
+    queue->waiting++;
+    /* No loop: a spurious wake-up would spoil the order, and fails the case. */
+    OK(pthread_cond_wait(&queue->condition, &queue->mutex));
+    queue->order[queue->gone++] = waiter->priority;
+    OK(pthread_mutex_unlock(&queue->mutex));
+    return NULL;
+}
+
+static bool all_wait(struct queue *queue, int so_many)
+{
+    OK(pthread_mutex_lock(&queue->mutex));
+    bool all = queue->waiting == so_many;
+    OK(pthread_mutex_unlock(&queue->mutex));
+    return all;
+}
+
+/* A condition wakes the waiter of the highest priority first. */
+static void by_priority(const void *with)
+{
+    prepare();
+    become_real_time(LOW);
+    static struct queue queue = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                                 .condition = PTHREAD_COND_INITIALIZER};
+    struct waiter waiters[WAITERS];
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; i++) {
+        waiters[i] = (struct waiter){&queue, PRIORITIES[i]};
+        threads[i] = start(wait_in_queue, &waiters[i]);
+        while (!all_wait(&queue, i + 1))
+            settle();
+    }
+    const bool *at_once = with;
+    for (int i = 0; i < (*at_once ? 1 : WAITERS); i++)
+        OK(*at_once ? pthread_cond_broadcast(&queue.condition)
+                    : pthread_cond_signal(&queue.condition));
+    for (int i = 0; i < WAITERS; i++)
+        join(threads[i]);
+    CHECK(queue.order[0] == 20 && queue.order[1] == 10 && queue.order[2] == 5);
+}
+
+static const bool one_by_one = false, at_once = true;
+
 CASES(CASE("arrival-preempted", arrival_preempted),
       CASE_WITH("holder-preempted/mutex", holder_preempted, &mutex),
       CASE_WITH("holder-preempted/rwlock", holder_preempted, &rwlock),
       {"holder-preempted/spin", holder_preempted, &spin, true},
-      CASE("writer-preempted", writer_preempted))
+      CASE("writer-preempted", writer_preempted),
+      CASE_WITH("by-priority/signal", by_priority, &one_by_one),
+      CASE_WITH("by-priority/broadcast", by_priority, &at_once))

@@ -227,6 +227,87 @@ static void recursive_read(const void *kind)
     }
 }
 
+/* How a reader takes a lock for which a writer waits: in any way it gets in at last. */
+static void read_trying(pthread_rwlock_t *rwlock)
+{
+    int error;
+    while ((error = pthread_rwlock_tryrdlock(rwlock)) != 0) {
+        GIVES(EBUSY, error);
+        rest_ms(1);
+    }
+}
+
+static void read_hurriedly(pthread_rwlock_t *rwlock, clockid_t clock)
+{
+    int error;
+    struct timespec soon;
+    do {
+        soon = in_ms(clock, 2);
+        error = clock == CLOCK_REALTIME
+                    ? pthread_rwlock_timedrdlock(rwlock, &soon)
+                    : pthread_rwlock_clockrdlock(rwlock, clock, &soon);
+    } while (error == ETIMEDOUT);
+    OK(error);
+}
+
+static void read_timed(pthread_rwlock_t *rwlock)
+{
+    read_hurriedly(rwlock, CLOCK_REALTIME);
+}
+
+static void read_clock(pthread_rwlock_t *rwlock)
+{
+    read_hurriedly(rwlock, CLOCK_MONOTONIC);
+}
+
+static void read_waiting(pthread_rwlock_t *rwlock)
+{
+    OK(pthread_rwlock_rdlock(rwlock));
+}
+
+struct way {
+    void (*read)(pthread_rwlock_t *rwlock);
+    struct hall *hall;
+};
+
+/* As many that each waiting for the writer would take ten seconds. */
+enum { READS = 2000, MOST_MS = 2500 };
+
+static void *read_many(void *argument)
+{
+    const struct way *way = argument;
+    for (int i = 0; i < READS; i++) {
+        way->read(&way->hall->rwlock);
+        CHECK_EQ(atomic_load(&way->hall->writers), 0);
+        OK(pthread_rwlock_unlock(&way->hall->rwlock));
+    }
+    return NULL;
+}
+
+/* A reader depends on the reads of another thread, while a writer waits for it. */
+static void reads_for_a_reader(const void *with)
+{
+    struct hall hall = {.rwlock = PTHREAD_RWLOCK_INITIALIZER};
+    struct way way = *(const struct way *)with;
+    way.hall = &hall;
+    OK(pthread_rwlock_rdlock(&hall.rwlock));
+    pthread_t writer = start(write_once, &hall);
+    await(&hall.waiting, 1);
+    settle();
+    struct timespec began = in_ms(CLOCK_MONOTONIC, 0);
+    join(start(read_many, &way));
+    CHECK_BELOW(ms_between(began, in_ms(CLOCK_MONOTONIC, 0)), MOST_MS);
+    OK(pthread_rwlock_unlock(&hall.rwlock));
+    join(writer);
+    CHECK_EQ(atomic_load(&hall.writers), 1);
+    OK(pthread_rwlock_destroy(&hall.rwlock));
+}
+
+static const struct way trying = {read_trying, NULL};
+static const struct way timed = {read_timed, NULL};
+static const struct way by_clock = {read_clock, NULL};
+static const struct way waiting = {read_waiting, NULL};
+
 static void *read_once(void *argument)
 {
     struct hall *hall = argument;
@@ -401,6 +482,10 @@ CASES(CASE("readers-share", readers_share), EACH_RWLOCK("exclusion", exclusion),
       EACH_RWLOCK("timed-writer-progress", timed_writer_progress),
       CASE_WITH("recursive-read/prefer-reader", recursive_read, &prefer_reader),
       CASE_WITH("recursive-read/prefer-writer", recursive_read, &prefer_writer),
+      CASE_WITH("reads-for-a-reader/try", reads_for_a_reader, &trying),
+      CASE_WITH("reads-for-a-reader/timed", reads_for_a_reader, &timed),
+      CASE_WITH("reads-for-a-reader/clock", reads_for_a_reader, &by_clock),
+      CASE_WITH("reads-for-a-reader/wait", reads_for_a_reader, &waiting),
       CASE("writers-first", writers_first),
       CASE("static-initialisers", static_initialisers),
       CASE("released-by-another", released_by_another),

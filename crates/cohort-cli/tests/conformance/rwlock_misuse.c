@@ -164,6 +164,23 @@ static void relock(const void *with)
     OK(pthread_rwlock_destroy(&rwlock));
 }
 
+static void *write_and_end(void *argument)
+{
+    OK(pthread_rwlock_wrlock(argument));
+    return NULL;
+}
+
+/* A thread that ends goes on holding the lock: the next thread, whose stack the
+ * C library puts in the same place, is another one, and waits. */
+static void ended_writer(const void *with)
+{
+    (void)with;
+    pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+    join(start(write_and_end, &rwlock));
+    check_gives_up(&rwlock, &read_side);
+    check_gives_up(&rwlock, &write_side);
+}
+
 static void bad_attributes(const void *with)
 {
     (void)with;
@@ -214,4 +231,4 @@ CASES(CASE("read-against-writer", read_against_writer),
       CASE_WITH("bad-arguments/read", bad_arguments, &read_side),
       CASE_WITH("bad-arguments/write", bad_arguments, &write_side),
       CASE("many-reads", many_reads),
-      CASE("relock", relock), CASE("bad-attributes", bad_attributes))
+      CASE("ended-writer", ended_writer), CASE("relock", relock), CASE("bad-attributes", bad_attributes))

@@ -59,7 +59,7 @@ impl World for With {
     fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
-        body: impl Fn(usize, Fiber) -> R + Send + Sync + 'static,
+        body: impl Fn(usize, Fiber, &mut R) + Send + Sync + 'static,
     ) -> Result<Played<R>, String> {
         self.world.play(threads, body)
     }

@@ -2,9 +2,12 @@
 
 use super::Reading;
 use super::figure::UNFELT;
-use crate::envelope::{Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
+use crate::envelope::{CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
 use crate::stats::Estimate;
+use cohort_machine::description::Machine;
 use cohort_machine::description::shipped::{self, MACHINES};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The lock that is asked.
 const OURS: &str = "futex-hmcs";
@@ -36,6 +39,12 @@ pub enum Reach {
     OfBestEverywhere,
     /// The geometric mean of the same.
     OfBestMean,
+    /// The geometric mean of each machine's throughput over the system's, up to a thread a CPU.
+    MachineOfSystem,
+    /// The same where there are more threads than CPUs.
+    MachineOfSystemCrowded,
+    /// The geometric mean of each machine's throughput over the best raw lock's, up to a thread a CPU.
+    MachineOfBest,
     /// The least-served thread's share over that under the system's lock.
     LeastServed,
     /// The 99.9th percentile of waiting over the system's.
@@ -48,12 +57,29 @@ pub enum Reach {
     NamedOfSystem,
 }
 
-/// What is measured for them.
-pub fn plan(quick: bool) -> Plan {
-    let machines = MACHINES.iter().filter_map(|file| shipped::find(file.name));
+/// Machines that are drawn by a seed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Drawn {
+    /// How many.
+    pub machines: u16,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What is measured for them: the shipped machines and the drawn ones.
+pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
+    let mut machines: Vec<Machine> = MACHINES
+        .iter()
+        .filter_map(|file| shipped::find(file.name))
+        .collect();
+    if let Some(drawn) = drawn {
+        let numbers = 1..=u64::from(drawn.machines);
+        machines.extend(numbers.map(|number| Machine::drawn(drawn.seed, number)));
+    }
     let extent = if quick { Extent::Quick } else { Extent::Full };
     Plan {
-        grid: Grid::of(machines.collect(), grid::WORKLOADS, extent),
+        grid: Grid::in_turn(machines, grid::WORKLOADS, extent),
+        candidates: CANDIDATES,
         judged: JUDGED.iter().map(|lock| (*lock).to_owned()).collect(),
         served: true,
         seconds: None,
@@ -86,6 +112,9 @@ pub fn read(reach: Reach, envelope: &Envelope) -> Result<Vec<Reading>, String> {
         }
         Reach::OfBestEverywhere => at(&of_best),
         Reach::OfBestMean => middle(&at(&of_best)),
+        Reach::MachineOfSystem => by_machine(envelope, false, &of_system),
+        Reach::MachineOfSystemCrowded => by_machine(envelope, true, &of_system),
+        Reach::MachineOfBest => by_machine(envelope, false, &of_best),
         Reach::LeastServed => at(&|point| point.against(OURS, |run| Some(run.least))),
         Reach::Waiting => at(&|point| point.against(OURS, |run| Some(run.waits_p999?.max(UNFELT)))),
         Reach::Energy => at(&|point| {
@@ -127,6 +156,33 @@ fn middle(figures: &[(String, f64)]) -> Vec<(String, f64)> {
     mean.into_iter().collect()
 }
 
+/// The geometric mean of each machine, under its name.
+fn by_machine(
+    envelope: &Envelope,
+    crowded: bool,
+    of: &dyn Fn(&Point) -> Option<f64>,
+) -> Vec<(String, f64)> {
+    let mut machines: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let points = envelope.points.iter();
+    for point in points.filter(|point| point.is_crowded() == crowded) {
+        machines
+            .entry(&point.machine)
+            .or_default()
+            .extend(of(point));
+    }
+    let means = machines.into_iter();
+    means
+        .filter_map(|(machine, figures)| Some((machine.to_owned(), mean(&figures)?)))
+        .collect()
+}
+
+/// The words after `cohort` that run the point of that reading again; none if it is no single point.
+pub fn again(at: &str, envelope: &Envelope) -> Option<String> {
+    let (lock, at) = at.split_once(": ").unwrap_or((OURS, at));
+    let point = envelope.points.iter().find(|point| point.name() == at);
+    Some(point?.again(lock))
+}
+
 /// The figures of each named lock, under its name.
 fn named(of: &dyn Fn(&str) -> Vec<(String, f64)>) -> Vec<(String, f64)> {
     let all = NAMED.iter().flat_map(|lock| {
@@ -139,8 +195,10 @@ fn named(of: &dyn Fn(&str) -> Vec<(String, f64)>) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::envelope::Run;
+    use crate::envelope::{REFERENCE, Run, measure};
+    use crate::rounds::Observer;
     use crate::world::Placement;
+    use std::collections::BTreeSet;
 
     /// A point at which the default makes `ours` sections for one of the system's and two of the
     /// best.
@@ -196,6 +254,115 @@ mod tests {
         many.push(point(4, 0.2));
         assert_eq!(lowest(Reach::OfBest, &many), Some(1.0));
         assert_eq!(lowest(Reach::OfBestEverywhere, &many), Some(0.1));
+    }
+
+    /// A mean over all points would hide a machine of few points.
+    #[test]
+    fn the_worst_machine_is_judged() {
+        let mut points: Vec<Point> = (0..30).map(|_| point(8, 4.0)).collect();
+        for (machine, ours) in [("bad", 0.5), ("bad", 0.125), ("good", 1.0)] {
+            points.push(Point {
+                machine: machine.to_owned(),
+                ..point(4, ours)
+            });
+        }
+        let close = |reach, expected: f64| {
+            let lowest = lowest(reach, &points).expect("it has the figure");
+            assert!((lowest - expected).abs() < 1e-9, "{lowest}");
+        };
+        close(Reach::MachineOfSystem, 0.25);
+        close(Reach::MachineOfBest, 0.125);
+        assert_eq!(lowest(Reach::MachineOfSystemCrowded, &points), None);
+        points.push(point(16, 3.0));
+        let crowded = lowest(Reach::MachineOfSystemCrowded, &points);
+        assert!((crowded.expect("it has the figure") - 3.0).abs() < 1e-9);
+    }
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn starts(&mut self, _name: &str, _again: bool) {}
+        fn wrote(&mut self, _name: &str, _output: &str) {}
+    }
+
+    /// What the default has of posix at least.
+    const LEAST: f64 = 0.97;
+
+    /// How many drawn machines are measured, and by which seed.
+    const PART: Drawn = Drawn {
+        machines: 12,
+        seed: 7,
+    };
+
+    /// Machines unknown to the lock: a share short of posix there shows a parameter of known machines.
+    /// With more threads than CPUs some have no section in a run, under any lock.
+    #[test]
+    fn the_default_serves_every_thread_of_drawn_machines() {
+        let numbers = 1..=u64::from(PART.machines);
+        let machines = numbers.map(|number| Machine::drawn(PART.seed, number));
+        let plan = Plan {
+            grid: Grid::in_turn(machines.collect(), grid::WORKLOADS, Extent::Quick),
+            candidates: &[REFERENCE],
+            judged: vec![OURS.to_owned(), REFERENCE.to_owned()],
+            served: true,
+            seconds: None,
+            seed: 1,
+        };
+        let (envelope, _) = measure(&plan, &mut Silent).expect("every run ends");
+        let machines: BTreeSet<&str> = envelope.points.iter().map(|it| &*it.machine).collect();
+        assert_eq!(machines.len(), usize::from(PART.machines));
+        for point in &envelope.points {
+            let ours = point.judged(OURS).expect("it is judged");
+            let speed = point.against(OURS, |run| Some(run.per_second));
+            println!(
+                "{}: {speed:?} of posix, least share {}",
+                point.name(),
+                ours.least
+            );
+            assert!(
+                ours.least > 0.0 || point.is_crowded(),
+                "{}: a thread starves",
+                point.name()
+            );
+            assert!(speed >= Some(LEAST), "{}: {speed:?}", point.name());
+        }
+    }
+
+    #[test]
+    fn drawn_machines_are_beside_the_shipped_ones() {
+        let drawn = Drawn {
+            machines: 3,
+            seed: 7,
+        };
+        let names = |plan: &Plan| -> Vec<String> {
+            let machines = plan.grid.simulators.iter();
+            machines.map(|one| one.machine().name.clone()).collect()
+        };
+        let shipped = names(&plan(true, None));
+        let with = names(&plan(true, Some(drawn)));
+        assert_eq!(with[..shipped.len()], shipped);
+        assert_eq!(
+            with[shipped.len()..],
+            ["drawn-7-1", "drawn-7-2", "drawn-7-3"]
+        );
+    }
+
+    #[test]
+    fn a_points_command_is_found_by_its_reading() {
+        let points = vec![point(16, 1.0)];
+        let envelope = Envelope {
+            served: true,
+            quick: false,
+            seed: 1,
+            wanted: 1,
+            judged: vec![OURS.to_owned()],
+            points,
+        };
+        let words = again("cna: m, lbench, 16 threads", &envelope);
+        let expected = "bench --on m --served --workload lbench --threads 16 --locks cna,posix \
+                        --oversubscribe --wait park";
+        assert_eq!(words.as_deref(), Some(expected));
+        assert_eq!(again("m", &envelope), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is run for the bars.
 
+use super::envelope::Drawn;
 use crate::progress::tell;
 use crate::rounds::Contestant;
 use crate::runner::{self, Failure, Launch, Run};
@@ -21,6 +22,8 @@ pub struct Setup<'a> {
     pub command: PathBuf,
     /// The preload library.
     pub interposer: PathBuf,
+    /// Machines of the envelope besides the shipped files.
+    pub drawn: Option<Drawn>,
     /// The environment under our default lock.
     pub ours: Changes,
     /// The same from the library that has the locks that are placed apart.
@@ -43,6 +46,8 @@ pub enum Experiment {
         /// Whether it is the only thread.
         single: bool,
     },
+    /// One thread and calls that find nothing to wait for.
+    Calls(&'static [&'static str]),
     /// One thread and a composition of four levels.
     Composition {
         /// Whether it has a way past its levels.
@@ -251,6 +256,7 @@ impl Experiment {
             Self::GivingUp(way) => Ok(vec![setup.point("", [setup.inlined(way)])]),
             Self::Patient => setup.patient(),
             Self::Life => Ok(setup.life()),
+            Self::Calls(calls) => Ok(setup.calls(calls)),
             Self::Python => setup.python(),
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
@@ -648,6 +654,28 @@ impl Setup<'_> {
             }
         }
         Ok(points)
+    }
+
+    /// Each call in a process of one thread, and of three.
+    fn calls(&self, calls: &[&str]) -> Vec<Point> {
+        let seconds = self.seconds(0.1, 0.05);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let point = |call: &&str, single: bool| {
+            let words: &[&str] = match single {
+                true => &["calls", call, "--single"],
+                false => &["calls", call],
+            };
+            let run = |environment: &Changes| self.load(words, seconds, environment, cpus.clone());
+            let label = if single {
+                "one thread"
+            } else {
+                "three threads"
+            };
+            let runs = [("system", run(&self.system)), (OURS, run(&self.ours))];
+            self.point(&format!("{call}, {label}"), runs)
+        };
+        let both = |call| [true, false].map(|single| point(call, single));
+        calls.iter().flat_map(both).collect()
     }
 
     fn life(&self) -> Vec<Point> {
@@ -1075,6 +1103,7 @@ mod tests {
     const SETUP: Setup = Setup {
         command: PathBuf::new(),
         interposer: PathBuf::new(),
+        drawn: None,
         ours: Vec::new(),
         apart: Vec::new(),
         system: Vec::new(),
@@ -1188,6 +1217,7 @@ mod tests {
             Experiment::GivingUp("giving-up-hmcs-t-1"),
             Experiment::GivingUp("giving-up-hmcs-t-4"),
             Experiment::Life,
+            Experiment::Calls(&["signal", "try-held", "error-check", "many"]),
             Experiment::Convoy,
             Experiment::Idle,
         ] {

@@ -3,9 +3,10 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, DelegatedCrowd, Envelope,
-    GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed, Patient,
-    Peers, Python, Queues, Scaling, Simulation, Sysbench, Timed, TimedAlone, Uncontended, Wicked,
+    AdaptiveCrowd, Address, AddressCrowd, Call, Calls, Composition, Convoy, DelegatedCrowd,
+    Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed,
+    Patient, Peers, Python, Queues, Scaling, Simulation, Sysbench, Timed, TimedAlone, Uncontended,
+    Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Which};
@@ -30,7 +31,8 @@ impl Bar {
         self.target.in_words(self.figure.unit())
     }
 
-    /// Whether it takes up to an hour, so that it is run by its name only.
+    /// Whether it measures simulated machines: that takes up to an hour, so that it is run by its
+    /// name only.
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.experiment == Envelope
@@ -61,12 +63,37 @@ pub fn families() -> BTreeSet<&'static str> {
 /// Every bar, in the order in which they are run.
 pub static BARS: &[Bar] = &[
     Bar {
-        name: "uncontended",
+        name: "uncontended-pair",
         asks: "one thread locks and unlocks a mutex while others are asleep, under futex, ticket \
                and tas: time over the system's",
         experiment: Uncontended { single: false },
         figure: Figure::EachPairTime,
         target: Target::AtMost(0.55),
+    },
+    Bar {
+        name: "uncontended-calls",
+        asks: "one thread signals and broadcasts to a condition without waiters, tries a mutex that \
+               is held and an rwlock to read, locks a recursive and an error-checking mutex, \
+               initialises and destroys one, alone and beside two threads: time over the system's",
+        experiment: Calls(&[
+            "signal",
+            "broadcast",
+            "try-held",
+            "try-read",
+            "recursive",
+            "error-check",
+            "init",
+        ]),
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.05),
+    },
+    Bar {
+        name: "uncontended-many",
+        asks: "one thread locks and unlocks each of 4096 mutexes in turn, alone and beside two \
+               threads: time over the system's",
+        experiment: Calls(&["many"]),
+        figure: Figure::PairTime,
+        target: Target::AtMost(0.8),
     },
     Bar {
         name: "single-thread",
@@ -418,7 +445,7 @@ pub static BARS: &[Bar] = &[
         asks: "the preload library's file",
         experiment: Library,
         figure: Figure::LibraryBytes,
-        target: Target::AtMost(200_000.0),
+        target: Target::AtMost(400_000.0),
     },
     Bar {
         name: "library-needs",
@@ -540,6 +567,28 @@ pub static BARS: &[Bar] = &[
         experiment: Envelope,
         figure: Figure::Envelope(Reach::OfBestMean),
         target: Target::AtLeast(0.95),
+    },
+    Bar {
+        name: "envelope-machine",
+        asks: "the same up to as many threads as CPUs, the geometric mean of each machine's \
+               throughput over posix's",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::MachineOfSystem),
+        target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "envelope-machine-crowded",
+        asks: "the same where there are more threads than CPUs",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::MachineOfSystemCrowded),
+        target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "envelope-machine-best",
+        asks: "the same up to as many threads as CPUs, over the best raw lock's",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::MachineOfBest),
+        target: Target::AtLeast(0.9),
     },
     Bar {
         name: "envelope-least",

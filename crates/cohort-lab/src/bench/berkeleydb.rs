@@ -46,7 +46,7 @@ impl Workload for BerkeleyDb {
         Several::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             for _ in 0..SECTIONS {
                 shared.section(player);

@@ -5,7 +5,8 @@
 //! another process goes into a message; sending one takes the runtime's lock, and so
 //! does each test whether it has arrived.  A test may give up, or not wait at all, and then the
 //! thread goes on with the next vertex: what is gained or lost there is what the workload
-//! is about.  Degrees are those of a Kronecker graph, a few vertices having most of
+//! is about.  A thread has buffers for a few messages: once all are under way, it tests until one
+//! has arrived.  Degrees are those of a Kronecker graph, a few vertices having most of
 //! the edges.  One search follows another without end; where each of them begins and
 //! ends matters to no lock.
 
@@ -17,6 +18,9 @@ use std::collections::VecDeque;
 
 /// Processes, with a runtime each.
 const PROCESSES: usize = 4;
+
+/// Messages of a thread that may be under way, an estimate: its buffers.
+const OUTSTANDING: usize = 8;
 
 /// Edges in one message.
 const BATCH: u64 = 64;
@@ -75,7 +79,7 @@ impl Workload for Bfs {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         // Neighbours share a process.
         let threads = shared.runtimes[0].threads();
         let runtime = &shared.runtimes[player.index() * shared.processes / threads];
@@ -88,6 +92,9 @@ impl Workload for Bfs {
             filled += edges * (shared.processes as u64 - 1) / shared.processes as u64;
             while filled >= BATCH {
                 filled -= BATCH;
+                while under_way.len() >= OUTSTANDING && player.goes_on() {
+                    test(shared, runtime, player, &mut under_way);
+                }
                 send(shared, runtime, player);
                 under_way.push_back(player.actor().now() + shared.latency);
             }
@@ -99,12 +106,12 @@ impl Workload for Bfs {
 }
 
 /// Halves with each doubling, so that the mean stays near [`DEGREE`].
-fn degree<A: Actor>(player: &mut Player<A>) -> u64 {
+fn degree<A: Actor>(player: &mut Player<'_, A>) -> u64 {
     let doublings = player.random_below(1 << SPREAD).max(1).leading_zeros() + SPREAD - 64;
     (DEGREE / 4) << doublings.min(SPREAD)
 }
 
-fn send<W: World>(shared: &Shared<W>, runtime: &Guarded<W>, player: &mut Player<W::Actor>) {
+fn send<W: World>(shared: &Shared<W>, runtime: &Guarded<W>, player: &mut Player<'_, W::Actor>) {
     player.section(runtime, |player| {
         update(runtime.data(), 0, 2);
         update(runtime.data(), 1, 2);
@@ -117,10 +124,10 @@ fn send<W: World>(shared: &Shared<W>, runtime: &Guarded<W>, player: &mut Player<
 fn test<W: World>(
     shared: &Shared<W>,
     runtime: &Guarded<W>,
-    player: &mut Player<W::Actor>,
+    player: &mut Player<'_, W::Actor>,
     under_way: &mut VecDeque<u64>,
 ) {
-    let look = |player: &mut Player<W::Actor>| {
+    let look = |player: &mut Player<'_, W::Actor>| {
         update(runtime.data(), 0, 1);
         update(runtime.data(), 2, 1);
         player.work(shared.critical);
@@ -135,5 +142,6 @@ fn test<W: World>(
     player.count("tests", 1);
     if under_way.front().is_some_and(|arrives| *arrives <= now) {
         under_way.pop_front();
+        player.count("received", 1);
     }
 }

@@ -65,7 +65,7 @@ impl Workload for CacheLock {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             let bucket = HOT + 2 * player.random_below(shared.items) as usize;
             if player.random_below(100) < shared.sets {
@@ -82,7 +82,7 @@ impl Workload for CacheLock {
     }
 }
 
-fn get<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>, bucket: usize) {
+fn get<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>, bucket: usize) {
     player.section(&shared.cache, |player| {
         let data = shared.cache.data();
         data.read(bucket, 0);
@@ -91,7 +91,7 @@ fn get<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>, bucket: usiz
     });
 }
 
-fn set<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>, bucket: usize) {
+fn set<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>, bucket: usize) {
     player.section(&shared.cache, |player| {
         update(shared.cache.data(), FREE, 2);
         player.work(shared.critical);

@@ -33,9 +33,9 @@ impl<W: World> Central<W> {
     /// outside.
     pub(super) fn take_part(
         &self,
-        player: &mut Player<W::Actor>,
+        player: &mut Player<'_, W::Actor>,
         words: usize,
-        rest: impl Fn(&mut Player<W::Actor>, u64),
+        rest: impl Fn(&mut Player<'_, W::Actor>, u64),
     ) {
         while player.goes_on() {
             let done = player.section_within(&self.guarded, self.timeout, |player| {

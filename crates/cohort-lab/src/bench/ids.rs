@@ -22,7 +22,7 @@ impl Workload for Ids {
         Guarded::new(world, &setting.lock, 0, setting.threads, 0)
     }
 
-    fn take_part<W: World>(guarded: &Guarded<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(guarded: &Guarded<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             player.section(guarded, |_| ());
             player.done();

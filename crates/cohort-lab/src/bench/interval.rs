@@ -39,7 +39,7 @@ impl Workload for Interval {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             player.section(&shared.guarded, |_| {
                 for line in 0..shared.lines {

@@ -53,7 +53,7 @@ impl Workload for Kyoto {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             let record = 1 + 2 * player.random_below(shared.records) as usize;
             player.section(&shared.guarded, |player| {

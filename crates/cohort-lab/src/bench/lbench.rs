@@ -1,5 +1,5 @@
-//! `lbench`: a central lock, two lines changed under it, about four microseconds of
-//! other work between (Dice et al. 2015 §5.1.1; with patience Dice et al. 2015 §5.1.6).
+//! `lbench`: a central lock, two lines changed under it, an idle loop of about four microseconds
+//! between (Dice et al. 2015 §5.1.1, figure 14; with patience Dice et al. 2015 §5.1.6).
 
 use super::central::Central;
 use super::{Knobs, Player, Setting, Span, Workload};
@@ -13,7 +13,8 @@ pub enum LBench {}
 
 impl Workload for LBench {
     const NAME: &'static str = "lbench";
-    const ABOUT: &'static str = "a central lock; lines are changed under it, other work is between";
+    const ABOUT: &'static str =
+        "a central lock; lines are changed under it, an idle loop is between";
     const SOURCE: &'static str = "Dice et al. 2015 §5.1.1";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "timeout"];
     const DEFAULTS: Knobs = Knobs {
@@ -28,7 +29,7 @@ impl Workload for LBench {
         Central::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Central<W>, player: &mut Player<W::Actor>) {
-        shared.take_part(player, WORDS, Player::work_about);
+    fn take_part<W: World>(shared: &Central<W>, player: &mut Player<'_, W::Actor>) {
+        shared.take_part(player, WORDS, |player, cycles| player.idle_about(cycles));
     }
 }

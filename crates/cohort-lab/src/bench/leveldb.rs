@@ -7,7 +7,8 @@
 //! second section counts both references down and looks whether the read calls for a
 //! compaction.  So both sections change two lines and read a third.  How long the
 //! search takes depends on the database; 2 µs, a value found in memory, is an
-//! estimate.
+//! estimate.  Before the next read the benchmark draws a key, prints it, hands the value over and
+//! counts the operation: [`BETWEEN`], an estimate too.
 
 use super::knobs::cycles;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
@@ -23,6 +24,9 @@ const LINES: usize = 3;
 /// memtable, version.
 const POINTERS: usize = 4;
 
+/// Nanoseconds between two reads.
+const BETWEEN: u64 = 1_000;
+
 /// The workload.
 pub enum LevelDb {}
 
@@ -31,6 +35,7 @@ pub struct Shared<W: World> {
     guarded: Guarded<W>,
     critical: u64,
     outside: u64,
+    between: u64,
 }
 
 impl Workload for LevelDb {
@@ -54,21 +59,23 @@ impl Workload for LevelDb {
             guarded: Guarded::new(world, &setting.lock, 0, setting.threads, LINES),
             critical: cycles(knobs.critical, hertz),
             outside: cycles(knobs.outside, hertz),
+            between: cycles(Some(Span::Nanoseconds(BETWEEN)), hertz),
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             section(shared, player, 1);
             player.work_about(shared.outside);
             section(shared, player, u64::MAX);
             player.done();
+            player.work_about(shared.between);
         }
     }
 }
 
 /// Looks at the state and adds `change` to both reference counts.
-fn section<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>, change: u64) {
+fn section<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>, change: u64) {
     player.section(&shared.guarded, |player| {
         let data = shared.guarded.data();
         for word in 0..POINTERS {

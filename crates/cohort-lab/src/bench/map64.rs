@@ -58,7 +58,7 @@ impl Workload for Map64 {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             let entry = player.random_below(ENTRIES as u64) as usize;
             player.section(&shared.guarded, |player| {

@@ -69,7 +69,7 @@ impl Workload for MemcachedSet {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             let bucket = 1 + 2 * player.random_below(shared.items) as usize;
             player.section(&shared.guarded, |player| {

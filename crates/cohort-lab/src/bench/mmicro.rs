@@ -138,14 +138,14 @@ impl Workload for Mmicro {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             let block = player.section(&shared.guarded, |_| shared.heap.allocate(SIZE));
             update(shared.guarded.data(), block, WRITTEN);
-            player.work_about(shared.outside);
+            player.idle_about(shared.outside);
             player.section(&shared.guarded, |_| shared.heap.free(block, SIZE));
             player.done();
-            player.work_about(shared.outside);
+            player.idle_about(shared.outside);
         }
     }
 }

@@ -41,18 +41,39 @@ pub fn measure(
     rounds: usize,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Point>, Failure> {
+    match measure_until(info, host, points, rounds, observer) {
+        Ok((points, None)) => Ok(points),
+        Ok((_, Some(signal))) => Err(Failure::Interrupted(signal)),
+        Err(why) => Err(Failure::Run(why)),
+    }
+}
+
+/// The same; after a signal, the points that are known until then, and the signal.  Blocks.
+///
+/// # Errors
+/// A run could not be made: why.
+pub fn measure_until(
+    info: &Info,
+    host: &Host,
+    points: &[Wanted],
+    rounds: usize,
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Point>, Option<Interrupted>), String> {
     let mut outcomes = vec![Vec::new(); points.len()];
-    for round in 0..rounds {
+    let mut interrupted = None;
+    'rounds: for round in 0..rounds {
         for place in 0..points.len() {
             let place = (place + round) % points.len();
             let wanted = &points[place];
             let name = format!("{} × {}", wanted.setting.lock, wanted.setting.threads);
             let mut best = None;
             for attempt in 0..=REPEATS {
-                interrupt::check().map_err(Failure::Interrupted)?;
+                if let Err(signal) = interrupt::check() {
+                    interrupted = Some(signal);
+                    break 'rounds;
+                }
                 observer.starts(&name, attempt > 0);
-                let outcome = run(info, host.world(wanted.settings), &wanted.setting)
-                    .map_err(Failure::Run)?;
+                let outcome = run(info, host.world(wanted.settings), &wanted.setting)?;
                 let foreign = outcome.foreign.unwrap_or(0.0);
                 if best.as_ref().is_none_or(|(least, _)| foreign < *least) {
                     best = Some((foreign, outcome));
@@ -64,7 +85,7 @@ pub fn measure(
             outcomes[place].extend(best.map(|(_, outcome)| outcome));
         }
     }
-    Ok(points
+    let points = points
         .iter()
         .zip(outcomes)
         .filter_map(|(wanted, outcomes)| {
@@ -72,8 +93,8 @@ pub fn measure(
             let wait = wanted.settings.wait;
             let point = Point::of(setting.lock.clone(), wait, setting.threads, outcomes)?;
             Some(point.apart(setting.knobs.outside))
-        })
-        .collect())
+        });
+    Ok((points.collect(), interrupted))
 }
 
 #[cfg(test)]

@@ -40,8 +40,11 @@ pub struct Outcome {
     /// What else the workload counts, and on a simulated machine the lock.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<&'static str, u64>,
-    /// Threads that did not get a lock again long after the measurement was over; what
-    /// they had done is not counted.
+    /// The most of something that one wait came to, where the lock counts it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub most: BTreeMap<&'static str, u64>,
+    /// Threads that did not get a lock again long after the measurement was over: what they had done counts,
+    /// and their last waits with what they had waited when it ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub unfinished: usize,
     /// The share of the CPUs' time that others used, where that is known.
@@ -155,22 +158,29 @@ impl Outcome {
         let seconds = played.cycles as f64 / hertz;
         let operations: u64 = parts.iter().map(|part| part.operations).sum();
         let per_thread: Vec<u64> = parts.iter().map(|part| part.operations).collect();
-        let latency = |times: fn(&Part) -> &Times| {
-            let mut all: Option<Times> = None;
+        let sum = |times: fn(&Part) -> &Times| {
+            let mut all = Part::times();
             for part in parts {
-                match &mut all {
-                    None => all = Some(times(part).clone()),
-                    Some(all) => {
-                        // It grows as it has to, so nothing is left out.
-                        let _ = all.add(times(part));
-                    }
-                }
+                all.add(times(part)).expect("it grows");
             }
-            all.as_ref().and_then(Latency::of)
+            all
+        };
+        let latency = |times| Latency::of(&sum(times));
+        let with_unended = |times| {
+            let mut all = sum(times);
+            for waited in &played.unended {
+                all.record(*waited).expect("it grows");
+            }
+            Latency::of(&all)
         };
         let mut counts = played.tallies;
         for (what, times) in parts.iter().flat_map(|part| &part.counts) {
             *counts.entry(*what).or_default() += times;
+        }
+        let mut most = BTreeMap::new();
+        for (what, steps) in parts.iter().flat_map(|part| &part.most) {
+            let known: &mut u64 = most.entry(*what).or_default();
+            *known = (*known).max(*steps);
         }
         Self {
             operations,
@@ -183,11 +193,12 @@ impl Outcome {
             per_thread,
             cohorts: cohorts(parts, topology),
             migrations: migrations(parts, topology),
-            acquire: latency(|part| &part.acquire),
+            acquire: with_unended(|part| &part.acquire),
             release: latency(|part| &part.release),
-            round_trip: latency(|part| &part.round_trip),
+            round_trip: with_unended(|part| &part.round_trip),
             give_up: latency(|part| &part.give_up),
             counts,
+            most,
             unfinished: played.unfinished,
             foreign: played.foreign,
             simulated: played.simulated,
@@ -290,5 +301,36 @@ mod tests {
         assert!((greedy.relative_deviation - 3_f64.sqrt()).abs() < 1e-12);
         assert_eq!((greedy.least, greedy.most), (0, 8));
         assert_eq!(Fairness::of(&[0, 0]).jain, 1.0);
+    }
+
+    /// A thread that still waits at the end counts in every quantile that it reaches.
+    #[test]
+    fn unended_waits_count() {
+        let mut part = Part::default();
+        part.acquire.record_n(100, 99).unwrap();
+        let topology = Topology::new(vec![0, 1], vec![("system".to_owned(), vec![0, 0])]);
+        let played = |unended| Played {
+            parts: vec![part.clone(), Part::default()],
+            unfinished: 1,
+            unended,
+            cycles: 1_000_000,
+            foreign: None,
+            simulated: None,
+            tallies: BTreeMap::new(),
+            heard: Heard::default(),
+        };
+        let of = |unended| {
+            Outcome::new(played(unended), &topology, 1e9)
+                .acquire
+                .unwrap()
+        };
+        let waited = of(vec![1_000_000]);
+        assert!(
+            waited.most >= 1_000_000 && waited.p999 >= 1_000_000,
+            "{waited:?}"
+        );
+        assert_eq!(waited.timed, 100);
+        assert!(waited.mean > 10_000.0);
+        assert!(of(Vec::new()).most < 200);
     }
 }

@@ -75,7 +75,7 @@ impl Workload for Phases {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         let begun = player.actor().now();
         while player.goes_on() {
             let number = (player.actor().now() - begun) / shared.length;

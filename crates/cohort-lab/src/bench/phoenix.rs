@@ -98,7 +98,7 @@ impl<const PROGRAM: usize> Workload for Phoenix<PROGRAM> {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             player.section(&shared.queue, |player| {
                 take(shared.queue.data(), shared.tasks);

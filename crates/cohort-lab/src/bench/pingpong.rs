@@ -33,7 +33,7 @@ impl Workload for PingPong {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         let counter = &*shared.counter;
         let mine = player.index() as u64;
         loop {

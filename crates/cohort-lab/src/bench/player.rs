@@ -90,11 +90,18 @@ pub struct Part {
     pub give_up: Times,
     /// What else the workload counts.
     pub counts: BTreeMap<&'static str, u64>,
+    /// The most of something that one wait came to.
+    pub most: BTreeMap<&'static str, u64>,
 }
+
+/// The most [steps](Counter::Steps) of a wait that was given up.
+pub const TO_GIVE_UP: &str = "steps to give up";
+/// The most [steps](Counter::Steps) of an acquisition after its deadline and its release.
+pub const WHEN_LATE: &str = "steps to acquire late and release";
 
 impl Default for Part {
     fn default() -> Self {
-        let times = || Times::new(DIGITS).expect("the digits are few");
+        let times = Self::times;
         Self {
             operations: 0,
             sections: 0,
@@ -106,7 +113,15 @@ impl Default for Part {
             round_trip: times(),
             give_up: times(),
             counts: BTreeMap::new(),
+            most: BTreeMap::new(),
         }
+    }
+}
+
+impl Part {
+    /// No times.
+    pub(super) fn times() -> Times {
+        Times::new(DIGITS).expect("the digits are few")
     }
 }
 
@@ -121,20 +136,30 @@ struct Ran {
     before: Option<u64>,
 }
 
+/// When an acquisition that is timed began, if it is one.
+type Begun = Option<u64>;
+
 /// A thread at work.
-pub struct Player<A: Actor> {
+pub struct Player<'p, A: Actor> {
     actor: A,
     index: usize,
     topology: Arc<Topology>,
     hertz: f64,
     random: Xoshiro256PlusPlus,
     acquisitions: u64,
-    part: Part,
+    part: &'p mut Part,
 }
 
-impl<A: Actor> Player<A> {
-    /// Thread `index`, whose choices depend on `seed` and on its number.
-    pub fn new(actor: A, index: usize, topology: Arc<Topology>, hertz: f64, seed: u64) -> Self {
+impl<'p, A: Actor> Player<'p, A> {
+    /// Thread `index`, whose choices depend on `seed` and on its number, and which counts in `part`.
+    pub fn new(
+        actor: A,
+        index: usize,
+        topology: Arc<Topology>,
+        hertz: f64,
+        seed: u64,
+        part: &'p mut Part,
+    ) -> Self {
         let seed = seed.wrapping_add((index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Self {
             actor,
@@ -143,7 +168,7 @@ impl<A: Actor> Player<A> {
             hertz,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             acquisitions: 0,
-            part: Part::default(),
+            part,
         }
     }
 
@@ -183,9 +208,19 @@ impl<A: Actor> Player<A> {
     /// Computes for about that many cycles: a tenth more or less, so that threads do
     /// not fall into step.
     pub fn work_about(&mut self, cycles: u64) {
-        let tenth = cycles / 10;
-        let cycles = cycles - tenth + self.random_below(2 * tenth + 1);
+        let cycles = self.about(cycles);
         self.actor.work(cycles);
+    }
+
+    /// Loops idly for about that many cycles by the clock, which siblings on a core do not lengthen.
+    pub fn idle_about(&mut self, cycles: u64) {
+        let cycles = self.about(cycles);
+        self.actor.idle(cycles);
+    }
+
+    fn about(&mut self, cycles: u64) -> u64 {
+        let tenth = cycles / 10;
+        cycles - tenth + self.random_below(2 * tenth + 1)
     }
 
     /// Notes that an operation is done, if the measurement is still going on.
@@ -210,6 +245,15 @@ impl<A: Actor> Player<A> {
     /// Notes how much there is of something, whenever that is.
     pub fn note(&mut self, what: &'static str, amount: u64) {
         self.part.counts.insert(what, amount);
+    }
+
+    /// Notes how much one wait came to, where locks count that; the whole run counts, since a bound
+    /// holds in a warm-up too.
+    fn most(&mut self, what: &'static str, steps: u64) {
+        if steps > 0 {
+            let most = self.part.most.entry(what).or_default();
+            *most = steps.max(*most);
+        }
     }
 
     /// Executes `body` in a critical section, which another thread may run where sections are
@@ -242,21 +286,33 @@ impl<A: Actor> Player<A> {
             return Some(self.section(guarded, body));
         };
         let begun = self.begins();
+        let steps = self.actor.counted(Counter::Steps);
         let patience = Patience::until(self.actor.deadline(cycles));
         let index = self.index;
-        let (result, outcome) = self.brings(guarded, begun, body, |section| {
+        let mut is_late = false;
+        let timed = |player: &mut Self| {
+            is_late = begun.is_some_and(|begun| player.actor.now() >= begun + cycles);
+            body(player)
+        };
+        let (result, outcome) = self.brings(guarded, begun, timed, |section| {
             let outcome = guarded.lock.run_within(index, &patience, section);
             outcome.unwrap_or_else(|| {
                 guarded.lock.run(index, section);
                 Outcome::Acquired
             })
         });
+        let steps = self.actor.counted(Counter::Steps) - steps;
+        match outcome {
+            Outcome::GaveUp => self.most(TO_GIVE_UP, steps),
+            Outcome::Acquired if is_late => self.most(WHEN_LATE, steps),
+            Outcome::Acquired => {}
+        }
         if outcome == Outcome::GaveUp {
             self.actor.gave_up();
             if self.actor.counts() {
                 self.part.abandoned += 1;
             }
-            keep(&mut self.part.give_up, begun, || self.actor.now());
+            self.keep(|part| &mut part.give_up, begun, None);
         }
         result
     }
@@ -277,6 +333,7 @@ impl<A: Actor> Player<A> {
             return self.section_within(guarded, Some(0), body);
         };
         if !taken {
+            self.actor.has_waited();
             return None;
         }
         let (result, ()) = self.brings(guarded, begun, body, |section| {
@@ -294,21 +351,35 @@ impl<A: Actor> Player<A> {
     {
         let begun = self.begins();
         guarded.lock.read(self.index);
-        keep(&mut self.part.acquire, begun, || self.actor.now());
+        self.actor.has_waited();
+        self.actor.shares();
+        self.keep(|part| &mut part.acquire, begun, None);
         let result = body(self);
         let ended = begun.map(|_| self.actor.now());
         // SAFETY: this thread acquired the lock to read and has not released it.
         unsafe { guarded.lock.release_read(self.index) };
-        keep(&mut self.part.release, ended, || self.actor.now());
-        keep(&mut self.part.round_trip, begun, || self.actor.now());
+        self.keep(|part| &mut part.release, ended, None);
+        self.keep(|part| &mut part.round_trip, begun, None);
         result
     }
 
     /// When this acquisition begins, if it is one of those that are timed.
-    fn begins(&mut self) -> Option<u64> {
+    fn begins(&mut self) -> Begun {
         self.acquisitions += 1;
-        let timed = self.actor.is_timed(self.acquisitions) && self.actor.counts();
+        self.actor.waits();
+        let timed = self.actor.is_timed(self.acquisitions) && self.actor.goes_on();
         timed.then(|| self.actor.now())
+    }
+
+    /// Keeps the time from `begun`, if that was noted, to `ended`, or to now: also that of a wait that began
+    /// while a simulated machine warmed up.
+    fn keep(&mut self, times: fn(&mut Part) -> &mut Times, begun: Begun, ended: Option<u64>) {
+        let Some(begun) = begun else { return };
+        if self.actor.has_begun() {
+            let ended = ended.unwrap_or_else(|| self.actor.now());
+            let took = ended.saturating_sub(begun);
+            times(self.part).record(took).expect("it grows");
+        }
     }
 
     /// Gives `body` to `bring`, which has it run under the lock; what it returned, if it was run,
@@ -316,7 +387,7 @@ impl<A: Actor> Player<A> {
     fn brings<W, T, B>(
         &mut self,
         guarded: &Guarded<W>,
-        begun: Option<u64>,
+        begun: Begun,
         body: impl FnOnce(&mut Self) -> T,
         bring: impl FnOnce(&mut dyn FnMut()) -> B,
     ) -> (Option<T>, B)
@@ -330,6 +401,7 @@ impl<A: Actor> Player<A> {
                 ran = Some(self.inside(guarded, begun, body));
             }
         });
+        self.actor.has_waited();
         let Some((result, times)) = ran else {
             return (None, brought);
         };
@@ -341,7 +413,7 @@ impl<A: Actor> Player<A> {
     fn inside<W, T>(
         &mut self,
         guarded: &Guarded<W>,
-        begun: Option<u64>,
+        begun: Begun,
         body: impl FnOnce(&mut Self) -> T,
     ) -> (T, Ran)
     where
@@ -364,12 +436,10 @@ impl<A: Actor> Player<A> {
     }
 
     /// Counts a section that has been run.
-    fn has_run(&mut self, begun: Option<u64>, ran: &Ran) {
-        keep(&mut self.part.acquire, begun, || {
-            ran.acquired.unwrap_or_default()
-        });
-        keep(&mut self.part.release, ran.ended, || self.actor.now());
-        keep(&mut self.part.round_trip, begun, || self.actor.now());
+    fn has_run(&mut self, begun: Begun, ran: &Ran) {
+        self.keep(|part| &mut part.acquire, begun, ran.acquired);
+        self.keep(|part| &mut part.release, ran.ended, None);
+        self.keep(|part| &mut part.round_trip, begun, None);
         if let Some(before) = ran.before {
             self.migrated(before, ran.cpu);
         }
@@ -392,22 +462,14 @@ impl<A: Actor> Player<A> {
         }
     }
 
-    /// What it counted, and what locks have counted of it from the beginning.
-    pub fn into_part(mut self) -> Part {
+    /// Adds what locks have counted of it from the beginning.
+    pub fn end(self) {
         for what in Counter::ALL {
             let times = self.actor.counted(what);
             if times > 0 {
                 self.part.counts.insert(what.name(), times);
             }
         }
-        self.part
-    }
-}
-
-/// Keeps the time since `begun`, if that was noted.
-fn keep(times: &mut Times, begun: Option<u64>, now: impl FnOnce() -> u64) {
-    if let Some(begun) = begun {
-        times.record(now().saturating_sub(begun)).expect("it grows");
     }
 }
 

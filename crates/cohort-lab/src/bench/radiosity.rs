@@ -65,7 +65,7 @@ impl Workload for Radiosity {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         let list = shared.list.data();
         while player.goes_on() {
             let element = player.section(&shared.list, |player| {

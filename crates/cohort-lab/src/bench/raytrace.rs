@@ -37,7 +37,7 @@ impl Workload for Raytrace {
         Interval::prepare(world, setting)
     }
 
-    fn take_part<W: World>(shared: &interval::Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &interval::Shared<W>, player: &mut Player<'_, W::Actor>) {
         Interval::take_part::<W>(shared, player);
     }
 }

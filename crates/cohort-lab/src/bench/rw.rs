@@ -49,7 +49,7 @@ impl Workload for Rw {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         let data = shared.guarded.data();
         while player.goes_on() {
             if player.random_below(100) < shared.reads {

@@ -8,6 +8,7 @@ use crate::tune::Effort;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
 use crate::world::{Placement, Tunings};
+use cohort::basic::futex::TURN_NANOSECONDS;
 use cohort::catalogue;
 use cohort_machine::Length;
 use rayon::prelude::*;
@@ -35,6 +36,10 @@ const WARM_UP: u64 = 8;
 /// What a lock that adapts has to find out how it is used: a few thousand sections (Antić et al.
 /// 2016 §3.1).
 const ADAPTING: u64 = 10_000_000;
+
+/// Turns of each thread that a run has room for, at least, where a thread waits for its own: the first is
+/// cut off.
+const ROUNDS_OF_TURNS: u64 = 3;
 
 /// Rounds of each thread that the least time should have room for.
 const ROUNDS: u64 = 32;
@@ -151,6 +156,12 @@ impl Course {
             0
         };
         let settled_by = least * PATIENCE;
+        // A raw lock that starves a thread does so for ever.
+        let turns = if self.served && self.until == Until::Steady && phases.is_none() {
+            ROUNDS_OF_TURNS * setting.threads as u64 * TURN_NANOSECONDS
+        } else {
+            0
+        };
         let (warm_up, least, most) = match self.until {
             Until::Steady => ((least / WARM_UP).max(adapting), least, least * patience),
             Until::Part { part, least: some } => {
@@ -172,6 +183,7 @@ impl Course {
             least,
             most,
             given_up: if hurried { least } else { most },
+            unserved: turns,
         }
     }
 }
@@ -216,25 +228,46 @@ pub fn measure(
     settings: &[Setting],
     observer: &mut (dyn Observer + Send),
 ) -> Result<Vec<Point>, Failure> {
+    match measure_until(info, simulator, course, settings, observer)? {
+        (points, None) => Ok(points),
+        (_, Some(signal)) => Err(Failure::Interrupted(signal)),
+    }
+}
+
+/// The same; after a signal, the points that are known until then, and the signal.  Blocks.
+///
+/// # Errors
+/// A run failed: which, and why.
+pub fn measure_until(
+    info: &Info,
+    simulator: &Arc<Simulator>,
+    course: &Course,
+    settings: &[Setting],
+    observer: &mut (dyn Observer + Send),
+) -> Result<(Vec<Point>, Option<Interrupted>), String> {
     let observer = Mutex::new(observer);
-    settings
+    let points: Vec<Option<Point>> = settings
         .par_iter()
         .map(|setting| {
-            interrupt::check().map_err(Failure::Interrupted)?;
+            if interrupt::check().is_err() {
+                return Ok(None);
+            }
             let name = format!("{} × {}", setting.lock, setting.threads);
             if let Ok(mut observer) = observer.lock() {
                 observer.starts(&name, false);
             }
             let place = course.settings(info, simulator, setting);
             let wait = place.wait;
-            let outcome = run(info, simulator.world(place), setting).map_err(|why| {
-                Failure::Run(format!("{name} on {}: {why}", simulator.machine().name))
-            })?;
+            let outcome = run(info, simulator.world(place), setting)
+                .map_err(|why| format!("{name} on {}: {why}", simulator.machine().name))?;
             Point::of(setting.lock.clone(), wait, setting.threads, vec![outcome])
-                .map(|point| point.apart(setting.knobs.outside))
-                .ok_or_else(|| Failure::Run(format!("{name}: no throughput came of it")))
+                .map(|point| Some(point.apart(setting.knobs.outside)))
+                .ok_or_else(|| format!("{name}: no throughput came of it"))
         })
-        .collect()
+        .collect::<Result<_, String>>()?;
+    let is_whole = points.iter().all(Option::is_some);
+    let interrupted = interrupt::check().err().filter(|_| !is_whole);
+    Ok((points.into_iter().flatten().collect(), interrupted))
 }
 
 #[cfg(test)]
@@ -425,6 +458,73 @@ mod tests {
         assert!(all > 0.9 * half, "{all} beside {half}");
     }
 
+    /// Dice et al. 2015 §1.1: remote waiters of `hbo` that have waited too long look as often as near
+    /// ones; without that one chip keeps the lock for as long as a run lasts.
+    #[test]
+    fn remote_waiters_lose_their_patience() {
+        let course = Course {
+            until: Until::Seconds(0.02),
+            placement: Placement::Scattered,
+            ..COURSE
+        };
+        let info = find("lbench").unwrap();
+        let machine = shipped::find("sparc-t5440").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let setting = Setting {
+            lock: "hbo".to_owned(),
+            threads: 128,
+            knobs: Knobs::NONE.over(info).unwrap(),
+            seed: 1,
+        };
+        let points = measure(info, &simulator, &course, &[setting], &mut Silent).unwrap();
+        let cohorts = &points[0].middle.cohorts;
+        let chips = cohorts.iter().find(|level| level.level == "numa").unwrap();
+        let all: u64 = chips.sections.iter().sum();
+        let least = *chips.sections.iter().min().unwrap();
+        assert!(40 * least > all, "{:?}", chips.sections);
+    }
+
+    /// Dice et al. 2015 §5.1.1, figure 14: between sections a thread of LBench loops idly for about 4 µs,
+    /// which the other threads of its core do not make longer.
+    #[test]
+    fn siblings_lengthen_no_idle_loop() {
+        let info = find("lbench").unwrap();
+        let machine = shipped::find("sparc-t4-1").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let rate = |threads| {
+            let setting = Setting {
+                lock: "mcs".to_owned(),
+                threads,
+                knobs: Knobs::NONE.over(info).unwrap(),
+                seed: 1,
+            };
+            let points = measure(info, &simulator, &COURSE, &[setting], &mut Silent).unwrap();
+            points[0].middle.per_second
+        };
+        // All on one core.
+        let (one, four) = (rate(1), rate(4));
+        assert!(four > 2.0 * one, "{one} and {four}");
+    }
+
+    /// A thread of `bfs` whose messages are all under way tests until one has arrived.
+    #[test]
+    fn few_messages_are_under_way() {
+        let course = Course {
+            until: Until::Seconds(0.001),
+            ..COURSE
+        };
+        let info = find("bfs").unwrap();
+        let point = points(info, &["mcs"], 8, &course).remove(0).middle;
+        let count = |what: &str| point.counts.get(what).copied().unwrap_or(0);
+        let (sent, received) = (count("sent"), count("received"));
+        assert!(received > 100, "{sent} sent, {received} received");
+        // Messages that were under way when counting began are received too.
+        assert!(
+            sent.abs_diff(received) <= 8 * 8,
+            "{sent} sent, {received} received"
+        );
+    }
+
     #[test]
     fn turns_without_a_lock_are_shared_out_evenly() {
         let point = points(find("pingpong").unwrap(), &[NO_LOCK], 2, &COURSE).remove(0);
@@ -490,5 +590,87 @@ mod tests {
             // Of two threads one is alone in some phases, and neither is left out of all.
             assert_eq!(point.middle.counts.len(), info.phases, "{}", point.lock);
         }
+    }
+
+    /// Readers that share a lock read no faster than their own work lasts, however short the run.
+    #[test]
+    fn readers_are_counted_while_time_is() {
+        let info = find("rw").unwrap();
+        let knobs = Knobs {
+            reads: Some(100),
+            ..Knobs::NONE
+        };
+        let threads = 8;
+        for until in [Until::Steady, Until::Seconds(0.000_2)] {
+            for served in [false, true] {
+                let course = Course {
+                    until,
+                    served,
+                    ..COURSE
+                };
+                let rwlock = if served { "c-rw-np" } else { "rwlock" };
+                let point = turned(info, knobs, &[rwlock], threads, &course).remove(0);
+                // A tenth less or more than a microsecond apart, and 100 ns inside.
+                let most = threads as f64 / 1.09e-6;
+                assert!(point.middle.per_second < most, "{until:?}, {served}");
+                assert!(point.middle.per_second > most / 4.0, "{until:?}, {served}");
+            }
+        }
+    }
+
+    /// A machine without NUMA nodes is a single one: a lock for several is as good as a simple queue.
+    #[test]
+    fn a_machine_without_nodes_is_one() {
+        let info = find("lbench").unwrap();
+        let machine = shipped::find("i5-12500").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let settings = ["cna", "mcs"].map(|lock| Setting {
+            lock: lock.to_owned(),
+            threads: 6,
+            knobs: Knobs::NONE.over(info).unwrap(),
+            seed: 7,
+        });
+        let points = measure(info, &simulator, &COURSE, &settings, &mut Silent).unwrap();
+        let [cna, mcs] = &points[..] else {
+            panic!("two points");
+        };
+        assert!(cna.middle.per_second > 0.8 * mcs.middle.per_second);
+    }
+
+    /// A run under a lock that gives its threads turns of milliseconds lasts until each has had one, and
+    /// a longer one gives nearly the same.  Such a lock takes some turns to learn how it is used, so that
+    /// short runs understate it: these have 0.74 to 0.88 of long ones, and would have a quarter if they
+    /// ended within the first turn.
+    #[test]
+    fn a_run_has_room_for_everybodys_turn() {
+        let info = find("kyoto").unwrap();
+        let machine = shipped::find("epyc-9454p").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let threads = 4;
+        let run = |until, seed| {
+            let course = Course {
+                until,
+                served: true,
+                ..COURSE
+            };
+            let setting = Setting {
+                lock: "futex-hmcs".to_owned(),
+                threads,
+                knobs: Knobs::NONE.over(info).unwrap(),
+                seed,
+            };
+            measure(info, &simulator, &course, &[setting], &mut Silent)
+                .unwrap()
+                .remove(0)
+                .middle
+        };
+        let seeds = [1, 2, 3, 7];
+        let ratios = seeds.map(|seed| {
+            let steady = run(Until::Steady, seed);
+            assert!(steady.fairness.least > 0, "{:?}", steady.per_thread);
+            steady.per_second / run(Until::Seconds(0.1), seed).per_second
+        });
+        let mean = ratios.iter().sum::<f64>() / seeds.len() as f64;
+        assert!((0.75..1.33).contains(&mean), "{ratios:?}");
     }
 }

@@ -42,7 +42,7 @@ pub struct Shared<W: World> {
 impl<W: World> Shared<W> {
     /// The next key: the hot one, which is another one in each phase, or one near
     /// it.
-    fn key(&self, player: &mut Player<W::Actor>) -> u64 {
+    fn key(&self, player: &mut Player<'_, W::Actor>) -> u64 {
         let phase = player.actor().now() / self.phase;
         let hot = self
             .seed
@@ -91,7 +91,7 @@ impl Workload for Splay {
         }
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         let local = &shared.local[player.index()];
         if player.index() == 0 {
             let trees = shared.local.len() as u64 + 1;

@@ -20,7 +20,7 @@ impl Workload for Loop {
         Central::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Central<W>, player: &mut Player<W::Actor>) {
-        shared.take_part(player, 1, Player::work);
+    fn take_part<W: World>(shared: &Central<W>, player: &mut Player<'_, W::Actor>) {
+        shared.take_part(player, 1, |player, cycles| player.work(cycles));
     }
 }

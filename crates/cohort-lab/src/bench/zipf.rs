@@ -35,7 +35,7 @@ impl<W: World> Several<W> {
     }
 
     /// A section of one of them, which counts up a word of each line.
-    pub(super) fn section(&self, player: &mut Player<W::Actor>) {
+    pub(super) fn section(&self, player: &mut Player<'_, W::Actor>) {
         let guarded = &self.locks[self.chooser.choose(player)];
         player.section(guarded, |player| {
             for line in 0..self.lines {
@@ -46,7 +46,7 @@ impl<W: World> Several<W> {
     }
 
     /// The work between two sections.
-    pub(super) fn rest(&self, player: &mut Player<W::Actor>) {
+    pub(super) fn rest(&self, player: &mut Player<'_, W::Actor>) {
         player.work_about(self.outside);
     }
 }
@@ -76,7 +76,7 @@ impl Chooser {
     }
 
     /// The next one.
-    pub fn choose<A: crate::world::Actor>(&self, player: &mut Player<A>) -> usize {
+    pub fn choose<A: crate::world::Actor>(&self, player: &mut Player<'_, A>) -> usize {
         let drawn = player.random_below(RANGE);
         let place = self.bounds.partition_point(|bound| *bound <= drawn);
         place.min(self.bounds.len() - 1)
@@ -105,7 +105,7 @@ impl Workload for Zipf {
         Several::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             shared.section(player);
             player.done();

@@ -1,10 +1,11 @@
 //! What is run for a claim.
 
+use super::variants;
 use crate::bench::report::{self, Report};
 use crate::bench::simulated::{Course, Until};
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
 use crate::tune::sanl::file::{self, File};
-use crate::world::simulated::Simulator;
+use crate::world::simulated::{Settings, Simulator};
 use crate::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::Length;
 use cohort_machine::description::shipped;
@@ -12,8 +13,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all chance in the claims' runs depends on.
-pub(super) const SEED: u64 = 1;
+/// The first seed: searches, hierarchies and profiles use it alone, and every row judges what they
+/// found with all seeds.
+pub(super) const FIRST_SEED: u64 = 1;
+
+/// Nanoseconds of a CPU for each microsecond of a simulated thread, about.
+const EVENT: u64 = 300;
 
 /// Curves that can be told apart in one picture.
 const DISTINCT: usize = 12;
@@ -141,18 +146,25 @@ impl Experiment {
         }
     }
 
-    /// The points of these locks.
-    pub(super) fn points(&self, locks: &[&'static str]) -> Vec<Point> {
+    /// The points of these locks with that seed.
+    pub(super) fn points(&self, locks: &[&'static str], seed: u64) -> Vec<Point> {
         let point = |lock: &'static str| {
             self.settings()
                 .into_iter()
-                .map(move |(_, threads, knobs)| self.point(lock, threads, knobs))
+                .map(move |(_, threads, knobs)| self.point(lock, threads, knobs, seed))
         };
         locks.iter().copied().flat_map(point).collect()
     }
 
-    pub(super) fn point(&self, lock: &'static str, threads: usize, knobs: Knobs) -> Point {
+    pub(super) fn point(
+        &self,
+        lock: &'static str,
+        threads: usize,
+        knobs: Knobs,
+        seed: u64,
+    ) -> Point {
         Point {
+            seed,
             machine: self.machine,
             workload: self.workload,
             knobs: Turned(knobs),
@@ -199,6 +211,7 @@ impl Experiment {
         locks: &[&'static str],
         hash: &str,
         points: &Points,
+        seed: u64,
     ) -> Option<String> {
         let (Sweep::Threads(counts), Place::Placed(placement)) = (self.sweep, self.place) else {
             return None;
@@ -208,11 +221,11 @@ impl Experiment {
         }
         let info = bench::find(self.workload)?;
         let on = self.machine.to_owned();
-        let mut report = Report::new(info, &self.knobs.over(info).ok()?, on, placement, SEED);
+        let mut report = Report::new(info, &self.knobs.over(info).ok()?, on, placement, seed);
         report.hash = Some(hash.to_owned());
         for lock in locks {
             for threads in counts {
-                let point = self.point(lock, *threads, self.knobs);
+                let point = self.point(lock, *threads, self.knobs, seed);
                 if let Some(Ok(outcome)) = points.get(&point) {
                     let wait = self.wait.unwrap_or_else(|| Wait::natural(lock, false));
                     let rounds = vec![outcome.clone()];
@@ -296,10 +309,11 @@ pub struct Point {
     milliseconds: Option<u64>,
     lock: &'static str,
     threads: usize,
+    seed: u64,
 }
 
 /// The points that were run, and what came of each: an outcome, or why there is none;
-/// and how long that took.
+/// and its CPU time.
 #[derive(Debug, Default)]
 pub struct Points(BTreeMap<Point, (Result<Outcome, String>, Duration)>);
 
@@ -319,7 +333,7 @@ impl Points {
         self.0.get(point).map(|(outcome, _)| outcome)
     }
 
-    /// How long it took.
+    /// Its CPU time.
     pub(super) fn took(&self, point: &Point) -> Duration {
         let known = self.0.get(point);
         known.map_or(Duration::ZERO, |(_, took)| *took)
@@ -335,17 +349,41 @@ impl Point {
         )
     }
 
-    /// Runs it.
-    pub(super) fn run(&self, simulators: &Simulators) -> Result<Outcome, String> {
+    /// About how long it takes of a CPU, from the virtual time that it has at least: a simulated
+    /// thread takes [`EVENT`] nanoseconds for each microsecond.
+    pub(super) fn cost(&self, simulators: &Simulators) -> Duration {
         let simulator = simulators.get(self.machine);
+        let Ok((info, setting)) = self.setting() else {
+            return Duration::ZERO;
+        };
+        let length = self.settings(info, &simulator, &setting).length;
+        let virtual_time = length.warm_up + length.least;
+        Duration::from_nanos(virtual_time / 1_000 * self.threads as u64 * EVENT)
+    }
+
+    fn setting(&self) -> Result<(&'static bench::Info, Setting), String> {
         let info = bench::find(self.workload)
             .ok_or_else(|| format!("no workload is called `{}`", self.workload))?;
         let setting = Setting {
             lock: self.lock.to_owned(),
             threads: self.threads,
             knobs: self.knobs.0.over(info)?,
-            seed: SEED,
+            seed: self.seed,
         };
+        Ok((info, setting))
+    }
+
+    /// Runs it.
+    pub(super) fn run(&self, simulators: &Simulators) -> Result<Outcome, String> {
+        let simulator = simulators.get(self.machine);
+        let (info, setting) = self.setting()?;
+        let mut settings = self.settings(info, &simulator, &setting);
+        settings.cpus = self.cpus(simulator.topology())?;
+        bench::run(info, simulator.world(settings), &setting)
+    }
+
+    /// How it is run, but for CPUs that are named.
+    fn settings(&self, info: &bench::Info, simulator: &Simulator, setting: &Setting) -> Settings {
         let placement = match self.place {
             Place::Placed(placement) => placement,
             Place::One { .. } => Placement::Compact,
@@ -357,10 +395,9 @@ impl Point {
             background: self.background,
             served: false,
             tunings: tunings(self.machine),
-            cohorts: Vec::new(),
+            cohorts: nodes(self.machine, simulator.topology()),
         };
-        let mut settings = course.settings(info, &simulator, &setting);
-        settings.cpus = self.cpus(simulator.topology())?;
+        let mut settings = course.settings(info, simulator, setting);
         if let Some(milliseconds) = self.milliseconds {
             let counted = milliseconds * 1_000_000;
             settings.length = Length {
@@ -368,10 +405,11 @@ impl Point {
                 least: counted,
                 most: counted,
                 given_up: counted,
+                unserved: 0,
                 ..settings.length
             };
         }
-        bench::run(info, simulator.world(settings), &setting)
+        settings
     }
 
     /// The CPUs, where they are named one by one.
@@ -413,6 +451,21 @@ impl Point {
     }
 }
 
+/// The CPUs' nodes where a paper takes other cohorts for nodes than the kernel reports: each core of the
+/// T4-1 (Dice et al. 2015 §4).
+fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
+    if machine != "sparc-t4-1" {
+        return Vec::new();
+    }
+    let mut levels = topology.levels().iter();
+    let core = levels.position(|level| level.name == "core");
+    let cores = topology.cpus().iter();
+    let cores = cores
+        .filter_map(|cpu| topology.cohort_of(*cpu, core?))
+        .collect();
+    vec![("numa".to_owned(), cores)]
+}
+
 /// Those that were profiled for a machine, as its paper did; of others the usual ones.
 fn tunings(machine: &str) -> Tunings {
     let shipped = file::shipped(machine).map(File::parse);
@@ -434,7 +487,7 @@ impl Simulators {
     pub fn get(&self, name: &'static str) -> Arc<Simulator> {
         let mut known = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
         let prepared = known.entry(name).or_insert_with(|| {
-            let machine = shipped::find(name);
+            let machine = variants::find(name).or_else(|| shipped::find(name));
             let machine = machine.unwrap_or_else(|| panic!("{name} is not shipped"));
             Arc::new(Simulator::new(machine))
         });

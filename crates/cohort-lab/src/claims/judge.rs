@@ -6,17 +6,19 @@ use super::stands::Found;
 use super::{Claim, Part};
 use crate::bench::Outcome;
 use crate::plot::figure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What our runs say to a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All of it agrees.
+    /// All of it agrees, with four of five seeds at least.
     Agrees,
     /// What can be run agrees; the rest cannot be run yet.
     AgreesSoFar,
+    /// It agrees with some seeds and not with others.
+    Undecided,
     /// Some of it does not agree.
     Disagrees,
     /// A run came to no end, which says nothing about the claim.
@@ -32,6 +34,7 @@ impl Verdict {
         match self {
             Self::Agrees => "agrees",
             Self::AgreesSoFar => "agrees so far",
+            Self::Undecided => "undecided",
             Self::Disagrees => "disagrees",
             Self::Failed => "failed",
             Self::NotYetRunnable => "not yet runnable",
@@ -39,8 +42,18 @@ impl Verdict {
     }
 }
 
-/// What is said of a disagreement for which nobody has found the reason.
+/// Printed of a disagreement that no counterfactual turns into agreement.
 pub const UNEXPLAINED: &str = "not explained";
+
+/// Whether so many of the seeds are enough for agreement: four of five.
+const fn is_enough(agreeing: usize, seeds: usize) -> bool {
+    agreeing * 5 >= seeds * 4
+}
+
+/// Whether so few are a disagreement: one of five.
+const fn is_few(agreeing: usize, seeds: usize) -> bool {
+    agreeing * 5 <= seeds
+}
 
 /// A claim, judged.
 #[derive(Clone, Debug, Serialize)]
@@ -53,27 +66,56 @@ pub struct Judged {
     pub claim: &'static str,
     /// What our runs say to it.
     pub verdict: Verdict,
+    /// Seeds with which all of it agrees that can be run.
+    pub agreeing: usize,
+    /// Seeds that it was run with.
+    pub seeds: usize,
     /// What is missing to run all of it; none if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Its parts.
     pub parts: Vec<JudgedPart>,
-    /// Why it disagrees, as far as that was measured; none if it does not, or if that is
-    /// not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<&'static str>,
-    /// How long its runs took on one CPU, which says nothing about the claim.
+    /// What it would be if something were otherwise, run where it does not agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counterfactuals: Vec<JudgedPart>,
+    /// The CPU time of its runs, which says nothing about the claim.
     #[serde(skip)]
     pub took: Duration,
 }
 
+impl Judged {
+    /// Why it does not agree: the counterfactuals that do.
+    #[must_use]
+    pub fn because(&self) -> String {
+        let agree = self.counterfactuals.iter();
+        let agree = agree.filter(|part| part.agrees == Some(true));
+        let says: Vec<&str> = agree.map(|part| part.says.as_str()).collect();
+        match says.as_slice() {
+            [] => UNEXPLAINED.to_owned(),
+            _ if self.parts.len() == 1 => format!("it would agree {}", says.join("; or ")),
+            _ => format!("parts of it would agree {}", says.join("; ")),
+        }
+    }
+
+    /// The verdict in words, with its share of the seeds.
+    #[must_use]
+    pub fn verdict_text(&self) -> String {
+        let name = self.verdict.name();
+        match self.verdict {
+            Verdict::NotYetRunnable | Verdict::Failed => name.to_owned(),
+            _ if self.seeds < 2 => name.to_owned(),
+            _ => format!("{name}, in {} of {} seeds", self.agreeing, self.seeds),
+        }
+    }
+}
+
 /// A part of a claim, judged.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct JudgedPart {
     /// What it says.
-    pub says: &'static str,
+    pub says: String,
     /// The simulated machine.
-    pub machine: &'static str,
+    pub machine: String,
     /// The fingerprint of its file.
     pub hash: String,
     /// What was run there.
@@ -82,8 +124,10 @@ pub struct JudgedPart {
     pub computed: String,
     /// When ours agrees with the paper's.
     pub paper: String,
-    /// Ours; none if it could not be computed.
+    /// Ours, the middle one of the seeds'; none if it could not be computed.
     pub ours: Option<f64>,
+    /// The least and the greatest of the seeds'.
+    pub spread: Option<(f64, f64)>,
     /// Where along the sweep it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
@@ -92,11 +136,15 @@ pub struct JudgedPart {
     pub longest: Option<u64>,
     /// Sections that were counted in the runs it was computed from: the scale.
     pub sections: u64,
-    /// Whether it agrees; none if it could not be computed.
+    /// Whether it agrees with enough seeds; none if it could not be computed.
     pub agrees: Option<bool>,
+    /// With how many.
+    pub agreeing: usize,
+    /// Of so many.
+    pub seeds: usize,
     /// The locks it waits for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<&'static str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// What the runs themselves show, or what stopped them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -105,28 +153,48 @@ pub struct JudgedPart {
     pub curves: Option<String>,
 }
 
-/// Judges a claim by the points that were run.
+impl JudgedPart {
+    /// Whether it agrees with some seeds and not with others.
+    #[must_use]
+    pub const fn is_undecided(&self) -> bool {
+        let few = is_few(self.agreeing, self.seeds);
+        matches!(self.agrees, Some(false)) && !few
+    }
+}
+
+/// Judges a claim by the points that were run with each of these seeds.
 #[must_use]
 pub fn judge(
     claim: &'static Claim,
     points: &Points,
     found: &Found,
     simulators: &Simulators,
+    seeds: &[u64],
 ) -> Judged {
-    let parts = claim.parts.iter();
-    let parts: Vec<JudgedPart> = parts
-        .map(|part| judge_part(part, points, found, simulators))
+    let judged: Vec<(JudgedPart, Vec<bool>)> = claim
+        .parts
+        .iter()
+        .map(|part| judge_part(part, points, found, simulators, seeds))
         .collect();
+    let in_all = |seed: &usize| {
+        judged
+            .iter()
+            .all(|(_, by_seed)| by_seed.get(*seed) != Some(&false))
+    };
+    let agreeing = (0..seeds.len()).filter(in_all).count();
+    let parts: Vec<JudgedPart> = judged.into_iter().map(|(part, _)| part).collect();
     let runnable: Vec<&JudgedPart> = parts.iter().filter(|p| p.missing.is_empty()).collect();
-    let disagree = runnable.iter().any(|part| part.agrees == Some(false));
+    let disagrees = runnable.iter().any(|part| part.agrees == Some(false));
     let failed = runnable.iter().any(|part| part.agrees.is_none());
     let complete = runnable.len() == parts.len() && claim.needs.is_none();
     let verdict = if runnable.is_empty() {
         Verdict::NotYetRunnable
-    } else if disagree {
-        Verdict::Disagrees
-    } else if failed {
+    } else if failed && !disagrees {
         Verdict::Failed
+    } else if failed || is_few(agreeing, seeds.len()) {
+        Verdict::Disagrees
+    } else if !is_enough(agreeing, seeds.len()) {
+        Verdict::Undecided
     } else if complete {
         Verdict::Agrees
     } else {
@@ -137,9 +205,11 @@ pub fn judge(
         source: claim.source,
         claim: claim.says,
         verdict,
+        agreeing,
+        seeds: seeds.len(),
         missing: missing(claim, &parts),
         parts,
-        because: claim.because.filter(|_| verdict == Verdict::Disagrees),
+        counterfactuals: Vec::new(),
         took: Duration::ZERO,
     }
 }
@@ -148,7 +218,7 @@ pub fn judge(
 fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
     let mut locks: Vec<&str> = Vec::new();
     for lock in parts.iter().flat_map(|part| &part.missing) {
-        if !locks.contains(lock) {
+        if !locks.contains(&lock.as_str()) {
             locks.push(lock);
         }
     }
@@ -165,61 +235,84 @@ fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
     }
 }
 
-fn judge_part(part: &Part, points: &Points, found: &Found, simulators: &Simulators) -> JudgedPart {
+/// The part, judged, and whether it agrees with each seed.
+pub(super) fn judge_part(
+    part: &Part,
+    points: &Points,
+    found: &Found,
+    simulators: &Simulators,
+    seeds: &[u64],
+) -> (JudgedPart, Vec<bool>) {
     let machine = simulators.get(part.experiment.machine);
     let missing = part.missing();
-    let computed = if missing.is_empty() {
-        let read = part
-            .measure
-            .compute(&part.experiment, points, found, part.band);
-        Some(read)
-    } else {
-        None
-    };
     let mut judged = JudgedPart {
-        says: part.says,
-        machine: part.experiment.machine,
+        says: part.says.to_owned(),
+        machine: part.experiment.machine.to_owned(),
         hash: machine.machine().fingerprint.clone(),
         experiment: part.experiment.about(),
         computed: part.measure.text(part.experiment.machine, found),
         paper: part.band.text(),
         ours: None,
+        spread: None,
         at: None,
         longest: None,
         sections: 0,
         agrees: None,
-        missing,
+        agreeing: 0,
+        seeds: seeds.len(),
+        missing: missing.iter().map(|lock| (*lock).to_owned()).collect(),
         why: None,
         curves: None,
     };
-    if judged.missing.is_empty() {
-        let names = part.measure.locks().into_iter();
-        let stands = |name| found.locks(name, part.experiment.machine);
-        let locks: Vec<&str> = names.flat_map(stands).collect();
-        judged.curves = part.experiment.curves(&locks, &judged.hash, points);
+    if !missing.is_empty() {
+        return (judged, Vec::new());
     }
-    match computed {
-        None => {}
-        // The rest of a long report is each thread's wait.
-        Some(Err(why)) => judged.why = why.lines().next().map(str::to_owned),
-        Some(Ok(reading)) => {
-            let agrees = part.band.holds(reading.value);
-            judged.ours = Some(reading.value);
-            judged.at = reading.at.map(|at| at.to_string());
-            if let Measure::Value {
-                metric: Metric::Acquire,
-                ..
-            } = part.measure
-            {
-                let waits = reading.from.iter().filter_map(|(_, run)| run.acquire);
-                judged.longest = waits.map(|wait| wait.most).max();
-            }
-            judged.sections = reading.from.iter().map(|(_, run)| run.sections).sum();
-            judged.agrees = Some(agrees);
-            judged.why = (!agrees).then(|| evidence(&reading));
+    let names = part.measure.locks().into_iter();
+    let stands = |name| found.locks(name, part.experiment.machine);
+    let locks: Vec<&str> = names.flat_map(stands).collect();
+    judged.curves = seeds.first().and_then(|seed| {
+        let experiment = &part.experiment;
+        experiment.curves(&locks, &judged.hash, points, *seed)
+    });
+    let compute = |seed: &u64| {
+        let (experiment, band) = (&part.experiment, part.band);
+        part.measure.compute(experiment, points, found, band, *seed)
+    };
+    let mut readings: Vec<Reading> = match seeds.iter().map(compute).collect() {
+        Ok(readings) => readings,
+        Err(why) => {
+            // The rest of a long report is each thread's wait.
+            judged.why = why.lines().next().map(str::to_owned);
+            return (judged, Vec::new());
         }
+    };
+    let by_seed: Vec<bool> = readings
+        .iter()
+        .map(|reading| part.band.holds(reading.value))
+        .collect();
+    judged.agreeing = by_seed.iter().filter(|agrees| **agrees).count();
+    let agrees = is_enough(judged.agreeing, seeds.len());
+    judged.agrees = Some(agrees);
+    readings.sort_by(|one, other| one.value.total_cmp(&other.value));
+    if let [least, .., most] = &readings[..] {
+        judged.spread = Some((least.value, most.value));
     }
-    judged
+    let middle = readings.len().saturating_sub(1) / 2;
+    if let Some(reading) = readings.get(middle) {
+        judged.ours = Some(reading.value);
+        judged.at = reading.at.map(|at| at.to_string());
+        if let Measure::Value {
+            metric: Metric::Acquire,
+            ..
+        } = part.measure
+        {
+            let waits = reading.from.iter().filter_map(|(_, run)| run.acquire);
+            judged.longest = waits.map(|wait| wait.most).max();
+        }
+        judged.sections = reading.from.iter().map(|(_, run)| run.sections).sum();
+        judged.why = (!agrees).then(|| evidence(reading));
+    }
+    (judged, by_seed)
 }
 
 /// So many of the figures that a mean is of are shown, the least of them.
@@ -300,4 +393,16 @@ fn run(lock: &str, with: Option<Varied>, outcome: &Outcome) -> String {
     }
     let with = with.map_or_else(String::new, |with| format!(" with {with}"));
     format!("{lock}{with} has {}", facts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_of_five_seeds_agree_and_one_of_five_does_not() {
+        assert!(is_enough(4, 5) && !is_enough(3, 5) && !is_few(2, 5) && is_few(1, 5));
+        assert!(is_enough(1, 1) && is_few(0, 1));
+        assert!(is_enough(2, 2) && !is_enough(1, 2) && !is_few(1, 2));
+    }
 }

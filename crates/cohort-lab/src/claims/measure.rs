@@ -42,6 +42,8 @@ pub enum Metric {
     Memory,
     /// How many locks that adapt changed their mode.
     Changed,
+    /// The most of something that one wait came to; 0 where no wait came to anything.
+    Most(&'static str),
 }
 
 /// Which lock of several stands for them.
@@ -60,6 +62,9 @@ pub struct Side {
     pub pick: Pick,
     /// The locks.
     pub locks: &'static [&'static str],
+    /// Whether a lock stands aside at a point where it left a thread without any work: a lock that
+    /// serves few threads only is no rival.
+    pub serves_all: bool,
 }
 
 impl Side {
@@ -69,6 +74,16 @@ impl Side {
         Self {
             pick: Pick::Most,
             locks,
+            serves_all: false,
+        }
+    }
+
+    /// The lock with the greatest value among locks that serve every thread.
+    #[must_use]
+    pub const fn most_serving_all(locks: &'static [&'static str]) -> Self {
+        Self {
+            serves_all: true,
+            ..Self::most(locks)
         }
     }
 
@@ -78,6 +93,7 @@ impl Side {
         Self {
             pick: Pick::Least,
             locks,
+            serves_all: false,
         }
     }
 }
@@ -115,6 +131,14 @@ pub enum Measure {
         metric: Metric,
         /// Along the sweep.
         fold: Fold,
+    },
+    /// A lock's throughput over another's, where none at all is what is claimed: no section counts as
+    /// 0.
+    Collapse {
+        /// The lock.
+        lock: &'static str,
+        /// The lock in the denominator, which makes progress.
+        over: &'static str,
     },
     /// A side's greatest throughput over its first: how far it scales.
     Scaling {
@@ -312,6 +336,7 @@ impl Metric {
             Self::Resumed => "share of waits resumed".to_owned(),
             Self::Memory => "bytes of data and nodes".to_owned(),
             Self::Changed => "locks that changed their mode".to_owned(),
+            Self::Most(what) => format!("most {what}"),
         }
     }
 
@@ -353,6 +378,7 @@ impl Metric {
             }
             Self::Memory => Some(counted(outcome, TREES) + counted(outcome, Counter::Bytes.name())),
             Self::Changed => Some(outcome.heard.changed() as f64),
+            Self::Most(what) => Some(outcome.most.get(what).copied().unwrap_or(0) as f64),
         }
     }
 }
@@ -379,7 +405,7 @@ impl Measure {
             Self::Change { lock, .. } | Self::Peak { lock } => vec![lock],
             Self::Best { of, over } => [*of, *over].concat(),
             Self::Lift { lock, over } if lock == over => vec![lock],
-            Self::Lift { lock, over } => vec![lock, over],
+            Self::Lift { lock, over } | Self::Collapse { lock, over } => vec![lock, over],
             Self::Efficiency { beside, .. } => beside.to_vec(),
             Self::Nearer { .. } | Self::Profiled(_) => Vec::new(),
         }
@@ -406,6 +432,9 @@ impl Measure {
             ),
             Self::Value { of, metric, fold } => {
                 format!("{} of {}{}", metric.name(), side(of), fold.text())
+            }
+            Self::Collapse { lock, over } => {
+                format!("throughput of {} over {}", one(lock), one(over))
             }
             Self::Scaling { of } => format!(
                 "greatest throughput of {} over that of the first point",
@@ -463,8 +492,8 @@ impl Measure {
         }
     }
 
-    /// Computes it; `found` says what locks some names stand for, `band` which point along
-    /// the sweep agrees least.
+    /// Computes it of the runs with that seed; `found` says what locks some names stand for, `band`
+    /// which point along the sweep agrees least.
     ///
     /// # Errors
     /// A run that it needs failed, or has no such figure: which, and why.
@@ -474,11 +503,13 @@ impl Measure {
         points: &Points,
         found: &Found,
         band: Band,
+        seed: u64,
     ) -> Result<Reading, String> {
         let curves = Curves {
             experiment,
             points,
             found,
+            seed,
         };
         match self {
             Self::Ratio {
@@ -500,6 +531,15 @@ impl Measure {
                     Ok((value, vec![from]))
                 })?;
                 fold.choose(found, band)
+            }
+            Self::Collapse { lock, over } => {
+                let found = curves.along(|at| {
+                    let above = curves.run(lock, at)?;
+                    let below = curves.outcome(over, at)?;
+                    let ratio = above.per_second / below.per_second;
+                    Ok((ratio, vec![(*lock, above.clone()), (*over, below.clone())]))
+                })?;
+                Fold::Everywhere.choose(found, band)
             }
             Self::Scaling { of } => {
                 let mut best: Option<Reading> = None;
@@ -608,10 +648,15 @@ impl Side {
             .locks
             .iter()
             .map(|lock| found.locks(lock, machine).len());
+        let serving = if self.serves_all {
+            ", where each thread is served"
+        } else {
+            ""
+        };
         match self.pick {
             _ if locks.sum::<usize>() == 1 => names,
-            Pick::Most => format!("the most of {names}"),
-            Pick::Least => format!("the least of {names}"),
+            Pick::Most => format!("the most of {names}{serving}"),
+            Pick::Least => format!("the least of {names}{serving}"),
         }
     }
 }
@@ -660,6 +705,7 @@ struct Curves<'a> {
     experiment: &'a Experiment,
     points: &'a Points,
     found: &'a Found,
+    seed: u64,
 }
 
 /// A place along the sweep.
@@ -682,13 +728,20 @@ impl Curves<'_> {
     }
 
     fn outcome(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
-        let point = self.experiment.point(lock, at.1, at.2);
+        let outcome = self.run(lock, at)?;
+        // Nothing was held, so nothing can be said: a livelock, not a slow lock.  Threads that
+        // gave up instead did something else, which says enough.
+        if outcome.sections == 0 && outcome.abandoned == 0 {
+            let point = self.experiment.point(lock, at.1, at.2, self.seed);
+            return Err(format!("{}: no section in the whole run", point.name()));
+        }
+        Ok(outcome)
+    }
+
+    /// The run, whatever came of it.
+    fn run(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
+        let point = self.experiment.point(lock, at.1, at.2, self.seed);
         match self.points.get(&point) {
-            // Nothing was held, so nothing can be said: a livelock, not a slow lock.  Threads that
-            // gave up instead did something else, which says enough.
-            Some(Ok(outcome)) if outcome.sections == 0 && outcome.abandoned == 0 => {
-                Err(format!("{}: no section in the whole run", point.name()))
-            }
             Some(Ok(outcome)) => Ok(outcome),
             Some(Err(why)) => Err(format!("{}: {why}", point.name())),
             None => Err(format!("{} was not run", point.name())),
@@ -717,8 +770,12 @@ impl Curves<'_> {
     ) -> Result<(f64, (&'static str, Outcome)), String> {
         let mut best: Option<(f64, &'static str)> = None;
         for lock in self.locks(side.locks)? {
+            let outcome = self.outcome(lock, at)?;
+            if side.serves_all && outcome.fairness.least == 0 {
+                continue;
+            }
             let value = metric
-                .of(self.outcome(lock, at)?)
+                .of(outcome)
                 .ok_or_else(|| format!("{lock} has no {} at {}", metric.name(), at.0))?;
             let better = best.is_none_or(|(best, _)| match side.pick {
                 Pick::Most => value > best,
@@ -728,7 +785,7 @@ impl Curves<'_> {
                 best = Some((value, lock));
             }
         }
-        let (value, lock) = best.ok_or("a side without locks")?;
+        let (value, lock) = best.ok_or("no lock serves every thread")?;
         Ok((value, (lock, self.outcome(lock, at)?.clone())))
     }
 

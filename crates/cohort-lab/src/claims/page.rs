@@ -1,6 +1,6 @@
 //! The verdicts as a page for a browser: one file, nothing to load.
 
-use super::judge::{Judged, JudgedPart, UNEXPLAINED, Verdict};
+use super::judge::{Judged, JudgedPart, Verdict};
 use crate::plot::figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -13,7 +13,7 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #e5e7e
 th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } svg { max-width: 100%; height: auto } \
 .note { color: #6b7280; font-size: .9rem } \
 .verdict { border-radius: .3rem; padding: .1rem .5rem; font-size: .85rem; white-space: nowrap } \
-.agrees, .agrees-so-far { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } \
+.agrees, .agrees-so-far { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } .undecided { background: #fef3c7 } \
 .not-yet-runnable { background: #f3f4f6 }";
 
 /// The page.
@@ -53,9 +53,10 @@ fn overview(rows: &[Judged]) -> Markup {
     }
 }
 
-const VERDICTS: [Verdict; 5] = [
+const VERDICTS: [Verdict; 6] = [
     Verdict::Agrees,
     Verdict::AgreesSoFar,
+    Verdict::Undecided,
     Verdict::Disagrees,
     Verdict::Failed,
     Verdict::NotYetRunnable,
@@ -68,16 +69,22 @@ fn badge(verdict: Verdict) -> Markup {
 
 fn section(row: &Judged) -> Markup {
     html! {
-        h2 id=(row.id) { (row.id) " " (badge(row.verdict)) }
+        h2 id=(row.id) {
+            (row.id) " " (badge(row.verdict))
+            @if row.seeds > 1 {
+                span.note { " in " (row.agreeing) " of " (row.seeds) " seeds" }
+            }
+        }
         p { (row.claim) ". " span.note { (row.source) } }
         @if let Some(missing) = &row.missing { p.note { "Waits: " (missing) "." } }
-        @if row.verdict == Verdict::Disagrees {
-            p { "Why: " (row.because.unwrap_or(UNEXPLAINED)) "." }
+        @if matches!(row.verdict, Verdict::Disagrees | Verdict::Undecided) {
+            p { "Why: " (row.because()) "." }
         }
         @if !row.parts.is_empty() {
             table {
                 tr { th { "what" } th { "where" } th { "paper" } th { "ours" } }
                 @for part in &row.parts { (part_row(part)) }
+                @for part in &row.counterfactuals { (part_row(part)) }
             }
         }
     }
@@ -107,7 +114,17 @@ fn part_row(part: &JudgedPart) -> Markup {
                     Some(ours) => {
                         (figure(ours))
                         div.note {
-                            @if part.agrees == Some(true) { "agrees" } @else { "disagrees" }
+                            @if part.agrees == Some(true) {
+                                "agrees"
+                            } @else if part.is_undecided() {
+                                "undecided"
+                            } @else {
+                                "disagrees"
+                            }
+                            @if part.seeds > 1 { " in " (part.agreeing) " of " (part.seeds) }
+                            @if let Some((least, most)) = part.spread {
+                                br; (figure(least)) " to " (figure(most))
+                            }
                             @if let Some(at) = &part.at { br; "at " (at) }
                             @if let Some(longest) = part.longest { br; "longest " (longest) }
                             br; (part.sections) " sections"
@@ -126,6 +143,28 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    fn part(says: &str, agrees: bool) -> JudgedPart {
+        JudgedPart {
+            says: says.to_owned(),
+            machine: "m".to_owned(),
+            hash: "abc".to_owned(),
+            experiment: "lbench".to_owned(),
+            computed: "a over b".to_owned(),
+            paper: "≥ 1.00".to_owned(),
+            ours: Some(0.5),
+            spread: Some((0.25, 0.75)),
+            at: Some("8 threads".to_owned()),
+            longest: None,
+            sections: 12,
+            agrees: Some(agrees),
+            agreeing: 1,
+            seeds: 5,
+            missing: Vec::new(),
+            why: Some("because".to_owned()),
+            curves: Some("<svg></svg>".to_owned()),
+        }
+    }
+
     #[test]
     fn a_page_shows_every_row_and_escapes_what_it_quotes() {
         let row = Judged {
@@ -133,24 +172,11 @@ mod tests {
             source: "Dice et al. 2015",
             claim: "a < b",
             verdict: Verdict::Disagrees,
+            agreeing: 1,
+            seeds: 5,
             missing: Some("the lock x is missing".to_owned()),
-            parts: vec![JudgedPart {
-                says: "ratio",
-                machine: "m",
-                hash: "abc".to_owned(),
-                experiment: "lbench".to_owned(),
-                computed: "a over b".to_owned(),
-                paper: "≥ 1.00".to_owned(),
-                ours: Some(0.5),
-                at: Some("8 threads".to_owned()),
-                longest: None,
-                sections: 12,
-                agrees: Some(false),
-                missing: Vec::new(),
-                why: Some("because".to_owned()),
-                curves: Some("<svg></svg>".to_owned()),
-            }],
-            because: Some("x > y"),
+            parts: vec![part("ratio", false)],
+            counterfactuals: vec![part("if x > y", true)],
             took: Duration::ZERO,
         };
         let text = page(&[row]);
@@ -159,7 +185,9 @@ mod tests {
             "a &lt; b",
             "0.500",
             "because",
-            "x &gt; y",
+            "it would agree if x &gt; y",
+            "0.250 to 0.750",
+            "in 1 of 5",
             "8 threads",
             "disagrees",
         ] {

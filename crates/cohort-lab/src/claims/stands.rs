@@ -13,7 +13,7 @@
 //! levels, raw and compiled as the paper's are, each point as any other is run.
 
 use super::Interrupted;
-use super::experiment::{Experiment, Points, SEED, Simulators, Sweep};
+use super::experiment::{Experiment, FIRST_SEED, Points, Simulators, Sweep};
 use super::measure::Threshold;
 use crate::bench::simulated::Failure;
 use crate::bench::{self, Setting, report};
@@ -114,7 +114,8 @@ impl Search {
         };
         let point = |lock: &str, threads: usize| {
             let (_, name) = NAMES.iter().find(|(_, name)| name == lock)?;
-            let outcome = points.get(&experiment.point(name, threads, experiment.knobs))?;
+            let outcome =
+                points.get(&experiment.point(name, threads, experiment.knobs, FIRST_SEED))?;
             let rounds = vec![outcome.as_ref().ok()?.clone()];
             let wait = Wait::natural(name, false);
             report::Point::of(name.clone(), wait, threads, rounds)
@@ -167,18 +168,22 @@ pub struct Found {
 }
 
 impl Found {
-    /// What these searches' points say.
-    #[must_use]
-    pub fn new(searches: &BTreeSet<Search>, points: &Points) -> Self {
-        let found = searches.iter().flat_map(|search| {
+    /// Adds what these searches' points say.
+    pub(super) fn search(&mut self, searches: &BTreeSet<Search>, points: &Points) {
+        self.locks.extend(searches.iter().flat_map(|search| {
             let found = search.found(points).into_iter();
             found.map(|(wanted, lock)| ((*search, wanted), lock))
-        });
-        Self {
-            locks: found.collect(),
-            machines: BTreeMap::new(),
-            profiles: BTreeMap::new(),
-        }
+        }));
+    }
+
+    /// Whether a machine's hierarchy was looked for.
+    pub(super) fn has_discovered(&self, machine: &str) -> bool {
+        self.machines.contains_key(machine)
+    }
+
+    /// Whether a machine was profiled.
+    pub(super) fn has_profiled(&self, machine: &str) -> bool {
+        self.profiles.contains_key(machine)
     }
 
     /// Looks for a machine's hierarchy, as `cohort discover` does.
@@ -229,7 +234,7 @@ impl Found {
         observer: &mut (dyn Observer + Send),
     ) -> Result<(), Interrupted> {
         let simulator = simulators.get(machine);
-        let plan = sanl::Plan::of(simulator.topology().cpus().len(), SEED);
+        let plan = sanl::Plan::of(simulator.topology().cpus().len(), FIRST_SEED);
         let found = match sanl::there(&plan, &simulator, sanl::LOOK, observer) {
             Ok(profile) => Ok(profile),
             Err(Failure::Interrupted(signal)) => return Err(signal),

@@ -82,12 +82,26 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The points of these machines and workloads.
+    /// The points of these machines and workloads, machine by machine.
     ///
     /// # Panics
     /// If there is no workload of such a name.
     #[must_use]
     pub fn of(machines: Vec<Machine>, workloads: &[&str], extent: Extent) -> Self {
+        Self::ordered(machines, workloads, extent, false)
+    }
+
+    /// The same points, the first of each machine, then the second of each: a part of them, where a
+    /// signal ends a run, has points of all machines.
+    ///
+    /// # Panics
+    /// If there is no workload of such a name.
+    #[must_use]
+    pub fn in_turn(machines: Vec<Machine>, workloads: &[&str], extent: Extent) -> Self {
+        Self::ordered(machines, workloads, extent, true)
+    }
+
+    fn ordered(machines: Vec<Machine>, workloads: &[&str], extent: Extent, in_turn: bool) -> Self {
         let simulators: Vec<_> = machines
             .into_iter()
             .map(|machine| Arc::new(Simulator::new(machine)))
@@ -102,12 +116,26 @@ impl Grid {
         if extent == Extent::Quick {
             spots = spots.into_iter().step_by(ONE_IN).collect();
         }
+        if in_turn {
+            spots = one_of_each_in_turn(&spots, simulators.len());
+        }
         Self {
             simulators,
             spots,
             extent,
         }
     }
+}
+
+fn one_of_each_in_turn(spots: &[Spot], machines: usize) -> Vec<Spot> {
+    let mut counts = vec![0; machines];
+    let numbered = spots.iter().map(|spot| {
+        counts[spot.machine] += 1;
+        (counts[spot.machine], *spot)
+    });
+    let mut numbered: Vec<(usize, Spot)> = numbered.collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, spot)| spot).collect()
 }
 
 /// The points of one machine and one workload, each once.
@@ -170,6 +198,15 @@ mod tests {
             });
             assert!(of.count() > 40 && crowded.count() > 5, "{name}");
         }
+    }
+
+    #[test]
+    fn the_quick_part_has_each_machine_and_begins_with_one_point_of_each() {
+        let machines: Vec<Machine> = (1..=12).map(|number| Machine::drawn(7, number)).collect();
+        let count = machines.len();
+        let grid = Grid::in_turn(machines, WORKLOADS, Extent::Quick);
+        let first = grid.spots.iter().take(count).map(|spot| spot.machine);
+        assert_eq!(first.collect::<BTreeSet<_>>().len(), count);
     }
 
     #[test]

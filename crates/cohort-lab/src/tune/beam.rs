@@ -1,5 +1,6 @@
 //! The beam (Chehab et al. 2021 figure 9): every composition in grey, and what stands out.
 
+use super::field::short;
 use super::{Plan, Policy, Score, Tuned};
 use crate::plot::figure;
 use crate::plot::sheet::{self, Drawn, FAINT, GRID, INK};
@@ -26,6 +27,16 @@ pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), Str
     sheet::save(svg(plan, tuned, on), file)
 }
 
+/// A lock's name as the table has it.
+fn label(lock: &str) -> String {
+    let [locks, levels] = short(lock);
+    if levels.is_empty() {
+        locks
+    } else {
+        format!("{locks}@{levels}")
+    }
+}
+
 fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
     let points = |score: &Score| -> Vec<(f64, f64)> {
         let all = score.throughputs.iter();
@@ -44,9 +55,9 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
             Policy::High => "HC-best".to_owned(),
             Policy::Said(_) => "best".to_owned(),
         };
-        shown.push((format!("{name}: {lock}"), lock));
+        shown.push((format!("{name}: {}", label(lock)), lock));
     }
-    shown.push((format!("worst: {}", tuned.worst), &tuned.worst));
+    shown.push((format!("worst: {}", label(&tuned.worst)), &tuned.worst));
     shown.dedup_by(|one, other| one.1 == other.1);
     let rivals = tuned.scores.iter().filter(|score| score.rival);
     shown.extend(rivals.map(|score| (score.lock.clone(), score.lock.as_str())));

@@ -3,7 +3,7 @@
 use super::Plan;
 use cohort::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::generated;
-use cohort::name::{Lock, Name};
+use cohort::name::{Lock, Name, PREFIX, SYSTEM};
 use cohort::recipe::{Basic, LEVELS, Level, Locks};
 use cohort::wait::SpinOnly;
 use cohort::{RawLock, catalogue};
@@ -12,8 +12,28 @@ use cohort::{RawLock, catalogue};
 /// waiter at each.
 pub type Size = (usize, usize);
 
-/// A rival that is no composition, and how many levels it tells apart.
-pub const RIVALS: [(&str, usize); 4] = [("hmcs-4", 4), ("cna", 2), ("futex", 1), ("mcs", 1)];
+/// A rival that is no composition, and how many levels it tells apart; the default among them.
+pub const RIVALS: [(&str, usize); 5] = [
+    ("futex-hmcs", 2),
+    ("hmcs-4", 4),
+    ("cna", 2),
+    ("futex", 1),
+    ("mcs", 1),
+];
+
+/// A lock's name in two short columns: its locks, as papers abbreviate them, and the levels
+/// below the whole system.
+#[must_use]
+pub fn short(lock: &str) -> [String; 2] {
+    let Some(composition) = lock.strip_prefix(PREFIX) else {
+        return [lock.to_owned(), String::new()];
+    };
+    let (locks, at) = composition.split_once('@').unwrap_or((composition, ""));
+    // A plain lock keeps the level, so that it does not look like the rival of its name.
+    let levels = at.strip_suffix(&format!(",{SYSTEM}")).unwrap_or(at);
+    let locks = locks.replace("ticket", "tkt").replace("hemlock", "hem");
+    [locks, levels.to_owned()]
+}
 
 /// A lock of the field.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ pub mod address;
 mod background;
 pub mod berkeleydb;
 pub mod cache;
+pub mod calls;
 mod choice;
 pub mod convoy;
 mod crowd;
@@ -44,6 +45,8 @@ pub enum Workload {
     Mutex(mutex::Options),
     /// One thread takes a mutex that nobody else wants
     Uncontended(uncontended::Options),
+    /// One thread makes calls that find nothing to wait for
+    Calls(calls::Options),
     /// Threads take locks that they find by addresses
     Address(address::Options),
     /// What the locks of many addresses take
@@ -150,6 +153,7 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
     match workload {
         Workload::Mutex(options) => mutex::run(options),
         Workload::Uncontended(options) => uncontended::run(options),
+        Workload::Calls(options) => calls::run(options),
         Workload::Address(options) => address::run(options),
         Workload::Keys(options) => keys::run(options),
         Workload::Life(options) => life::run(options),

@@ -194,9 +194,12 @@ impl<L: DetectsWaiters> With<L> {
         unsafe { self.0.0.acquire(&self.1.0) };
     }
 
+    /// # Safety
+    /// As `release`.
     #[inline(always)]
-    fn has_waiters(&self) -> bool {
-        self.0.0.has_waiters(&self.1.0)
+    unsafe fn has_waiters(&self) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.0.has_waiters(&self.1.0) }
     }
 
     /// # Safety
@@ -235,8 +238,10 @@ unsafe impl RawLock for Nested {
 
     #[inline]
     unsafe fn release(&self, cx: &Self::Context) {
-        let waited_for =
-            self.hemlock.0.has_waiters(cx) || self.mcs.has_waiters() || self.clh.has_waiters();
+        // SAFETY: the caller holds all of them.
+        let waited_for = unsafe {
+            self.hemlock.0.has_waiters(cx) || self.mcs.has_waiters() || self.clh.has_waiters()
+        };
         std::hint::black_box(waited_for);
         // SAFETY: all four were acquired by the caller.
         unsafe {

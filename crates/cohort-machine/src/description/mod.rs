@@ -8,6 +8,7 @@
 mod check;
 mod complaint;
 mod costs;
+mod drawn;
 mod entries;
 mod figure;
 mod hierarchy;

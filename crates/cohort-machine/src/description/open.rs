@@ -1,13 +1,13 @@
 //! From what a person typed to a machine.
 
 use super::machine::Machine;
-use super::{nearest, shipped};
+use super::{drawn, nearest, shipped};
 use std::path::Path;
 
 impl Machine {
-    /// The shipped machine of that name, or the one that the file at that path
-    /// describes.  Whatever has a `/` or ends in `.toml` is a path, so that a file
-    /// never hides a shipped machine.
+    /// The shipped machine of that name, the [drawn](Self::drawn) one (`drawn-SEED-NUMBER`), or the
+    /// one that the file at that path describes.  Whatever has a `/` or ends in `.toml` is a path, so
+    /// that a file never hides a shipped machine.
     ///
     /// # Errors
     /// Says which name is unknown, which file cannot be read, or what is wrong with
@@ -17,7 +17,8 @@ impl Machine {
             .extension()
             .is_some_and(|extension| extension == "toml");
         if !is_toml && !named.contains('/') {
-            return shipped::find(named).ok_or_else(|| unknown(named));
+            return drawn::named(named)
+                .unwrap_or_else(|| shipped::find(named).ok_or_else(|| unknown(named)));
         }
         let bytes =
             std::fs::read(named).map_err(|error| format!("cannot read {named}: {error}"))?;

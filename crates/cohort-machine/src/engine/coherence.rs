@@ -12,6 +12,10 @@
 //! | `Modified` | `owner` | `owner` |
 //! | `Owned` (MOESI) | `owner` and others | `owner`, modified |
 //! | `Shared` | any | the nearest holder; under MESIF beyond a last-level cache `owner`, the forwarder |
+//!
+//! A last-level cache is an agent of its own: where a line is `Shared` or `Owned` and one of the private
+//! caches behind it holds a copy, a load by another of them is served there, and such loads behind different
+//! last-level caches do not wait for each other.
 
 use super::access::{Access, Change};
 use super::capacity::Capacity;
@@ -56,10 +60,22 @@ struct Line {
     filled_by: u16,
     /// Counts writes and changes of ownership.
     version: u32,
+    /// The last-level caches behind which there are copies that serve loads there.
+    groups: Vec<Group>,
     /// Threads that sleep until it is written.
     watchers: Vec<u32>,
     /// Whether one of them needs it for itself alone.
     owned: bool,
+}
+
+/// A last-level cache behind which a line is held.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    level: u16,
+    /// When the first copy arrives there.
+    arrived: Ticks,
+    /// Until when loads that were served there keep its copies.
+    busy: Ticks,
 }
 
 /// What became of an access.
@@ -145,6 +161,7 @@ impl Caches {
             filled: 0,
             filled_by: NONE,
             version: 0,
+            groups: Vec::new(),
             watchers: Vec::new(),
             owned: false,
         });
@@ -245,10 +262,13 @@ impl Caches {
                 let since = self.since(cache, id, true);
                 hit(hardware.hit.load, at.max(since))
             }
-            Access::Load => {
-                let start = at.max(self.queue(id));
-                self.fetch(hardware, traffic, cache, id, start)
-            }
+            Access::Load => match self.beside(hardware, cache, id) {
+                Some(copy) => self.fetch_beside(hardware, traffic, cache, id, copy, at),
+                None => {
+                    let start = at.max(self.queue(id));
+                    self.fetch(hardware, traffic, cache, id, start)
+                }
+            },
             Access::LoadLinked => self.fetch(hardware, traffic, cache, id, at),
             Access::Store | Access::ReadModifyWrite(_) => {
                 let cost = match access {
@@ -311,6 +331,63 @@ impl Caches {
         line.busy.max(line.promised)
     }
 
+    /// The nearest copy behind the cache's own last-level cache, and its distance, where loads are
+    /// served there.
+    fn beside(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<(usize, usize)> {
+        if !matches!(self.lines[id as usize].state, State::Owned | State::Shared) {
+            return None;
+        }
+        let levels = &hardware.last_level_of;
+        self.nearest(hardware, cache, id)
+            .filter(|(nearest, _)| levels[*nearest] == levels[cache])
+    }
+
+    /// Loads a line from a copy behind the same last-level cache: others wait for it there alone.
+    fn fetch_beside(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        (copy, distance): (usize, usize),
+        at: Ticks,
+    ) -> Served {
+        let level = hardware.last_level_of[cache];
+        let line = &self.lines[id as usize];
+        let known = line.groups.iter().position(|group| group.level == level);
+        let start = known.map_or(at, |known| {
+            let group = line.groups[known];
+            at.max(group.arrived).max(group.busy)
+        });
+        let began = self.cross(hardware, traffic, copy, cache, start);
+        let transfer = &hardware.transfers[distance];
+        let line = &mut self.lines[id as usize];
+        traffic.transfer(distance, line.whose, false);
+        let busy = began + transfer.occupancy;
+        let done = began + transfer.clean;
+        match known {
+            Some(known) => line.groups[known].busy = busy,
+            None => line.groups.push(Group {
+                level,
+                arrived: 0,
+                busy,
+            }),
+        }
+        if hardware.protocol == Protocol::Mesif && line.state == State::Shared {
+            line.owner = cache as u16;
+        }
+        line.filled = done;
+        line.filled_by = cache as u16;
+        let disturbs = line.owned;
+        self.insert(hardware, id, cache);
+        Served {
+            began,
+            done,
+            hit: false,
+            disturbs,
+        }
+    }
+
     /// Loads a line that the cache does not hold, from `start` on.
     fn fetch(
         &mut self,
@@ -337,10 +414,24 @@ impl Caches {
                 (began, began + cost, began + transfer.occupancy)
             }
         };
+        let is_beside = self.beside(hardware, cache, id).is_some();
         let line = &mut self.lines[id as usize];
         line.busy = line.busy.max(free);
         line.filled = done;
         line.filled_by = cache as u16;
+        // Where the supplier is behind the same last-level cache the line is there already.
+        let level = hardware.last_level_of[cache];
+        let supplied = owner != NONE && hardware.last_level_of[owner as usize] == level;
+        let arrived = if supplied { free } else { done };
+        match line.groups.iter_mut().find(|group| group.level == level) {
+            Some(_) if is_beside => {}
+            Some(group) => group.arrived = arrived,
+            None => line.groups.push(Group {
+                level,
+                arrived,
+                busy: 0,
+            }),
+        }
         (line.state, line.owner) = match (state, hardware.protocol) {
             (State::Absent, _) => (State::Exclusive, cache as u16),
             (State::Modified, Protocol::Moesi) => (State::Owned, owner),
@@ -371,11 +462,14 @@ impl Caches {
         let held = self.holds(id, cache);
         // A store-conditional that has come so far goes ahead of load-linkeds that wait.
         let conditional = hardware.load_linked && access != Access::Store;
-        let start = at.max(if held && conditional {
+        let served = self.lines[id as usize].groups.iter();
+        let served = served.map(|group| group.busy).max().unwrap_or(0);
+        let queue = if held && conditional {
             self.lines[id as usize].busy
         } else {
             self.queue(id)
-        });
+        };
+        let start = at.max(queue).max(served);
         let whose = self.lines[id as usize].whose;
         let others = self.others(cache, id);
         let farthest = self.farthest(hardware, cache, id);
@@ -403,6 +497,7 @@ impl Caches {
         traffic.invalidate(others);
         self.clear(id);
         let line = &mut self.lines[id as usize];
+        line.groups.clear();
         line.busy = done;
         line.written = done;
         if !held {

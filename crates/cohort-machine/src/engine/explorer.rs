@@ -2,7 +2,7 @@
 
 use super::clock::Ticks;
 use super::options::{Options, Schedule};
-use super::random::Random;
+use crate::random::Random;
 
 /// Which thread goes on, and when.
 #[derive(Debug)]

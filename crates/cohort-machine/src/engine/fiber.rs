@@ -113,6 +113,41 @@ impl Thread {
         });
     }
 
+    /// Whether what is done now counts: neither while the run warms up, nor when it is over.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        of_run(|engine| engine.record.counts())
+    }
+
+    /// Whether the warm-up is over.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        of_run(|engine| engine.record.has_begun())
+    }
+
+    /// The thread begins to wait for a lock, for its section, or to read: until it [has
+    /// waited](Self::has_waited) the run is not [steady](super::Rule::Steady).
+    pub fn waits(&self) {
+        of_run(|engine| {
+            let at = engine.me().clock;
+            engine.record.begin_wait(self.number, at);
+        });
+    }
+
+    /// The thread's wait has ended, be it that it gave up.
+    pub fn has_waited(&self) {
+        of_run(|engine| {
+            let at = engine.me().clock;
+            engine.record.end_wait(self.number, at);
+        });
+    }
+
+    /// The thread shares a lock with others: counted as an acquisition, but for
+    /// [`Outcome::handovers`](super::Outcome::handovers).
+    pub fn shares(&self) {
+        of_run(|engine| engine.record.shared(engine.current));
+    }
+
     /// The thread holds the lock of that number: small numbers, the workload's own.
     pub fn acquired(&self, lock: usize) {
         of_run(|engine| {

@@ -20,7 +20,6 @@ mod options;
 mod outcome;
 mod placement;
 mod polling;
-mod random;
 mod record;
 mod run;
 mod scheduler;

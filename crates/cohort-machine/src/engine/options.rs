@@ -119,6 +119,9 @@ pub struct Length {
     pub most: u64,
     /// The same where threads have given up more often than they have acquired a lock.
     pub given_up: u64,
+    /// The same, if it is longer, until each thread that waits has been served twice: where a lock gives
+    /// its threads turns, a run that ends within one of them shows one thread's.
+    pub unserved: u64,
 }
 
 impl Default for Length {
@@ -131,6 +134,7 @@ impl Default for Length {
             least: u64::MAX,
             most: u64::MAX,
             given_up: u64::MAX,
+            unserved: 0,
         }
     }
 }

@@ -94,6 +94,8 @@ pub struct ThreadWork {
     pub acquired: u64,
     /// Rounds of its workload.
     pub rounds: u64,
+    /// Cycles for which it had waited for a lock when counting ended, if it never had it afterwards.
+    pub unended: Option<u64>,
 }
 
 /// The work of each cohort of a level.
@@ -209,11 +211,13 @@ impl Outcome {
         let [running, spinning, idle] = [running, spinning, idle].map(|ticks| ticks / CYCLE);
         let pairs = engine.threads.iter().zip(&record.threads);
         let threads: Vec<ThreadWork> = pairs
-            .filter(|(thread, _)| !thread.background)
-            .map(|(thread, work)| ThreadWork {
+            .enumerate()
+            .filter(|(_, (thread, _))| !thread.background)
+            .map(|(number, (thread, work))| ThreadWork {
                 cpu: thread.cpu,
                 acquired: work.acquired,
                 rounds: work.rounds,
+                unended: record.unended(number).map(|ticks| ticks / CYCLE),
             })
             .collect();
         let work: Vec<u64> = threads.iter().map(ThreadWork::work).collect();

@@ -72,7 +72,8 @@ impl Engine<'_> {
         let index = self.current;
         let thread = &mut self.threads[index];
         let now = thread.clock;
-        let waited = now - thread.poll.since;
+        // A time slice that ends before the look began sets the thread's clock back.
+        let waited = now.saturating_sub(thread.poll.since);
         let instruction = self.hardware.costs.instruction + self.hardware.hit.load;
         // The next look begins now; each takes this long.
         thread.poll.period = length + instruction * look.lines().len() as Ticks;

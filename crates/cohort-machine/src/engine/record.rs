@@ -9,6 +9,11 @@ use super::thread::Thread;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Rounds of service that a run has to have room for: as many times has each thread that waits been
+/// served, or has given up, since the round before ended.  Where a lock gives turns to its threads, each
+/// of them has had one.
+const SERVICES: u64 = 2;
+
 /// Times that the top level has to change hands before a run is long enough:
 /// under a lock of several levels, that is what takes longest to even out.
 const HANDS: u64 = 30;
@@ -48,6 +53,9 @@ pub(crate) struct Record {
     hands: u64,
     /// Waits that threads have given up.
     given_up: u64,
+    /// Rounds of service, and when the present one began.
+    services: u64,
+    service: Ticks,
 }
 
 /// What happened in the kernel and in waits.
@@ -82,6 +90,7 @@ struct Bounds {
     least: Ticks,
     most: Ticks,
     given_up: Ticks,
+    unserved: Ticks,
 }
 
 /// What one thread achieved.
@@ -91,7 +100,11 @@ pub(crate) struct Work {
     pub(crate) acquired: u64,
     /// Rounds of its workload.
     pub(crate) rounds: u64,
+    /// When it began to wait for a lock, or to release one.
     since: Ticks,
+    /// Whether it waits, and when its last wait ended.
+    waits: bool,
+    served: Ticks,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -112,6 +125,7 @@ impl Record {
             least,
             most,
             given_up,
+            unserved,
         } = options.length;
         let ticks = |nanoseconds| hardware.rate.ticks(nanoseconds);
         let length = Bounds {
@@ -121,6 +135,7 @@ impl Record {
             least: ticks(least),
             most: ticks(most),
             given_up: ticks(given_up),
+            unserved: ticks(unserved),
         };
         let top = (0..hardware.levels.len())
             .rev()
@@ -147,6 +162,8 @@ impl Record {
             top: top.unwrap_or(0),
             hands: 0,
             given_up: 0,
+            services: 0,
+            service: 0,
             length,
         }
     }
@@ -197,13 +214,29 @@ impl Record {
         self.tallies.clear();
         self.hands = 0;
         self.given_up = 0;
+        self.services = 0;
+        self.service = at;
         self.batches.begin(at);
         self.due = self.batches.due().min(self.last());
     }
 
-    /// When counting ends at the latest.
+    /// When counting ends at the latest, as far as is known.
     const fn last(&self) -> Ticks {
-        self.began.saturating_add(self.length.most)
+        let most = if self.services < SERVICES && self.length.unserved > self.length.most {
+            self.length.unserved
+        } else {
+            self.length.most
+        };
+        self.began.saturating_add(most)
+    }
+
+    /// Begins another round of service if no thread waits that has not been served in this one.
+    fn look_for_unserved(&mut self, at: Ticks) {
+        let is_unserved = |work: &Work| work.waits && work.served < self.service;
+        if !self.threads.iter().any(is_unserved) {
+            self.services += 1;
+            self.service = at;
+        }
     }
 
     fn decide(&mut self, at: Ticks, traffic: &Traffic) {
@@ -214,11 +247,12 @@ impl Record {
                 .map(|work| work.acquired + work.rounds)
                 .sum(),
         );
+        self.look_for_unserved(at);
         let counted = at - self.began;
         let gives_up = || self.given_up > self.acquired_by_all();
         let rule = if at >= self.last() || counted >= self.length.given_up && gives_up() {
             Some(Rule::Longest)
-        } else if counted < self.length.least {
+        } else if counted < self.length.least || self.services < SERVICES {
             None
         } else if self.hands >= HANDS {
             Some(Rule::Hands)
@@ -258,6 +292,22 @@ impl Record {
         });
     }
 
+    /// Whether what is done now counts.
+    pub(crate) fn counts(&self) -> bool {
+        self.phase == Phase::Counting
+    }
+
+    /// Whether the warm-up is over.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.phase != Phase::WarmUp
+    }
+
+    /// For how long a thread had waited, and still waits, when counting ended.
+    pub(crate) fn unended(&self, thread: usize) -> Option<Ticks> {
+        let work = &self.threads[thread];
+        work.waits.then(|| self.ended.saturating_sub(work.since))
+    }
+
     /// Whether the threads shall return.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
@@ -277,6 +327,27 @@ impl Record {
     /// A thread begins to acquire or to release.
     pub(crate) fn begin_call(&mut self, thread: usize, at: Ticks) {
         self.threads[thread].since = at;
+    }
+
+    /// A thread begins to wait for a lock.
+    pub(crate) fn begin_wait(&mut self, thread: usize, at: Ticks) {
+        let work = &mut self.threads[thread];
+        work.since = at;
+        work.waits = true;
+    }
+
+    /// A thread's wait has ended: it had the lock, or its section has been run, or it has given up.
+    pub(crate) fn end_wait(&mut self, thread: usize, at: Ticks) {
+        let work = &mut self.threads[thread];
+        work.served = at;
+        work.waits = false;
+    }
+
+    /// A thread shares a lock with others, as a reader does.
+    pub(crate) fn shared(&mut self, thread: usize) {
+        if !self.is_over() {
+            self.threads[thread].acquired += 1;
+        }
     }
 
     /// A thread, on that CPU, holds the lock of that number.

@@ -2,7 +2,7 @@
 
 use super::clock::{NEVER, Ticks};
 use super::lines::LineId;
-use super::random::Random;
+use crate::random::Random;
 use corosensei::Yielder;
 use std::any::Any;
 use std::collections::VecDeque;

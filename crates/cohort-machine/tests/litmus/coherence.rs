@@ -80,10 +80,57 @@ fn an_unmodified_line_is_cheaper_and_comes_from_the_nearest() {
 
 #[test]
 fn under_moesi_the_owner_supplies_what_it_modified() {
-    let shared = [(0, Rmw), (2, Load), (3, Load)];
-    assert_eq!(last(&[], &shared), 30);
-    assert_eq!(last(MESIF, &shared), 30);
-    assert_eq!(last(MOESI, &shared), 100);
+    assert_eq!(last(MOESI, &[(0, Rmw), (2, Load)]), 100);
+    assert_eq!(last(MOESI, &[(0, Rmw), (2, Load), (1, Load)]), 30);
+}
+
+/// What one core of a chip has fetched from another, its last-level cache has for the next core of the
+/// chip, whatever the protocol between chips.
+#[test]
+fn a_second_core_reads_at_the_cost_of_its_own_last_level_cache() {
+    for protocol in [&[], MESIF, MOESI] {
+        let fetched = [(0, Rmw), (2, Load), (3, Load)];
+        assert_eq!(last(protocol, &fetched), 30);
+    }
+}
+
+/// How long it takes until so many readers in each of eight packages have a line that one CPU modified.
+fn spread(protocol: &str, readers: usize) -> u64 {
+    let cpus = format!("package:8 core:{readers} pu:1");
+    let changes = [
+        ("package:2 core:2 pu:1", cpus.as_str()),
+        ("\"MESI\"", protocol),
+    ];
+    let hardware = machine(&changes);
+    let memory = Memory::new();
+    let line = memory.bytes(1);
+    let ends = Cell::new(0);
+    let programs = (0..8 * readers).map(|cpu| {
+        let ends = &ends;
+        program(move |thread| {
+            if cpu == 0 {
+                access(thread, line, Rmw);
+                return;
+            }
+            thread.work(1000);
+            access(thread, line, Load);
+            ends.set(ends.get().max(thread.cycles()));
+        })
+    });
+    run(&hardware, &memory, programs.collect());
+    ends.get() - 1000
+}
+
+/// Eight packages with n readers each take longer with each package more, but not with each reader of all of
+/// them: behind each last-level cache readers wait for each other alone.
+#[test]
+fn packages_serve_their_readers_side_by_side() {
+    for protocol in ["\"MESI\"", "\"MESIF\"", "\"MOESI\""] {
+        let [two, ten] = [2, 10].map(|readers| spread(protocol, readers));
+        // 64 readers more, eight behind each cache, at 5 cycles each.
+        assert!(ten - two <= 8 * 5 + 10, "{protocol}: {two} and {ten}");
+        assert!(ten > two, "{protocol}: {two} and {ten}");
+    }
 }
 
 #[test]

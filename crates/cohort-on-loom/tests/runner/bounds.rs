@@ -24,12 +24,14 @@ pub const SPIN: Bounds = Bounds {
     quiet: false,
     tries: false,
     visits: false,
+    starves: false,
     absent: false,
     one_group: false,
     two_cpus: false,
     counts_reads: false,
     forks: false,
     ends: false,
+    reuses_ids: false,
 };
 /// Waiters sleep.
 pub const PARK: Bounds = Bounds {
@@ -197,6 +199,46 @@ pub const VISITS_IMPATIENT: Bounds = Bounds {
     visits: true,
     ..IMPATIENT_2
 };
+/// Deadlines pass at a waiter's first failed look or at the second.
+pub const PAIR: Bounds = Bounds {
+    looks_in_time: 1,
+    ..PARK
+};
+/// The same, for clients with many steps.
+pub const PAIR_1: Bounds = Bounds {
+    preemptions: 1,
+    ..PAIR
+};
+/// And every release makes the lock quick.
+pub const PAIR_QUIET: Bounds = Bounds {
+    quiet: true,
+    ..PAIR
+};
+/// The same, for clients with many steps.
+pub const PAIR_QUIET_1: Bounds = Bounds {
+    preemptions: 1,
+    ..PAIR_QUIET
+};
+/// The same, for clients with the most.
+pub const PAIR_QUIET_0: Bounds = Bounds {
+    preemptions: 0,
+    ..PAIR_QUIET
+};
+/// Waiters take turns, and a turn is over as soon as it began.
+pub const PAIR_TURNS: Bounds = Bounds {
+    looks_in_time: 1,
+    ..TURNS_END
+};
+/// The same, for clients with many steps.
+pub const PAIR_TURNS_1: Bounds = Bounds {
+    preemptions: 1,
+    ..PAIR_TURNS
+};
+/// And the head may have no CPU.
+pub const TURNS_STARVED: Bounds = Bounds {
+    starves: true,
+    ..TURNS_END_1
+};
 /// And every release makes the lock quick.
 pub const VISITS_QUIET: Bounds = Bounds {
     visits: true,
@@ -264,6 +306,11 @@ pub const FORK_0: Bounds = Bounds {
     preemptions: 0,
     ..FORK
 };
+/// And a sleeper that looks at its clock finds that it has waited too long.
+pub const FORK_IMPATIENT: Bounds = Bounds {
+    nanoseconds_per_look: 2_000_000,
+    ..FORK
+};
 /// For clients with few steps.
 pub const FORK_2: Bounds = Bounds {
     preemptions: 2,
@@ -294,6 +341,12 @@ pub const ENDING: Bounds = Bounds {
 pub const ENDING_2: Bounds = Bounds {
     preemptions: 2,
     ..ENDING
+};
+/// The same, and threads get the identifiers of ended ones, for clients that switch threads by
+/// themselves.
+pub const ENDING_REUSED: Bounds = Bounds {
+    reuses_ids: true,
+    ..ENDING_0
 };
 /// The same, for clients that switch threads by themselves.
 pub const ENDING_0: Bounds = Bounds {

@@ -14,8 +14,9 @@ unsafe impl<L: ThreadOblivious, const MOST: u32> ThreadOblivious for Little<L, M
 
 // SAFETY: the lock inside is asked.
 unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
-    fn has_waiters(&self, cx: &L::Context) -> bool {
-        self.0.has_waiters(cx)
+    unsafe fn has_waiters(&self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.has_waiters(cx) }
     }
 }
 
@@ -25,8 +26,9 @@ unsafe impl<L: LowLock, const MOST: u32> LowLock for Little<L, MOST> {
         MOST.min(self.0.hand_off_limit())
     }
 
-    fn hand_offs(&self, cx: &L::Context) -> u32 {
-        self.0.hand_offs(cx)
+    unsafe fn hand_offs(&self, cx: &L::Context) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.0.hand_offs(cx) }
     }
 
     unsafe fn acquire_counted(&self, cx: &L::Context) -> u32 {

@@ -30,6 +30,15 @@ macro_rules! owed {
                 quick(concat!(stringify!($name), "::here"), STANDARD.within(PARK), || {
                     delegate::runs::<Least>(3, 1, 2);
                 }),
+                quick(concat!(stringify!($name), "::destroyed"), STANDARD.within(PARK), || {
+                    delegate::is_destroyed::<Least>(2, 0);
+                }),
+                quick(concat!(stringify!($name), "::destroyed_spin_only"), STANDARD.within(SPIN), || {
+                    delegate::is_destroyed::<<Least as InTwoForms>::Spinning>(2, 0);
+                }),
+                lighter(concat!(stringify!($name), "::destroyed_three"), STANDARD.within(PARK), || {
+                    delegate::is_destroyed::<Least>(3, 1);
+                }),
                 quick(concat!(stringify!($name), "::gone"), STANDARD.within(ENDING_2), || {
                     delegate::runs::<Least>(3, 1, 0);
                 }),
@@ -57,6 +66,9 @@ macro_rules! owed {
             }),
             quick(concat!(stringify!($name), "::timed_three"), $standard.within(TICKING), || {
                 delegate::lets_go::<$least>(3, 1, 1, 0);
+            }),
+            quick(concat!(stringify!($name), "::destroyed_timed"), $standard.within(TICKING), || {
+                delegate::is_destroyed_within::<$least>(2, 1);
             }),
         ]);
     };

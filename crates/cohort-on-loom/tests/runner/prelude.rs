@@ -21,7 +21,7 @@ pub use crate::clients::{
 };
 pub(crate) use crate::delegate_clients::{
     self as delegate, Always, Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling,
-    Queueing, Seldom, Settling, Soon, Staying, Voting, Waiting,
+    Queueing, RidesFrom, Seldom, Settling, Soon, Staying, Voting, Waiting,
 };
 pub(crate) use crate::fork_clients as fork;
 pub(crate) use crate::guard_clients as guard;
@@ -34,13 +34,14 @@ pub use crate::locks::delegation::sanl_plus::{IN_PLACE, QUEUE, Usual};
 pub use crate::locks::delegation::*;
 pub use crate::locks::door::{self, thread_id};
 pub use crate::locks::host::Gate;
-pub use crate::locks::numa::hmcs::Entry;
+pub use crate::locks::numa::hmcs::{ByFastPath, Entry};
 pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{Abandoning, CohortRw, RawRwLock};
 pub use crate::locks::tree::Abandonment;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::migrating_clients::{self as migrating, Hesitant};
 pub(crate) use crate::order_clients as order;
+pub(crate) use crate::pair_clients::{self as pairs, Free, Limit, Way};
 pub(crate) use crate::record_clients as records;
 pub(crate) use crate::sample_clients as samples;
 pub(crate) use crate::standing_clients as standing;

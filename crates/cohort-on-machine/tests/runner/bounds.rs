@@ -9,18 +9,21 @@ use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
 use crate::locks::abortable::{ABo, AClh, AMcs};
 use crate::locks::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
-use crate::locks::compose::{AClof, Bound, CacheGroup, Clof, Composed, Numa, Plan};
+use crate::locks::compose::{
+    ACBoBo, ACBoClh, AClof, Bound, CacheGroup, Clof, Composed, Numa, Plan,
+};
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now, runs_out};
 use crate::locks::host::Arena;
 use crate::locks::numa::hmcs_t::{Cohort, Node};
-use crate::locks::numa::{HmcsT, HmcsT1, Near};
-use crate::locks::wait::MayPark;
+use crate::locks::numa::{HmcsT, HmcsT1, HmcsT2, Near};
+use crate::locks::wait::{MayPark, SpinOnly};
 use crate::locks::{
     Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, Resumable, ThreadOblivious,
     forwards,
 };
 use crate::slowest;
-use cohort_machine::{Memory, Options, Placement, Run, Waiting};
+use cohort_machine::description::shipped;
+use cohort_machine::{Hardware, Length, Memory, Options, Placement, Run, Waiting};
 use libtest_mimic::{Failed, Trial};
 use std::cell;
 use std::sync::Arc;
@@ -72,7 +75,8 @@ forwards! {
     Resumable: inner,
 }
 
-impl<L: RawLock> Composed for Noted<L> {
+// SAFETY: the top is the lock.
+unsafe impl<L: RawLock> Composed for Noted<L> {
     type Top = Self;
 
     fn top(&self) -> &Self {
@@ -464,6 +468,114 @@ fn costs_few_transfers() -> Result<(), Failed> {
     Ok(())
 }
 
+/// What visits of hundreds of threads to a lock came to, of which nearly all are given up.
+struct Hurried {
+    /// Accesses of a visit to the memory of the lock, its nodes and their pools; the mean.
+    accesses: f64,
+    /// Nanoseconds from a deadline until the visit ends; the mean of the visits that were given up.
+    late: u64,
+}
+
+/// Cycles that each visit waits, of which Chabbi et al. 2017 §6.2 has splay trees.
+const SPLAY_PATIENCE: u64 = 10_000;
+
+/// Threads on as many CPUs of the largest machine.
+const HURRIED: usize = 288;
+
+fn hurried<L: Abortable<Context: 'static> + Default + 'static>() -> Hurried {
+    let machine = shipped::find("superdome-x").expect("it is shipped");
+    let patience = SPLAY_PATIENCE * 1_000 / machine.clock.value;
+    let hardware = Hardware::new(&machine);
+    let memory = Memory::new();
+    let lock = memory.lock(L::default());
+    let options = Options {
+        waiting: Waiting::Spin,
+        spin: u64::MAX,
+        length: Length {
+            warm_up: 500_000,
+            least: 1_500_000,
+            most: 1_500_000,
+            ..Length::default()
+        },
+        ..Options::default()
+    };
+    let [visits, given_up, late] = [(); 3].map(|()| cell::Cell::new(0));
+    let mut run = Run::new(&hardware, &memory, options);
+    for _ in 0..HURRIED {
+        let (memory, visits, given_up, late) = (&memory, &visits, &given_up, &late);
+        run.spawn(move |thread| {
+            let context = memory.lock(L::Context::default());
+            while !thread.is_over() {
+                let until = thread.now() + patience;
+                let outcome = {
+                    let patience = Patience::until(Deadline::monotonic(until));
+                    // SAFETY: this thread alone uses the context, which lies in the machine's memory as the
+                    // lock does, until the run is over.
+                    unsafe { lock.acquire_within(context, &patience) }
+                };
+                // What other threads count meanwhile goes on until the warm-up ends.
+                let counts = thread.now() > 500_000;
+                if outcome == Outcome::Acquired {
+                    thread.acquired(0);
+                    thread.work(300);
+                    // SAFETY: acquired above, with this context.
+                    unsafe { lock.release(context) };
+                } else {
+                    if counts {
+                        given_up.set(given_up.get() + 1);
+                        late.set(late.get() + thread.now() - until);
+                    }
+                    thread.work(1_500);
+                }
+                visits.set(visits.get() + u64::from(counts));
+                thread.round();
+            }
+        });
+    }
+    let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    Hurried {
+        accesses: outcome.accesses.lock as f64 / visits.get().max(1) as f64,
+        late: late.get() / given_up.get().max(1),
+    }
+}
+
+/// A visit of one of hundreds of threads to a lock whose abandonment is bounded takes few steps, with those in the
+/// pool of its nodes; and waiters that give up are not in each other's way there, so that it takes no longer
+/// than the patience.  One word that all look at, as that of `ttas`, is left out: its line is what they wait for.
+fn gives_up_soon() -> Result<(), Failed> {
+    type Tree = AClof<
+        AClh<SpinOnly>,
+        AClof<AClh<SpinOnly>, AClh<SpinOnly>, Numa, 64, 64>,
+        CacheGroup,
+        64,
+        64,
+    >;
+    const ACCESSES: f64 = 64.0;
+    const LATE: u64 = 4_000;
+    for (name, came) in [
+        (
+            "a-c-bo-clh",
+            hurried::<ACBoClh<SpinOnly>> as fn() -> Hurried,
+        ),
+        ("a-c-bo-bo", hurried::<ACBoBo<SpinOnly>>),
+        ("clof:clh-clh-clh/abortable", hurried::<Tree>),
+        ("hmcs-t-1", hurried::<HmcsT1<SpinOnly>>),
+        ("hmcs-t-2", hurried::<HmcsT2<SpinOnly>>),
+        (
+            "the low lock of clof:mcs-…/abortable",
+            hurried::<AMcs<SpinOnly>>,
+        ),
+    ] {
+        let Hurried { accesses, late } = came();
+        if accesses > ACCESSES || late > LATE {
+            return Err(Failed::from(format!(
+                "{name}: {accesses:.1} accesses a visit, {late} ns from the deadline to its end"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Schedules of the full tier, in so many tests that CPUs share them.
 const SCHEDULES: u64 = 1_000_000;
 const PARTS: u64 = 20;
@@ -690,6 +802,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         by_time("bound::steps::time", keeps_to_its_steps),
         slowest::trial("bound::transfers".to_owned(), costs_few_transfers),
+        slowest::trial("bound::abandonment".to_owned(), gives_up_soon),
         by_time("bound::is_used", has_what_its_bound_allows),
         by_time("bound::time", keeps_to_its_time),
         by_time("bound::claim::soon", serves_claims_soon),

@@ -26,6 +26,7 @@ use crate::locks::compose::{
 };
 use crate::locks::delegation::sanl_plus::{QUEUE, RIDES, Usual};
 use crate::locks::delegation::{CcSynch, Fc, HSynch, Oyama, Qd, Rcl, Sanl, SanlPlus};
+use crate::locks::door::nap;
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
@@ -160,6 +161,8 @@ static CLIENTS: &[Sizes] = clients! {
     };
     gls_frees: |_threads, _rounds| service::frees::<Tas>(4);
     gls_frees_adapting: |_threads, _rounds| service::frees::<Noted<Forwards>>(4);
+    gls_keeps_order: |_threads, _rounds| service::keeps_order();
+    gls_is_unlocked_elsewhere: |_threads, _rounds| service::is_unlocked_elsewhere();
     gls_is_found: |_threads, _rounds| service::is_found([2, 3, 4]);
     gls_clears: |_threads, _rounds| service::clears(4);
     gls_reserves: |_threads, _rounds| service::reserves(16);
@@ -193,7 +196,9 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_t_lets_others_in: |_threads, rounds| {
         type Lock = HmcsT<(Numa,), 4, 0, MayPark, 2>;
-        let (acquire, is_followed) = (Lock::acquire_among_others, Lock::is_followed);
+        // SAFETY: the holder asks.
+        let is_followed = |lock: &Lock, cx: &_| unsafe { lock.is_followed(cx) };
+        let acquire = Lock::acquire_among_others;
         // SAFETY: it is an acquisition.
         unsafe { mutex::lets_others_in_by::<Lock>(1, 3 * rounds, acquire, is_followed) };
     };
@@ -241,6 +246,8 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::is_cancelled_or_late::<Ttas>();
         mutex::is_cancelled_or_late::<HmcsT1>();
         mutex::is_cancelled::<Ttas>(threads);
+        mutex::is_cancelled_by_either::<Ttas>(0);
+        mutex::is_cancelled_by_either::<HmcsT1>(1);
         mutex::is_cancelled::<HmcsT1>(threads);
         mutex::is_cancelled_or_granted::<HmcsT1>(threads, true);
     };
@@ -317,7 +324,17 @@ static CLIENTS: &[Sizes] = clients! {
     gated_lets_go: |threads, rounds| mutex::lets_go::<Gated<Ticket>>(threads, rounds, threads / 2);
     rwlock_is_read_past_writers: |_threads, rounds| rwlock::is_read_past_writers(rounds);
     rwlock_is_read_again_at_last: |_threads, rounds| {
-        rwlock::is_read_again_at_last(rounds % 2 == 0, || ());
+        rwlock::is_read_again_at_last::<RawRwLock>(rounds % 2 == 0, || nap(6_000_000));
+    };
+    rwlock_is_read_for_another: |_threads, rounds| {
+        rwlock::is_read_for_another::<RawRwLock>(rounds % 2 == 0);
+    };
+    rwlock_comes_to_rest: |_threads, _rounds| rwlock::comes_to_rest();
+    cohorts_are_read_for_another: |_threads, rounds| {
+        rwlock::is_read_for_another::<Neutral>(rounds % 2 == 0);
+    };
+    cohorts_are_read_again_at_last: |_threads, rounds| {
+        rwlock::is_read_again_at_last::<Neutral>(rounds % 2 == 0, || nap(6_000_000));
     };
     rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
     cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
@@ -413,9 +430,10 @@ static CLIENTS: &[Sizes] = clients! {
         waking::waits::<Tas>(threads, threads / 2);
         waking::waits::<Mcs>(threads, threads);
     };
-    waking_passes_over: |threads, _rounds| waking::passes_over_unpolled::<Mcs>(threads);
+    waking_passes_over: |_threads, _rounds| waking::passes_over_unpolled::<Mcs>();
     waking_drops: |threads, _rounds| waking::drops_what_waits::<Tas>(threads, threads / 2);
     waking_places: |_threads, _rounds| waking::keeps_places::<Mcs>();
+    waking_call: |_threads, _rounds| waking::passes_a_call_on::<Mcs>();
     waking_hurried: |threads, _rounds| {
         waking::waits_beside_hurried::<HmcsT1>(threads, threads / 2);
     };
@@ -507,6 +525,7 @@ static CLIENTS: &[Sizes] = clients! {
     fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
     arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);
+    arena_returns_what_was_left: |_threads, rounds| arena::returns_what_was_left(rounds as u32);
     ticket_in_place: |threads, rounds| {
         host::excludes(host::in_place::<Ticket>(), threads, rounds, 1);
     };

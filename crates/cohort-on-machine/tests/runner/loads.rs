@@ -7,7 +7,7 @@ use crate::locks::RawLock;
 use crate::locks::adaptive::glk::{Glk, Judge, Mode, OfMachine, OfProcess};
 use crate::locks::basic::mcs::McsNode;
 use crate::locks::basic::{Anderson, Futex, Mcs, Ticket};
-use crate::locks::door::{Hearer, Mode as Told, hear, nap};
+use crate::locks::door::{Hearer, Mode as Told, hear, is_counted, nap};
 use crate::locks::numa::Hmcs2;
 use crate::slowest;
 use cohort_machine::description::{Machine, synthetic};
@@ -21,7 +21,7 @@ const MILLISECOND: u64 = 1_000_000;
 const PAUSE: u64 = 200;
 
 /// What a thread does at a time.
-enum Does {
+pub enum Does {
     /// Takes the lock again and again.
     Locks,
     /// Only computes.
@@ -33,11 +33,11 @@ enum Does {
 }
 
 /// In which mode sections were, each from that nanosecond on.
-type Seen = Vec<(u64, Mode)>;
+pub type Seen = Vec<(u64, Mode)>;
 
 /// Runs threads that do at each time what is said of their numbers, with one lock and sections of so
 /// many cycles; what its holders saw of its mode.
-fn seen<J: Judge>(
+pub fn seen<J: Judge>(
     hardware: &Hardware,
     options: Options,
     threads: usize,
@@ -162,8 +162,10 @@ const LOADS: [Load; 7] = [
 const LASTS: u64 = 15 * MILLISECOND;
 const IS_RIGHT_AFTER: u64 = 10 * MILLISECOND;
 
-fn is_soon_right<J: Judge>(section: u64, seed: u64) -> Result<(), Failed> {
+/// Under that flaw, if any.
+pub fn is_soon_right<J: Judge>(section: u64, seed: u64, flaw: Option<&str>) -> Result<(), Failed> {
     let options = Options {
+        flaw: flaw.map(str::to_owned),
         placement: Placement::Scattered,
         pinned: false,
         seed,
@@ -207,20 +209,20 @@ fn modes_are_soon_right<J: Judge>() -> Result<(), Failed> {
     let seeds = if full() { 1..=20 } else { 1..=2 };
     for seed in seeds {
         for section in [256, 1_024, 4_096] {
-            is_soon_right::<J>(section, seed)?;
+            is_soon_right::<J>(section, seed, None)?;
         }
     }
     Ok(())
 }
 
 thread_local! {
-    /// Into which modes locks of this host thread's runs went.
-    static HEARD: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
+    /// Into which modes locks of this host thread's runs went, by their addresses.
+    static HEARD: RefCell<Vec<(usize, Told)>> = const { RefCell::new(Vec::new()) };
 }
 
 static HEARER: Hearer = Hearer {
     waited: |_| (),
-    changed: |change| HEARD.with_borrow_mut(|heard| heard.push(change.to)),
+    changed: |change| HEARD.with_borrow_mut(|heard| heard.push((change.lock, change.to))),
 };
 
 /// A machine of two CPUs.
@@ -336,12 +338,45 @@ fn is_seen<J: Judge>(machine: &Machine, threads: usize) {
     run.go().unwrap_or_else(|failure| panic!("{failure}"));
     let heard = HEARD.take();
     // As threads end it may go on.
-    assert_eq!(heard.first(), Some(&Told::Mutex), "{heard:?}");
+    let first = heard.first().map(|(_, mode)| *mode);
+    assert_eq!(first, Some(Told::Mutex), "{heard:?}");
+    // The object's address, not that of the lock that it has while it is inflated.
+    let begins = std::ptr::from_ref(&lock.0).addr();
+    let object = begins..begins + size_of_val(&lock.0);
+    let named = |(at, _): &(usize, Told)| object.contains(at);
+    assert!(heard.iter().all(named), "{heard:?} at {object:?}");
+}
+
+/// Threads are counted by chance, each by its own: of many, some at each time.
+fn threads_draw_lots_of_their_own() -> Result<(), Failed> {
+    const THREADS: usize = 64;
+    let memory = Memory::new();
+    let counted = RefCell::new([0; 16]);
+    let mut run = Run::new(&KUNPENG, &memory, Options::default());
+    for _ in 0..THREADS {
+        run.spawn(|_| {
+            let mut counted = counted.borrow_mut();
+            for times in counted.iter_mut() {
+                *times += usize::from(is_counted(8));
+            }
+        });
+    }
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let counted = counted.into_inner();
+    let some = |times: &usize| (1..THREADS / 2).contains(times);
+    if counted.iter().all(some) {
+        return Ok(());
+    }
+    Err(Failed::from(format!("{counted:?} of {THREADS}")))
 }
 
 /// All of them.
 pub fn tests() -> Vec<Trial> {
     vec![
+        slowest::trial(
+            "load::threads_draw_lots_of_their_own",
+            threads_draw_lots_of_their_own,
+        ),
         slowest::trial(
             "load::elsewhere_changes_nothing",
             load_elsewhere_changes_nothing,

@@ -2,9 +2,11 @@
 
 mod bounds;
 mod clients;
+mod crowds;
 pub mod flaws;
 mod loads;
 mod locks;
+mod policies;
 pub mod prelude;
 pub mod properties;
 mod trial;
@@ -20,5 +22,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(flaws::tests());
     tests.extend(properties::tests());
     tests.extend(loads::tests());
+    tests.extend(crowds::tests());
+    tests.extend(policies::tests());
     tests
 }

@@ -21,7 +21,7 @@ pub use crate::locks::basic::*;
 pub use crate::locks::compose::*;
 pub use crate::locks::delegation::*;
 pub use crate::locks::door::thread_id;
-pub use crate::locks::numa::hmcs::Entry;
+pub use crate::locks::numa::hmcs::{ByFastPath, Entry};
 pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{Abandoning, CohortRw};
 pub use crate::locks::tree::Abandonment;

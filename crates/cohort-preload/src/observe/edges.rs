@@ -6,10 +6,11 @@
 //! nothing is taken.  Should that change later, this is counted as something that did not fit.
 
 use super::own::{Caller, Own};
+use super::segments;
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
 use cohort::records::{
-    EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK, is_settled,
+    EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK, is_settled, pair,
 };
 use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -20,7 +21,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 const PROBES: usize = 128;
 
 /// Bits by hashes of locks.
-struct Bits([AtomicU64; 4096]);
+pub struct Bits([AtomicU64; 4096]);
 
 /// Whether an edge may have a lock at that address.
 static HAVE_EDGES: Bits = Bits::new();
@@ -46,7 +47,7 @@ fn mixed(value: u64) -> u64 {
 }
 
 impl Bits {
-    const fn new() -> Self {
+    pub const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; 4096])
     }
 
@@ -57,13 +58,14 @@ impl Bits {
     }
 
     /// Sets a lock's bit; whether it was not set before.
-    fn set(&self, lock: u64) -> bool {
+    pub fn set(&self, lock: u64) -> bool {
         let (word, bit) = self.of(lock);
         // Of two threads that set one bit each and look at the other's, one sees it.
         word.load(Relaxed) & bit == 0 && word.fetch_or(bit, SeqCst) & bit == 0
     }
 
-    fn has(&self, lock: u64) -> bool {
+    #[inline(always)]
+    pub fn has(&self, lock: u64) -> bool {
         let (word, bit) = self.of(lock);
         word.load(SeqCst) & bit != 0
     }
@@ -121,6 +123,21 @@ unsafe fn identity(object: u64, how: How) -> u32 {
     }
 }
 
+/// How a lock is waited for: a reader of one that lets writers first waits for a writer, and so for
+/// other readers.
+///
+/// # Safety
+/// The lock is one, of that sort, and not gone.
+unsafe fn as_awaited(object: u64, how: How) -> How {
+    // SAFETY: the caller's.
+    let lets_writers_first =
+        || unsafe { &*with_exposed_provenance::<RwLock>(object as usize) }.lets_writers_first();
+    match how {
+        How::Read if lets_writers_first() => How::Write,
+        how => how,
+    }
+}
+
 /// The number of the lock that was last at an address, where another begins or that one ends; 0 if
 /// it has none.
 ///
@@ -149,26 +166,34 @@ struct New {
     taken: u64,
     held_identity: u32,
     taken_identity: u32,
+    /// How the first is held, and the second taken.
+    hows: [How; 2],
     thread: u32,
-    /// What else it holds; then zeroes.
+    /// What else it holds, and how; then zeroes.
     gates: [u64; GATES],
 }
 
 impl New {
-    /// A hash of the locks, and one of the gates too.
+    /// A hash of the locks and how each is taken.
+    fn pair(&self) -> u64 {
+        let numbers = [self.held_identity, self.taken_identity];
+        pair([self.held, self.taken], numbers, self.hows)
+    }
+
+    /// The same, and one of the gates too.
     fn keys(&self) -> [u64; 2] {
-        let which = u64::from(self.held_identity) << 32 | u64::from(self.taken_identity);
-        let pair = mixed(self.held ^ mixed(self.taken ^ mixed(which)));
+        let pair = self.pair();
         let gates = self.gates.iter().take_while(|gate| **gate != 0);
         [pair, gates.fold(pair, |key, gate| mixed(key ^ gate)) | 1]
     }
 
-    /// Whether a known edge is of the same two locks.
+    /// Whether a known edge is of the same two locks, taken alike.
     fn is_like(&self, edge: &Edge) -> bool {
         edge.held.load(Acquire) == self.held
             && edge.taken.load(Relaxed) == self.taken
             && edge.held_identity.load(Relaxed) == self.held_identity
             && edge.taken_identity.load(Relaxed) == self.taken_identity
+            && edge.hows() == self.hows
     }
 
     /// Whether that edge, which has the key `known`, says as much as this: the same thread does the
@@ -284,25 +309,38 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
     }
     // SAFETY: the program's, which is about to take it.
     let taken_identity = unsafe { identity(taken, how) };
+    // SAFETY: the same.
+    let taken_how = unsafe { as_awaited(taken, how) };
     for place in noted(held) {
         let hold = own.hold(place);
         let object = hold.object.load(Relaxed);
+        // Another thread has unlocked it.
+        if object == 0 {
+            continue;
+        }
         let site = hold.site.load(Relaxed);
+        let held_how = Hold::unpack(site).1;
         // SAFETY: the thread holds it.
-        let held_identity = unsafe { identity(object, Hold::unpack(site).1) };
+        let held_identity = unsafe { identity(object, held_how) };
         let mut gates = [0; GATES];
         let others = noted(held).filter(|other| *other != place);
         for (gate, other) in gates.iter_mut().zip(others) {
-            *gate = own.hold(other).object.load(Relaxed);
+            let other = own.hold(other);
+            *gate = match other.object.load(Relaxed) {
+                0 => 0,
+                lock => Hold::pack(lock, Hold::unpack(other.site.load(Relaxed)).1),
+            };
         }
         let new = New {
             held: object,
             taken,
             held_identity,
             taken_identity,
+            hows: [held_how, taken_how],
             thread: own.thread.id.load(Relaxed),
             gates,
         };
+        segments::note_made(own, new.pair());
         let Some((edge, stack)) = free_place(own, &new) else {
             continue;
         };
@@ -316,6 +354,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
         edge.held_identity.store(held_identity, Relaxed);
         edge.taken_identity.store(taken_identity, Relaxed);
         edge.held_site.store(site, Relaxed);
+        edge.taken_how.store(taken_how as u32, Relaxed);
         for (place, gate) in edge.gates.iter().zip(gates) {
             place.store(gate, Relaxed);
         }
@@ -415,6 +454,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
 /// one is over.
 #[inline]
 pub fn forget(own: &Own, object: usize, number: u32) {
+    segments::forget(object);
     let object = object as u64;
     if number != 0 && HAVE_EDGES.has(object) && own.records().end(number) {
         return;

@@ -5,20 +5,21 @@
 
 use super::own::{Caller, Form, LOOK, Own, any, own, tag};
 use super::quick::Way;
+use super::segments::{creating, gets, joined, meeting, pending, posting, signalling, waited};
 use super::ways;
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::{self, thrd};
 use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock};
-use crate::libc::{EBUSY, Timespec, keeping_errno};
+use crate::libc::{Cleanup, EBUSY, Timespec};
 use crate::mutex::Wait;
+use crate::next::{_pthread_cleanup_pop, _pthread_cleanup_push, observed};
 use crate::owner::NOBODY;
-use crate::{condvar, mutex, next, rwlock};
+use crate::{condvar, mutex, rwlock};
 use cohort::records::{self, Doing, How, Wrong};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A robust mutex is locked too where its owner has died.
 const EOWNERDEAD: c_int = 130;
@@ -223,6 +224,9 @@ fn locking(
         }
     };
     if is_locked(result) {
+        if own.form == Form::Order {
+            gets(&own, object);
+        }
         match holder_of(&own, how, object) {
             Holder::Tagged(holder) => holder.take(tag(caller.returns_to)),
             Holder::Owned => {}
@@ -329,8 +333,11 @@ unsafe fn initialising(
     if let (Some(own), 0) = (any(), result) {
         if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
-        } else if own.form == Form::Order {
-            edges::forget(&own, object, before);
+        } else {
+            own.begins_free(object);
+            if own.form == Form::Order {
+                edges::forget(&own, object, before);
+            }
         }
     }
     result
@@ -398,6 +405,7 @@ fn waiting(
 ) -> c_int {
     let Some(own) = own() else { return wait() };
     if own.form.is_profiled() {
+        let wait = || cancellable(None, 0, wait);
         return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
     }
     let tagged = match holder_of(&own, How::Mutex, mutex as usize) {
@@ -413,18 +421,87 @@ fn waiting(
             holder(&own, mutex as usize, false),
         );
     }
+    if own.form == Form::Order {
+        // It takes the mutex again, whatever it holds beside it.
+        retakes(&own, mutex as usize, caller);
+    }
+    let tag = tag(caller.returns_to);
     let waits = || {
         own.begins(doing, cond as usize, mutex as usize, caller);
-        let result = wait();
+        let result = cancellable(tagged, tag, wait);
         own.ends();
         result
     };
     let Some(holder) = tagged else {
-        return waits();
+        let result = waits();
+        if own.form == Form::Order {
+            waited(&own, cond as usize, mutex as usize, result == 0);
+        }
+        return result;
     };
     let result = holder.let_go(waits);
-    holder.take(tag(caller.returns_to));
+    holder.take(tag);
     result
+}
+
+/// What a cancelled wait leaves to do: the mutex of a condition is the thread's again.
+struct Cancelled {
+    holder: Option<&'static records::Holder>,
+    tag: usize,
+}
+
+/// Calls a function that is a cancellation point.  A cancellation ends the recorded wait before the
+/// program's own handlers run, and notes the mutex that the function has locked again for them.
+#[inline(always)]
+fn cancellable(
+    holder: Option<&'static records::Holder>,
+    tag: usize,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let cancelled = Cancelled { holder, tag };
+    let mut cleanup = Cleanup::EMPTY;
+    // SAFETY: the buffer and what it points to outlive the pop, or a cancellation unwinds this frame
+    // and runs the routine first.
+    unsafe {
+        let argument = (&raw const cancelled).cast_mut().cast();
+        _pthread_cleanup_push(&raw mut cleanup, ends_cancelled, argument);
+        let result = wait();
+        _pthread_cleanup_pop(&raw mut cleanup, 0);
+        result
+    }
+}
+
+/// Runs when the calling thread is cancelled in [`cancellable`].
+unsafe extern "C" fn ends_cancelled(argument: *mut c_void) {
+    // SAFETY: what `cancellable` pushed, in a frame that is still there.
+    let cancelled = unsafe { &*argument.cast::<Cancelled>() };
+    if let Some(own) = own() {
+        own.ends();
+    }
+    if let Some(holder) = cancelled.holder {
+        holder.take(cancelled.tag);
+    }
+}
+
+/// Waits for another thread's end.
+fn joining(thread: usize, caller: &Caller, join: impl FnOnce() -> c_int) -> c_int {
+    let Some(own) = own().filter(|own| !own.form.is_profiled()) else {
+        return join();
+    };
+    own.begins(Doing::Join, thread, 0, caller);
+    let result = joined(thread, || cancellable(None, 0, join));
+    own.ends();
+    result
+}
+
+/// Notes that the thread takes a mutex that it holds again, behind the other locks that it holds.
+#[cold]
+fn retakes(own: &Own, mutex: usize, caller: &Caller) {
+    let Some(place) = own.find(mutex) else { return };
+    let (site, how) = cohort::records::Hold::unpack(own.hold(place).site.load(Relaxed));
+    own.remove(place);
+    edges::takes(own, mutex, How::Mutex, caller);
+    own.holds_now(mutex, how, site as usize);
 }
 
 type Time = *const Timespec;
@@ -531,8 +608,13 @@ behind! {
         })
     }
     fn read_from(lock: *mut RwLock, way) |caller| {
+        let doing = if (*lock).lets_writers_first() {
+            Doing::ReadBehind
+        } else {
+            Doing::Read
+        };
         locking(
-            Doing::Read,
+            doing,
             How::Read,
             lock as usize,
             caller,
@@ -659,6 +741,26 @@ entries! {
             condvar::pthread_cond_timedwait(cond, mutex, at)
         }))
     }
+    pthread_cond_signal => fn cond_signal(cond: *mut Cond; _b, _c, _d) or condvar::pthread_cond_signal,
+    |_caller| { signalling(cond as usize, || condvar::pthread_cond_signal(cond)) }
+    pthread_cond_broadcast => fn cond_broadcast(cond: *mut Cond; _b, _c, _d) or condvar::pthread_cond_broadcast,
+    |_caller| { signalling(cond as usize, || condvar::pthread_cond_broadcast(cond)) }
+    cnd_signal => fn c11_signal(cond: *mut Cond; _b, _c, _d) or c11::cnd_signal,
+    |_caller| { thrd(signalling(cond as usize, || condvar::pthread_cond_signal(cond))) }
+    cnd_broadcast => fn c11_broadcast(cond: *mut Cond; _b, _c, _d) or c11::cnd_broadcast,
+    |_caller| { thrd(signalling(cond as usize, || condvar::pthread_cond_broadcast(cond))) }
+    sem_post => fn post(semaphore: usize; _b, _c, _d) or observed::sem_post,
+    |_caller| { posting(semaphore, || observed::sem_post(semaphore)) }
+    sem_wait => fn sem_waiting(semaphore: usize; _b, _c, _d) or observed::sem_wait,
+    |_caller| { pending(semaphore, || observed::sem_wait(semaphore)) }
+    sem_trywait => fn sem_trying(semaphore: usize; _b, _c, _d) or observed::sem_trywait,
+    |_caller| { pending(semaphore, || observed::sem_trywait(semaphore)) }
+    sem_timedwait => fn sem_timed(semaphore: usize, at: Time; _c, _d) or observed::sem_timedwait,
+    |_caller| { pending(semaphore, || observed::sem_timedwait(semaphore, at)) }
+    sem_clockwait => fn sem_clock(semaphore: usize, clock: c_int, at: Time; _d) or observed::sem_clockwait,
+    |_caller| { pending(semaphore, || observed::sem_clockwait(semaphore, clock, at)) }
+    pthread_barrier_wait => fn barrier(barrier: usize; _b, _c, _d) or observed::pthread_barrier_wait,
+    |_caller| { meeting(barrier, || observed::pthread_barrier_wait(barrier)) }
     pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
     fn tryrdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_tryrdlock,
     |caller| {
@@ -711,33 +813,38 @@ entries! {
     |caller| {
         destroying(How::Read, lock as usize, caller, || rwlock::pthread_rwlock_destroy(lock))
     }
+    pthread_create => fn create(thread: *mut usize, attributes: Attr, routine: usize, argument: usize;),
+    |_caller| {
+        creating(routine, argument, |routine, argument| {
+            observed::pthread_create(thread, attributes, routine, argument)
+        })
+    }
+    thrd_create => fn c11_create(thread: *mut usize, routine: usize, argument: usize; _d),
+    |_caller| {
+        creating(routine, argument, |routine, argument| {
+            observed::thrd_create(thread, routine, argument)
+        })
+    }
+    pthread_tryjoin_np => fn try_join(thread: usize, value: *mut *mut c_void; _c, _d),
+    |_caller| {
+        joined(thread, || observed::pthread_tryjoin_np(thread, value))
+    }
+    pthread_timedjoin_np =>
+    fn timed_join(thread: usize, value: *mut *mut c_void, at: Time; _d),
+    |_caller| {
+        joined(thread, || observed::pthread_timedjoin_np(thread, value, at))
+    }
+    pthread_clockjoin_np =>
+    fn clock_join(thread: usize, value: *mut *mut c_void, clock: c_int, at: Time;),
+    |_caller| {
+        joined(thread, || observed::pthread_clockjoin_np(thread, value, clock, at))
+    }
     pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d),
     |caller| {
-        let own = own().filter(|own| !own.form.is_profiled());
-        if let Some(own) = own {
-            own.begins(Doing::Join, thread, 0, caller);
-        }
-        let result = next_join(thread, value);
-        if let Some(own) = own {
-            own.ends();
-        }
-        result
+        joining(thread, caller, || observed::pthread_join(thread, value))
     }
-}
-
-/// The C library's `pthread_join`.
-unsafe fn next_join(thread: usize, value: *mut *mut c_void) -> c_int {
-    static FOUND: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-    let mut function = FOUND.load(Ordering::Relaxed);
-    if function.is_null() {
-        function = keeping_errno(|| next::find(c"pthread_join", None));
-        FOUND.store(function, Ordering::Relaxed);
-    }
-    // SAFETY: the C library's function of that name has this signature; the caller vouches for
-    // the arguments.
-    unsafe {
-        core::mem::transmute::<*mut (), unsafe extern "C" fn(usize, *mut *mut c_void) -> c_int>(
-            function,
-        )(thread, value)
+    thrd_join => fn c11_join(thread: usize, value: *mut c_int; _c, _d),
+    |caller| {
+        joining(thread, caller, || observed::thrd_join(thread, value))
     }
 }

@@ -6,13 +6,14 @@
 //! answer for it as if it were not open.
 
 use crate::filter;
-use crate::libc::{keeping_errno, mmap, open, readlink, say};
-use crate::next;
+use crate::libc::{self, close, getpid, open, readlink, say};
+use crate::next::observed;
+use cohort::door::system_call;
 use cohort::records::{MAGIC, Records};
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_int, c_uint};
 use core::ptr;
+use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicI32, AtomicPtr};
 
 /// What the nameless file is called.
 const CALLED: &CStr = c"cohort-records";
@@ -20,21 +21,30 @@ const CALLED: &CStr = c"cohort-records";
 /// The open file of this process's, or its parent's, records; -1: none.
 static FILE: AtomicI32 = AtomicI32::new(-1);
 
-const READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 const MAP_PRIVATE: c_int = 2;
 const MAP_ANONYMOUS: c_int = 0x20;
 const MAP_NORESERVE: c_int = 0x4000;
-const MADV_DONTDUMP: c_int = 16;
+const MADV_DONTDUMP: usize = 16;
 
-unsafe extern "C" {
-    safe fn getpid() -> c_int;
-    fn ftruncate(file: c_int, length: i64) -> c_int;
-    fn munmap(at: *mut c_void, bytes: usize) -> c_int;
-    fn getrlimit(what: c_int, limits: *mut [u64; 2]) -> c_int;
-    fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int;
-    fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
-    fn fcntl(file: c_int, what: c_int, ...) -> c_int;
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub const MUNMAP: usize = 11;
+    pub const MADVISE: usize = 28;
+    pub const FCNTL: usize = 72;
+    pub const FTRUNCATE: usize = 77;
+    pub const GETRLIMIT: usize = 97;
+    pub const MEMFD_CREATE: usize = 319;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub const FCNTL: usize = 25;
+    pub const FTRUNCATE: usize = 46;
+    pub const GETRLIMIT: usize = 163;
+    pub const MUNMAP: usize = 215;
+    pub const MADVISE: usize = 233;
+    pub const MEMFD_CREATE: usize = 279;
 }
 
 /// The file `FOLDER/PROCESS.GENERATION.NAMESPACE`, open; without the last part where that cannot be
@@ -55,15 +65,15 @@ pub fn named(folder: &[u8], here: u32) -> Option<c_int> {
     };
     put(folder)?;
     put(b"/")?;
-    put(decimal(getpid() as u32, &mut [0; 10]))?;
+    put(decimal(getpid(), &mut [0; 10]))?;
     put(b".")?;
     put(decimal(here, &mut [0; 10]))?;
     if let Some(namespace) = namespace(&mut [0; 32]) {
         put(b".")?;
         put(namespace)?;
     }
-    // SAFETY: the path ends by zero.
-    let file = unsafe { open(path.as_ptr().cast(), O_RDWR | O_CREAT | O_CLOEXEC, 0o666) };
+    let path = CStr::from_bytes_until_nul(&path).ok()?;
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666);
     (file >= 0).then_some(file)
 }
 
@@ -73,42 +83,37 @@ fn namespace(buffer: &mut [u8; 32]) -> Option<&[u8]> {
     if filter::is_there() {
         return None;
     }
-    let path = c"/proc/self/ns/pid".as_ptr();
-    // SAFETY: the path is a string; at most the buffer is written.
-    let length = keeping_errno(|| unsafe { readlink(path, buffer.as_mut_ptr(), buffer.len()) });
-    let link = buffer.get(..usize::try_from(length).ok()?)?;
+    let link = readlink(c"/proc/self/ns/pid", buffer)?;
     let digits = link.strip_prefix(b"pid:[")?.strip_suffix(b"]")?;
     digits.iter().all(u8::is_ascii_digit).then_some(digits)
 }
 
 /// A file without a name, open.
 pub fn nameless() -> Option<c_int> {
-    const CLOSES_ON_EXEC: c_uint = 1;
-    const NEVER_CODE: c_uint = 8;
-    const DUPLICATE: c_int = 1030;
+    const CLOSES_ON_EXEC: usize = 1;
+    const NEVER_CODE: usize = 8;
+    const DUPLICATE: usize = 1030;
     // A low number is one that the program expects for its own files.
-    const HIGH: c_int = 1000;
+    const HIGH: usize = 1000;
     // A filter may kill for the calls below.
     if filter::is_there() {
         return None;
     }
-    // SAFETY: the name is a string; the numbers are the kernel's.
-    unsafe {
-        // Kernels before 6.3 do not know the second flag.
-        let mut file = memfd_create(CALLED.as_ptr(), CLOSES_ON_EXEC | NEVER_CODE);
-        if file < 0 {
-            file = memfd_create(CALLED.as_ptr(), CLOSES_ON_EXEC);
-        }
-        if file < 0 {
-            return None;
-        }
-        let higher = fcntl(file, DUPLICATE, HIGH);
-        if higher >= 0 {
-            close(file);
-            file = higher;
-        }
-        Some(file)
+    let create = |flags: usize| {
+        let name = CALLED.as_ptr() as usize;
+        // SAFETY: the name is a string.
+        let file = unsafe { system_call(number::MEMFD_CREATE, [name, flags, 0, 0, 0, 0]) };
+        c_int::try_from(file).ok().filter(|file| *file >= 0)
+    };
+    // Kernels before 6.3 do not know the second flag.
+    let file = create(CLOSES_ON_EXEC | NEVER_CODE).or_else(|| create(CLOSES_ON_EXEC))?;
+    // SAFETY: the file is this function's own.
+    let higher = unsafe { system_call(number::FCNTL, [file as usize, DUPLICATE, HIGH, 0, 0, 0]) };
+    if higher < 0 {
+        return Some(file);
     }
+    close(file);
+    Some(higher as c_int)
 }
 
 /// The nameless file stays open; that of the parent of a fork does not.
@@ -121,22 +126,22 @@ pub fn keep(file: c_int) {
 
 /// Fresh memory.
 pub fn anonymous(bytes: usize) -> Option<*mut u8> {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    // SAFETY: fresh memory.
-    let at = unsafe { mmap(ptr::null_mut(), bytes, READ_WRITE, flags, -1, 0) };
-    (at as usize != usize::MAX).then_some(at.cast())
+    libc::map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
 }
 
 /// Whether this process may make a file that long; otherwise it would end by a signal.
 fn may_make(bytes: usize) -> bool {
-    const FILE_SIZE: c_int = 1;
+    const FILE_SIZE: usize = 1;
     // A filter may kill for the call below.
     if filter::is_there() {
         return true;
     }
     let mut limits = [u64::MAX; 2];
     // SAFETY: two numbers are written.
-    let known = unsafe { getrlimit(FILE_SIZE, &raw mut limits) } == 0;
+    let known = unsafe {
+        let limits = (&raw mut limits) as usize;
+        system_call(number::GETRLIMIT, [FILE_SIZE, limits, 0, 0, 0, 0]) == 0
+    };
     !known || limits[0] >= bytes as u64
 }
 
@@ -151,25 +156,24 @@ pub fn map(file: c_int) -> Option<&'static Records> {
         ));
         return None;
     }
-    // SAFETY: the file is as long as the mapping before it is used.
-    let at = unsafe {
-        if ftruncate(file, bytes as i64) == 0 {
-            let flags = MAP_SHARED | MAP_NORESERVE;
-            mmap(ptr::null_mut(), bytes, READ_WRITE, flags, file, 0)
-        } else {
-            usize::MAX as *mut _
-        }
-    };
-    if at as usize == usize::MAX {
+    // SAFETY: the caller's file.
+    let grown = unsafe { system_call(number::FTRUNCATE, [file as usize, bytes, 0, 0, 0, 0]) == 0 };
+    let at = grown
+        .then(|| libc::map(bytes, MAP_SHARED | MAP_NORESERVE, file))
+        .flatten();
+    let Some(at) = at else {
         say(format_args!(
             "cohort: this process cannot be observed: no room for its records\n"
         ));
         return None;
-    }
+    };
     // A file without a name would be in a core dump, in its whole length.
     if !filter::is_there() {
         // SAFETY: mapped just now, in this length; nothing of it changes.
-        unsafe { madvise(at, bytes, MADV_DONTDUMP) };
+        unsafe {
+            let at = at as usize;
+            system_call(number::MADVISE, [at, bytes, MADV_DONTDUMP, 0, 0, 0]);
+        }
     }
     // SAFETY: mapped just now, in its length; all its bytes are atoms, for which zero is good.
     let records: &Records = unsafe { &*at.cast() };
@@ -183,11 +187,9 @@ pub fn map(file: c_int) -> Option<&'static Records> {
 pub fn unmap(records: &'static Records) {
     // SAFETY: mapped by `map`, in this length.
     unsafe {
-        munmap(
-            ptr::from_ref(records).cast_mut().cast(),
-            size_of::<Records>(),
-        )
-    };
+        let at = ptr::from_ref(records) as usize;
+        system_call(number::MUNMAP, [at, size_of::<Records>(), 0, 0, 0, 0]);
+    }
 }
 
 /// A number's digits, at the end of the buffer.
@@ -203,38 +205,6 @@ fn decimal(mut number: u32, buffer: &mut [u8; 10]) -> &[u8] {
     }
 }
 
-type Close = unsafe extern "C" fn(c_int) -> c_int;
-type CloseRange = unsafe extern "C" fn(c_uint, c_uint, c_int) -> c_int;
-type CloseFrom = unsafe extern "C" fn(c_int);
-
-/// The C library's functions.
-static CLOSE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-static CLOSE_RANGE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-static CLOSE_FROM: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-
-/// Looks them up early: the first to call one may be a signal handler, or the child of a fork.
-pub fn prepare() {
-    known(&CLOSE, c"close");
-    known(&CLOSE_RANGE, c"close_range");
-    known(&CLOSE_FROM, c"closefrom");
-}
-
-/// The one of that name.
-fn known(found: &AtomicPtr<()>, name: &CStr) -> *mut () {
-    let mut function = found.load(Relaxed);
-    if function.is_null() {
-        function = keeping_errno(|| next::find(name, None));
-        found.store(function, Relaxed);
-    }
-    function
-}
-
-/// Closes a file, whichever it is.
-pub fn close(file: c_int) {
-    // SAFETY: the C library's function has this signature.
-    unsafe { core::mem::transmute::<*mut (), Close>(known(&CLOSE, c"close"))(file) };
-}
-
 /// See `close(2)`.
 ///
 /// # Safety
@@ -247,8 +217,8 @@ pub unsafe extern "C" fn close_but_ours(file: c_int) -> c_int {
         unsafe { *crate::libc::__errno_location() = EBADF };
         return -1;
     }
-    // SAFETY: the program's; the C library's function has this signature.
-    unsafe { core::mem::transmute::<*mut (), Close>(known(&CLOSE, c"close"))(file) }
+    // SAFETY: the program's.
+    unsafe { observed::close(file) }
 }
 
 /// See `close_range(2)`.
@@ -257,19 +227,18 @@ pub unsafe extern "C" fn close_but_ours(file: c_int) -> c_int {
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    // SAFETY: the program's; the C library's function has this signature.
+    // SAFETY: the program's.
     unsafe {
-        let next = core::mem::transmute::<*mut (), CloseRange>(known(&CLOSE_RANGE, c"close_range"));
         let ours = c_uint::try_from(FILE.load(Relaxed)).unwrap_or(c_uint::MAX);
         if ours == c_uint::MAX || !(first..=last).contains(&ours) {
-            return next(first, last, flags);
+            return observed::close_range(first, last, flags);
         }
         let mut result = 0;
         if first < ours {
-            result = next(first, ours - 1, flags);
+            result = observed::close_range(first, ours - 1, flags);
         }
         if result == 0 && ours < last {
-            result = next(ours + 1, last, flags);
+            result = observed::close_range(ours + 1, last, flags);
         }
         result
     }
@@ -281,7 +250,7 @@ pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn closefrom(first: c_int) {
-    // SAFETY: the program's; the C library's function has this signature.
+    // SAFETY: the program's.
     unsafe {
         let ours = FILE.load(Relaxed);
         let from = first.max(0);
@@ -291,7 +260,6 @@ pub unsafe extern "C" fn closefrom(first: c_int) {
                 close(file);
             }
         }
-        let next = core::mem::transmute::<*mut (), CloseFrom>(known(&CLOSE_FROM, c"closefrom"));
-        next(if ours >= from { ours + 1 } else { first });
+        observed::closefrom(if ours >= from { ours + 1 } else { first });
     }
 }

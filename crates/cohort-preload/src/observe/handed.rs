@@ -1,7 +1,7 @@
 //! Where a lock goes when a thread lets go of it: to the same thread again, to one on the same CPU,
 //! or farther.
 //!
-//! The holder of a sampled acquisition, about to let go of the lock, writes down here on which CPU
+//! The holder of some of the timed acquisitions, about to let go of the lock, writes down here on which CPU
 //! it runs, and marks the word in which the lock has its class.  The next thread that has the
 //! lock, sampled or not, finds there what is no class, and so comes here: it takes the mark
 //! away, and puts both CPUs among its samples.  An acquisition that finds no mark pays nothing.
@@ -10,9 +10,9 @@
 //! that find one, one takes it.
 
 use super::own::{Own, epoch, slot};
-use super::profile::{every, put, watch_of};
+use super::profile::{put, spacing, watch_of};
 use cohort::door::cpu;
-use cohort::records::{CLASSES, Chance, Drawn, HandOver, THREADS, mixed};
+use cohort::records::{CLASSES, Drawn, HandOver, THREADS, mixed};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -24,7 +24,7 @@ const _: () = assert!(CLASSES < MARK as usize);
 const PLACES: usize = 1 << 12;
 
 /// What they leave, lowermost first: the watch and the process, the thread's place in the records,
-/// the CPU, how often the number was doubled that the sample was drawn of, and what tells locks of one
+/// the CPU, the power of two of which the acquisition was one, and what tells locks of one
 /// place apart.
 static LEFT: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 
@@ -49,14 +49,15 @@ pub fn class_of(word: u32) -> u32 {
     }
 }
 
-/// The calling thread is about to let go of the lock; its acquisition was sampled by that chance.
-pub fn leaves(lock: u64, class: &AtomicU32, chance: Chance) {
+/// The calling thread is about to let go of the lock, by an acquisition that is one of two to the power of
+/// `doubled`.
+pub fn leaves(lock: u64, class: &AtomicU32, doubled: u8) {
     let cpu = u64::from(cpu());
     if cpu >> CPU_BITS != 0 {
         return;
     }
     let (place, hash) = place_of(lock);
-    let doubled = u64::from(chance.doubled) << DOUBLED_AT;
+    let doubled = u64::from(doubled) << DOUBLED_AT;
     let left = hash & LOCK | doubled | cpu << CPU_AT | this_thread();
     place.store(left, Relaxed);
     class.store(class.load(Relaxed) | MARK, Relaxed);
@@ -86,14 +87,16 @@ fn takes_marked(own: &Own, lock: u64, class: &AtomicU32) {
     if differs(LOCK, hash) || differs(EPOCH, this_thread()) {
         return;
     }
-    let Some(every) = every(own) else { return };
+    if spacing(own).is_none() {
+        return;
+    }
     let bits = |at: u32, bits: u32| left >> at & ((1 << bits) - 1);
     let hand_over = HandOver {
         lock,
         from: bits(CPU_AT, CPU_BITS) as u32,
         to: cpu(),
         is_own: !differs(SLOT, this_thread()),
-        of: Chance::doubled(every, bits(DOUBLED_AT, DOUBLED_BITS) as u8).of,
+        of: 1 << bits(DOUBLED_AT, DOUBLED_BITS),
         watch: watch_of(own),
     };
     let _ = put(own, Drawn::HandOver(hand_over));

@@ -1,21 +1,24 @@
 //! The calling thread's own record.
 
-use super::profile::Open;
-use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, ways};
+use super::profile::{self, Drawing};
+use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, segments, ways};
 use crate::choice::{is_plain_default, variable_c};
 use crate::layout::Mutex;
-use crate::libc::{close, keeping_errno, open};
+use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
+use crate::next;
 use crate::{filter, mutex, owner};
-use cohort::door::{Hearer, PAGE, generation, generation_so_far, hear, is_gone, thread_id};
+use cohort::door::{
+    Hearer, PAGE, generation, generation_so_far, hear, is_gone, now, system_call, thread_id,
+};
 use cohort::records::{
-    ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records, STACK_BYTES,
-    STACKS, Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN, Waiting,
+    ALWAYS, Doing, Draws, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records,
+    STACK_BYTES, STACKS, Stack, TAG_BITS, TALLIES, THREADS, Thread, WHOLE, WRITTEN, Waiting,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, fence};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence};
 
 /// Where a call came from.
 #[derive(Clone, Copy)]
@@ -56,11 +59,18 @@ struct Words {
     key: Cell<u32>,
     /// The record; null: it has none.
     thread: Cell<*const Thread>,
-    /// The acquisition that is sampled.
-    open: Open,
+    /// Which acquisitions are timed.
+    drawing: Drawing,
     /// What locks that adapt have told it.
     heard: Heard,
+    /// The segment that it has last handed on; 0: none.
+    shared: Cell<u32>,
+    /// Segments of other threads that its present one follows, by their numbers.
+    followed: [Cell<u32>; FOLLOWED],
 }
+
+/// Of so many segments that were handed on to it, a thread knows that it follows them.
+const FOLLOWED: usize = 8;
 
 /// What a thread hears of a lock that adapts while it takes or releases it.
 #[repr(C)]
@@ -199,17 +209,23 @@ pub struct Own {
     pub watch: u32,
 }
 
-/// The sampled acquisition of the calling thread, which has a record.
+/// Which acquisitions of the calling thread are timed, which has a record.
 #[inline(always)]
-pub fn open_sample() -> &'static Open {
-    &words().open
+pub fn drawing() -> &'static Drawing {
+    &words().drawing
 }
 
-/// Has the calling thread, which has a record, write into another one under that watch while it runs this.
-pub fn in_another(thread: &'static Thread, watch: u32, run: impl FnOnce()) {
+/// Has the calling thread, which has a record, write into another one under that watch while it runs this, and
+/// draw as that one does.
+pub fn in_another(
+    thread: &'static Thread,
+    draws: &'static [Draws; TALLIES],
+    watch: u32,
+    run: impl FnOnce(),
+) {
     thread.follows.follow(watch);
     let own = words().thread.replace(thread);
-    run();
+    words().drawing.in_others(draws, run);
     words().thread.set(own);
 }
 
@@ -264,7 +280,7 @@ pub fn usual(form: Form, watch: u32) -> Option<Own> {
 pub fn any() -> Option<Own> {
     let words = words();
     if words.generation.get() != generation() {
-        keeping_errno(|| begin(words));
+        begin(words);
     }
     // SAFETY: null, or in records that are mapped for ever.
     let thread = unsafe { words.thread.get().as_ref() }?;
@@ -284,6 +300,45 @@ pub fn slot() -> u32 {
     words().slot.get()
 }
 
+/// The calling thread's place in the records, plus one, for signallers of the condition at which it is about to
+/// wait; 0 if nobody observes it.
+pub fn waiting_as() -> u32 {
+    own().map_or(0, |_| slot())
+}
+
+/// The lowest bit of [`Thread::told`]: others held the mutex then.
+pub const WAS_TAKEN: u64 = 1;
+
+/// A thread of that number, which waits at a condition, is one of its mutex's waiters from now on.
+pub fn adopted(number: u32) {
+    // SAFETY: null, or mapped for ever.
+    let records = unsafe { RECORDS.load(Acquire).as_ref() };
+    let slot = (number as usize).checked_sub(1);
+    if let (Some(records), Some(slot)) = (records, slot) {
+        records.threads[slot].told.store(now() | WAS_TAKEN, Release);
+    }
+}
+
+/// The calling thread has waited at a condition, and takes its mutex again.
+pub fn relocks() {
+    let Some(own) = own() else { return };
+    let mutex = own.waits_with();
+    if mutex != 0 && own.thread.told.load(Relaxed) == 0 {
+        let taken = own.form.is_profiled() && profile::is_mutex_taken(mutex);
+        let at = now() & !WAS_TAKEN | u64::from(taken);
+        own.thread.told.store(at, Release);
+    }
+}
+
+/// The calling thread has its mutex again, and does not go back to where it waited.
+pub fn is_cancelled() {
+    if let Some(own) = own()
+        && own.waits_with() != 0
+    {
+        own.ends();
+    }
+}
+
 /// What tells apart the watches and the processes in which the calling thread has records.
 #[inline(always)]
 pub fn epoch() -> u32 {
@@ -296,6 +351,12 @@ fn tag_of(slot: usize, returns_to: usize) -> usize {
     slot << TAG_BITS | returns_to & ((1 << TAG_BITS) - 1)
 }
 
+/// The C library's name for the calling thread.
+fn pthread() -> usize {
+    // SAFETY: nothing is asked of its caller.
+    unsafe { next::pthread_self() }
+}
+
 /// Gives the thread a place in this process's records.
 #[cold]
 #[inline(never)]
@@ -306,7 +367,9 @@ fn begin(words: &Words) {
     words.key.set(0);
     words.thread.set(ptr::null());
     words.generation.set(here);
-    words.open.forget();
+    words.drawing.forget();
+    words.shared.set(0);
+    words.followed.iter().for_each(|known| known.set(0));
     let Some(records) = records(here) else { return };
     let Some(slot) = place(records, before) else {
         records.lost_threads.fetch_add(1, Relaxed);
@@ -314,7 +377,8 @@ fn begin(words: &Words) {
     };
     let thread = &records.threads[slot];
     thread.uncertain.store(0, Relaxed);
-    thread.pthread.store(pthread_self() as u64, Relaxed);
+    records.segment_of[slot].store(0, Relaxed);
+    thread.pthread.store(pthread() as u64, Relaxed);
     thread.owner.store(owner::me() as u64, Relaxed);
     let watch = records.watch.number();
     begin_anew(thread, watch);
@@ -409,8 +473,8 @@ fn list_others(records: &Records, this: &Thread, mirror: &Mirror) -> usize {
         if held == 0 || ptr::eq(thread, this) {
             continue;
         }
-        let waiting = thread.wait.read();
-        let at_condition = waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex);
+        let waiting = thread.waiting();
+        let at_condition = waiting.map_or(0, |(_, waiting)| waiting.mutex);
         for hold in records.holds(thread, held) {
             let (site, how) = Hold::unpack(hold.site.load(Relaxed));
             let lock = hold.object.load(Relaxed);
@@ -448,7 +512,7 @@ fn name_forker(records: &Records) {
     let Some(thread) = records.threads.get(slot) else {
         return;
     };
-    if process == getpid() as u32 {
+    if process == getpid() {
         let [pthread, owner] = &FORKER_NAMES;
         thread.pthread.store(pthread.load(Relaxed) as u64, Relaxed);
         thread.owner.store(owner.load(Relaxed) as u64, Relaxed);
@@ -462,10 +526,10 @@ extern "C" fn in_child() {
     LOOK.store((&raw const ALL).cast_mut(), Release);
     words().key.set(0);
     let [process, slot] = &FORKER;
-    process.store(getpid() as u32, Relaxed);
+    process.store(getpid(), Relaxed);
     slot.store(words().slot.get(), Relaxed);
-    let [pthread, owner] = &FORKER_NAMES;
-    pthread.store(pthread_self(), Relaxed);
+    let [name, owner] = &FORKER_NAMES;
+    name.store(pthread(), Relaxed);
     owner.store(owner::me(), Relaxed);
     let Some(slot) = words().slot.get().checked_sub(1) else {
         return;
@@ -491,10 +555,8 @@ fn is_taken(object: usize) -> bool {
     let bytes = [const { AtomicU8::new(0) }; size_of::<Mutex>()];
     let local = [bytes.as_ptr() as usize, bytes.len()];
     let remote = [object, bytes.len()];
-    // SAFETY: the call writes into bytes that are atoms, and fails where there is nothing to read.
-    let read = keeping_errno(|| unsafe {
-        process_vm_readv(getpid(), &raw const local, 1, &raw const remote, 1, 0)
-    });
+    // SAFETY: the call writes into bytes that are atoms.
+    let read = unsafe { read_memory(local, &[remote]) };
     // SAFETY: there is memory, which was a mutex a moment ago, and no other thread here.
     let is_taken = || unsafe { mutex::is_taken(&*ptr::with_exposed_provenance(object)) };
     read == bytes.len() as isize && is_taken() == Some(true)
@@ -503,21 +565,13 @@ fn is_taken(object: usize) -> bool {
 /// Has the C library call these when the process forks: before the program's own functions in the
 /// child and after them in the parent, since it has registered none yet.
 pub fn mind_forks() {
-    unsafe extern "C" {
-        fn __register_atfork(
-            prepare: Option<extern "C" fn()>,
-            parent: Option<extern "C" fn()>,
-            child: Option<extern "C" fn()>,
-            object: *const u8,
-        ) -> c_int;
-    }
     // SAFETY: the functions live as long as the program.
     unsafe {
         __register_atfork(
             Some(before_fork),
             Some(after_fork),
             Some(in_child),
-            ptr::null(),
+            ptr::null_mut(),
         )
     };
 }
@@ -591,12 +645,12 @@ fn make(here: u32) -> Option<()> {
     });
     let (Some(file), Some(made)) = (file, made) else {
         if let Some(file) = file {
-            file::close(file);
+            close(file);
         }
         give_up(before, here);
         return None;
     };
-    made.process.store(getpid() as u32, Relaxed);
+    made.process.store(getpid(), Relaxed);
     made.generation.store(here, Relaxed);
     if folder.is_some() {
         made.watch.begin_for_ever();
@@ -616,6 +670,9 @@ fn make(here: u32) -> Option<()> {
         }
     };
     FORM.store(form as u8, Relaxed);
+    if form == Form::Order {
+        segments::begin_anew();
+    }
     if !form.is_profiled() {
         name_forker(made);
     }
@@ -632,7 +689,7 @@ fn make(here: u32) -> Option<()> {
         hear(&HEARER);
         LOOK.store(ptr::from_ref(made.watch.word()).cast_mut().cast(), Release);
     } else {
-        file::close(file);
+        close(file);
     }
     OF.store(here, Release);
     Some(())
@@ -649,18 +706,41 @@ fn give_up(before: *mut Records, here: u32) {
     }
 }
 
-unsafe extern "C" {
-    safe fn getpid() -> c_int;
-    safe fn pthread_self() -> usize;
-    fn read(file: c_int, bytes: *mut u8, count: usize) -> isize;
-    fn process_vm_readv(
-        process: c_int,
-        local: *const [usize; 2],
-        locals: usize,
-        remote: *const [usize; 2],
-        remotes: usize,
-        flags: usize,
-    ) -> isize;
+#[cfg(target_arch = "x86_64")]
+const PROCESS_VM_READV: usize = 310;
+#[cfg(target_arch = "aarch64")]
+const PROCESS_VM_READV: usize = 270;
+
+/// Reads this process's memory as another process would: without harm where there is none.  How many
+/// bytes were read; a negative number is an error.
+///
+/// # Safety
+/// The bytes at `local`, an address and a length, may be written.
+unsafe fn read_memory(local: [usize; 2], remote: &[[usize; 2]]) -> isize {
+    let (here, there) = ((&raw const local) as usize, remote.as_ptr() as usize);
+    let arguments = [getpid() as usize, here, 1, there, remote.len(), 0];
+    // SAFETY: the caller's; the call fails where there is nothing to read.
+    unsafe { system_call(PROCESS_VM_READV, arguments) }
+}
+
+#[cfg(target_arch = "x86_64")]
+const CLOCK_GETTIME: usize = 228;
+#[cfg(target_arch = "aarch64")]
+const CLOCK_GETTIME: usize = 113;
+
+/// Nanoseconds of CPU time that the calling thread has used.
+pub fn cpu_time() -> u64 {
+    const CLOCK_THREAD_CPUTIME_ID: usize = 3;
+    let mut at = Timespec {
+        seconds: 0,
+        nanoseconds: 0,
+    };
+    // SAFETY: the time is writable.
+    unsafe {
+        let at = (&raw mut at) as usize;
+        system_call(CLOCK_GETTIME, [CLOCK_THREAD_CPUTIME_ID, at, 0, 0, 0, 0]);
+    }
+    at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
 /// Keeps the list of mappings, for a reader that comes when this process is gone.
@@ -668,12 +748,12 @@ unsafe extern "C" {
 pub fn keep_maps(records: &Records) {
     const O_RDONLY: c_int = 0;
     const O_CLOEXEC: c_int = 0o2_000_000;
-    // SAFETY: the path is a string; what is read goes into bytes that are atoms.
+    let file = open(c"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if file < 0 {
+        return;
+    }
+    // SAFETY: what is read goes into bytes that are atoms.
     unsafe {
-        let file = open(c"/proc/self/maps".as_ptr(), O_RDONLY | O_CLOEXEC);
-        if file < 0 {
-            return;
-        }
         let mut length = 0;
         while length < MAPS_BYTES {
             let room = records.maps[length..].as_ptr().cast::<u8>().cast_mut();
@@ -683,15 +763,19 @@ pub fn keep_maps(records: &Records) {
             }
             length += got as usize;
         }
-        close(file);
         records.maps_length.store(length as u32, Release);
     }
+    close(file);
 }
 
 /// Leaves nothing of an earlier watch in a record.
 fn begin_anew(thread: &Thread, watch: u32) {
     thread.wait.clear();
     thread.held.store(0, Relaxed);
+    // A quick acquisition leaves these as they are.
+    for hold in &thread.near {
+        hold.number.store(0, Relaxed);
+    }
     thread.beyond.store(0, Relaxed);
     thread.follows.follow(watch);
 }
@@ -726,18 +810,113 @@ impl Own {
         unsafe { &*RECORDS.load(Relaxed) }
     }
 
+    /// The thread's present segment; 0: there is no room for it.
+    pub fn segment(&self) -> u32 {
+        match self.segments().load(Relaxed) as u32 {
+            0 => self.goes_on_after(0),
+            known => known,
+        }
+    }
+
+    /// The segment in which the thread does something now: a new one, if it has handed on its last.
+    pub fn unshared_segment(&self) -> u32 {
+        let known = self.segment();
+        if known != 0 && words().shared.get() == known {
+            return self.goes_on_after(0);
+        }
+        known
+    }
+
+    /// The thread hands on its present segment.
+    pub fn shares_segment(&self) -> u32 {
+        let segment = self.segment();
+        words().shared.set(segment);
+        segment
+    }
+
+    /// Begins a segment that follows a segment which another thread handed on, unless this one follows it.
+    pub fn goes_on_after_shared(&self, other: u32) {
+        let is_followed = words().followed[other as usize % FOLLOWED].replace(other) == other;
+        let Some(segment) = self.records().segments.get(other as usize) else {
+            return;
+        };
+        let is_own = segment.thread.load(Relaxed) == self.thread.id.load(Relaxed);
+        if other != 0 && !is_followed && !is_own {
+            self.goes_on_after(other);
+        }
+    }
+
+    /// The held mutex that the thread acquired last; if it holds none, the mutex that it released last.
+    pub fn latest_mutex(&self) -> Option<usize> {
+        let mutex = |hold: &Hold| {
+            let object = hold.object.load(Relaxed) as usize;
+            let is_one = object != 0 && Hold::unpack(hold.site.load(Relaxed)).1 == How::Mutex;
+            is_one.then_some(object)
+        };
+        if self.is_free() {
+            // It is still there.
+            return mutex(&self.thread.near[0]);
+        }
+        self.holds().rev().find_map(mutex)
+    }
+
+    fn segments(&self) -> &'static AtomicU64 {
+        &self.records().segment_of[slot() as usize - 1]
+    }
+
+    /// The thread, which has just begun, begins in that segment.
+    pub fn begins_in(&self, segment: u32) {
+        if let (1.., Some(known)) = (segment, self.records().segments.get(segment as usize)) {
+            known.thread.store(self.thread.id.load(Relaxed), Relaxed);
+            let segment = u64::from(segment);
+            self.segments().store(segment << 32 | segment, Relaxed);
+        }
+    }
+
+    /// The thread goes on in another segment, which follows that one too; 0: none.
+    pub fn goes_on_after(&self, other: u32) -> u32 {
+        let before = self.segments().load(Relaxed);
+        let id = self.thread.id.load(Relaxed);
+        let fresh = self.records().begin_segment(id, [before as u32, other]);
+        let first = match before >> 32 {
+            0 => u64::from(fresh),
+            first => first,
+        };
+        self.segments()
+            .store(first << 32 | u64::from(fresh), Relaxed);
+        fresh
+    }
+
+    /// The last segment of the thread that has ended, of all that the C library called so the latest
+    /// whose first segment is at most `begun`; 0: it is not known.
+    pub fn last_segment(&self, pthread: usize, begun: u32) -> u32 {
+        let used = (self.records().used.load(Acquire) as usize).min(THREADS);
+        let threads = self.records().threads[..used].iter();
+        let segments = &self.records().segment_of[..used];
+        let found = threads.zip(segments).rev().find_map(|(thread, segments)| {
+            let segments = segments.load(Relaxed);
+            let is_it = thread.pthread.load(Relaxed) == pthread as u64
+                && (1..=u64::from(begun)).contains(&(segments >> 32));
+            is_it.then_some(segments as u32)
+        });
+        found.unwrap_or(0)
+    }
+
     /// The thread finds that another watch has begun.
     #[cold]
     #[inline(never)]
     fn begin_anew(&self) {
         begin_anew(self.thread, self.watch);
         words().key.set(key(self.watch, words().generation.get()));
-        words().open.forget();
+        words().drawing.forget();
     }
 
     /// The thread begins to wait.
     #[inline]
     pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {
+        if mutex != 0 {
+            self.thread.told.store(0, Relaxed);
+        }
         let waiting = Waiting {
             doing,
             object: object as u64,
@@ -751,6 +930,12 @@ impl Own {
     #[inline]
     pub fn ends(&self) {
         self.thread.wait.end();
+    }
+
+    /// The mutex with which it waits at a condition; 0: it does not.
+    fn waits_with(&self) -> u64 {
+        let waiting = self.thread.wait.read();
+        waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex)
     }
 
     /// The thread holds a lock from now on.
@@ -779,6 +964,7 @@ impl Own {
         thread.acquired.store(number, Relaxed);
         let site = Hold::pack(site as u64, how);
         hold.site.store(site, Relaxed);
+        let number = if self.form.is_profiled() { 0 } else { number };
         hold.number.store(number, Relaxed);
         hold.object.store(object as u64, Release);
         thread.held.store(held as u32 + 1, Release);
@@ -826,6 +1012,29 @@ impl Own {
         place.is_some()
     }
 
+    /// A lock has been initialised, and so the thread does not hold it, nor does a thread of the
+    /// parent in a forked child.
+    pub fn begins_free(&self, object: usize) {
+        while self.lets_go(object) {}
+        let records = self.records();
+        if records.generation.load(Relaxed) == 1 {
+            return;
+        }
+        let used = (records.used.load(Acquire) as usize).min(THREADS);
+        for thread in &records.threads[..used] {
+            // A record of the parent's, which no thread of this process has.
+            if thread.id.load(Acquire) != 0 {
+                continue;
+            }
+            let held = thread.held.load(Acquire) as usize;
+            for hold in records.holds(thread, held) {
+                if hold.object.load(Relaxed) == object as u64 {
+                    hold.object.store(0, Relaxed);
+                }
+            }
+        }
+    }
+
     /// Takes the last of so many holds from the list.
     #[inline(always)]
     pub fn drop_last(&self, held: usize) {
@@ -846,7 +1055,7 @@ impl Own {
             to.number.store(from.number.load(Relaxed), Relaxed);
         }
         if self.form.is_profiled() {
-            // One that is listed there next, and is not sampled, leaves the number as it is.
+            // A quick acquisition that is listed there next leaves it as it is.
             self.hold(held - 1).number.store(0, Relaxed);
         }
         thread.held.store(held as u32 - 1, Release);
@@ -867,7 +1076,7 @@ impl Own {
         };
         copy(kept, caller);
         if number.is_power_of_two() || number == 0 {
-            keeping_errno(|| keep_maps(self.records()));
+            keep_maps(self.records());
         }
         number as u32 + 1
     }
@@ -931,18 +1140,8 @@ fn copy(to: &Stack, caller: &Caller) {
         *piece = [at, next - at];
         at = next;
     }
-    // SAFETY: the call writes what it can read into bytes that are atoms, and fails where
-    // there is nothing to read.
-    let copied = keeping_errno(|| unsafe {
-        process_vm_readv(
-            getpid(),
-            &raw const local,
-            1,
-            remote.as_ptr(),
-            remote.len(),
-            0,
-        )
-    });
+    // SAFETY: the call writes what it can read into bytes that are atoms.
+    let copied = unsafe { read_memory(local, &remote) };
     to.length.store(copied.max(0) as u32, Release);
     fence(Release);
 }

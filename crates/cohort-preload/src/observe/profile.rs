@@ -1,177 +1,191 @@
-//! Counting and sampling, for `cohort profile` and `cohort top`.
+//! Counting and timing, for `cohort profile` and `cohort top`.
 //!
 //! Each acquisition is counted by its lock and its site, in words of the thread's own.  Whether it
-//! had to wait is what the lock's own word says when the thread comes.  Of one in [`every`](cohort::records::Records::every), at random, the clock is
-//! read before it, after it, and at its release.
+//! had to wait is what the lock's own word says when the thread comes.  Some are timed, as
+//! [`Draws`] says: the hold of an acquisition that found the lock free is drawn once it has the lock, by
+//! its count; wait and hold of another one are drawn before it waits.  A quick acquisition compares its
+//! count with a number, and reads no clock.
+//!
+//! A thread that has waited at a condition takes its mutex again: that is an acquisition of the place that waited,
+//! which begins when the thread is signalled.
 //!
 //! Which thread waits for which, and for how long, is not written down here: the command looks at what
 //! threads wait for and hold, as it does for `cohort debug`, again and again.
 
 use super::entries::is_locked;
 use super::handed;
-use super::own::{Caller, Own, heard, keep_maps, open_sample};
+use super::own::{Caller, Own, WAS_TAKEN, cpu_time, drawing, heard, keep_maps};
 use super::price;
-use super::quick::tally;
+use super::quick::{place, tally};
 use crate::choice::is_plain_default;
 use crate::layout::{ADAPTIVE, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, RwLock};
-use crate::libc::keeping_errno;
+use crate::libc::ETIMEDOUT;
 use crate::{mutex, owner};
 use cohort::RawLock;
-use cohort::door::{now, random};
+use cohort::door::now;
 use cohort::records::{
-    CLASSES, Chance, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, MOST_OF, NO_SAMPLES,
-    OBJECT, SAMPLES, Sample, TALLIES, Tally, WATCH_BITS, identity, mixed, places,
+    Beginnings, CLASSES, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT,
+    SAMPLES, STACKS_ONLY, Sample, TALLIES, Tally, Terms, Timed, WATCH_BITS, What, identity, mixed,
+    places,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
-use core::hint::black_box;
-use core::ptr::with_exposed_provenance;
+use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// Of how many acquisitions one is sampled until the command says.
-const AT_FIRST: u32 = 256;
+/// How many nanoseconds samples lie apart until the command says.
+const AT_FIRST: u32 = 100_000;
 
 /// Of so many contended acquisitions the stack of one is kept, if there is room.
 const CONTENDED: u8 = 8;
 
+/// Behind so many holds that are timed one marks the lock for its next holder, as a power of two.
+const MARKED: u8 = 2;
+
 /// How many places of a table are looked at.
 const PROBES: usize = 24;
 
-/// A thread's sampling: all zero at first.
+/// How a thread draws which acquisitions are timed: all zero at first.
 #[repr(C)]
-pub struct Open {
-    /// Which acquisitions are sampled.
-    draws: Draws,
-    /// Of how many the one that is sampled now was one.
-    chance: Cell<Chance>,
-    /// The number of the sampled acquisition that the thread holds; 0: none.
-    number: Cell<u64>,
-    /// When it was granted.
-    since: Cell<u64>,
-    waited: Cell<u64>,
-    spent: Cell<u32>,
-    spent_on_stack: Cell<u32>,
-    stack: Cell<u16>,
-    nested: Cell<u8>,
-    contended: Cell<bool>,
-    /// Contended acquisitions up to the next whose stack is kept though it is not sampled.
+pub struct Drawing {
+    /// By a tally's place, its count at which the thread is to draw.
+    due: [Cell<u32>; TALLIES],
+    /// The draws of each tally's pair.
+    draws: [Draws; TALLIES],
+    /// Those that stand in for them while what records take is measured; null: none.
+    others: Cell<*const [Draws; TALLIES]>,
+    beginnings: Beginnings,
+    random: Cell<u64>,
+    /// Contended acquisitions up to the next whose stack is kept.
     stack_in: Cell<u8>,
 }
 
-impl Open {
-    /// Forgets what was sampled in the parent of a fork, since the stack is in the parent's records, or under an
-    /// earlier watch, and when the next was to be.
+impl Drawing {
+    /// Draws anew: in the child of a fork, or under another watch.
     pub fn forget(&self) {
-        self.number.set(0);
-        self.draws.forget();
-    }
-
-    /// What is drawn by now, to [go on](Self::go_on) by later.
-    pub fn set_aside(&self) -> Draws {
-        self.draws.clone()
-    }
-
-    /// Goes on by what was set aside.
-    pub fn go_on(&self, kept: &Draws) {
-        self.draws.go_on(kept);
-    }
-
-    /// No acquisition is sampled until it goes on.
-    pub fn go_far(&self) {
-        self.draws.go_far();
-    }
-
-    /// Whether that is not the next one.
-    #[inline(always)]
-    pub fn is_far(&self) -> bool {
-        self.draws.is_far()
-    }
-
-    /// One that is not sampled has passed.
-    #[inline(always)]
-    pub fn pass(&self) {
-        self.draws.pass();
-    }
-
-    /// The number of the sampled acquisition that the thread holds; 0: none.
-    #[inline(always)]
-    pub fn number(&self) -> u64 {
-        self.number.get()
-    }
-
-    /// Whether the thread holds that by the sampled acquisition, if there is any.
-    #[inline(always)]
-    fn is_of(&self, hold: &Hold) -> bool {
-        let number = self.number.get();
-        // One that is not sampled may have no number either.
-        number != 0 && hold.number.load(Relaxed) == number
-    }
-
-    /// Whether the acquisition that begins now is to be sampled.
-    #[inline(always)]
-    fn is_due(&self, own: &Own) -> bool {
-        if self.is_far() {
-            self.pass();
-            return false;
+        for (due, draws) in self.due.iter().zip(&self.draws) {
+            due.set(draws.begin(0, self.random()));
         }
-        self.draw(own)
     }
 
-    /// Whether the stack is kept of a contended acquisition that is not sampled: those that are
-    /// may be too few to show where threads wait.
-    #[cold]
+    /// Runs that by other draws: every acquisition is drawn by them, unless [`hold_off`](Self::hold_off)
+    /// says otherwise.
+    pub fn in_others(&self, draws: &'static [Draws; TALLIES], run: impl FnOnce()) {
+        let kept = self.due.clone();
+        self.others.set(draws);
+        self.hold_off(false);
+        run();
+        self.others.set(ptr::null());
+        for (due, kept) in self.due.iter().zip(kept) {
+            due.set(kept.get());
+        }
+    }
+
+    /// Has no acquisition drawn, or each.
+    pub fn hold_off(&self, off: bool) {
+        for due in &self.due {
+            due.set(if off { u32::MAX } else { 0 });
+        }
+    }
+
+    /// Whether what records take is being measured.
+    fn is_in_others(&self) -> bool {
+        !self.others.get().is_null()
+    }
+
+    /// Whether a pair that has been counted so often is to be drawn.
+    #[inline(always)]
+    pub fn is_due(&self, place: usize, count: u32) -> bool {
+        count >= self.due[place].get()
+    }
+
+    fn draws(&self, place: usize) -> &Draws {
+        // SAFETY: null, or draws that live as long as the process.
+        let others = unsafe { self.others.get().as_ref() };
+        &others.unwrap_or(&self.draws)[place]
+    }
+
+    fn random(&self) -> u64 {
+        let mut random = self.random.get();
+        if random == 0 {
+            random = (ptr::from_ref(self).addr() as u64 ^ now()) | 1;
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.set(random);
+        // The lowest bits are the worst.
+        random.wrapping_mul(0x2545_f491_4f6c_dd1d).swap_bytes()
+    }
+
+    fn terms(&self, own: &Own) -> Terms {
+        Terms {
+            spacing: spacing(own),
+            now: now(),
+            waiting: own.thread.samples.waiting(),
+            random: self.random(),
+        }
+    }
+
+    /// Begins to draw for the pair that a tally counts from now on.
+    fn begin(&self, place: usize) {
+        if self.is_in_others() {
+            return;
+        }
+        let due = self.draws[place].begin(self.beginnings.doubled(), self.random());
+        self.due[place].set(due);
+    }
+
+    /// The acquisition of that count has come, which [is due](Self::is_due): whether its hold is timed, and then
+    /// the power of two of which it is one.
+    fn come(&self, own: &Own, place: usize, count: u32) -> Option<u8> {
+        let terms = self.terms(own);
+        own.records()
+            .watch
+            .end_if_left(own.watch, (terms.now / 1_000_000_000) as u32);
+        let (drawn, after) = self.draws(place).come(&terms);
+        if self.is_in_others() {
+            return drawn;
+        }
+        self.due[place].set(count.saturating_add(after));
+        if drawn.is_some() && count == 1 {
+            self.beginnings.took(&terms);
+        } else {
+            self.beginnings.pass(&terms);
+        }
+        drawn
+    }
+
+    /// Whether an acquisition that has to wait is timed.
+    fn waits(&self, own: &Own, place: usize) -> Option<u8> {
+        self.draws(place).waits(&self.terms(own))
+    }
+
+    /// Whether the stack of a contended acquisition is kept.
     fn keeps_stack(&self, own: &Own) -> bool {
         let left = self.stack_in.get();
         self.stack_in
             .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
         left == 0
-            && own.records().every.load(Relaxed) != NO_SAMPLES
-            // The places that are left are for those that are drawn.
+            && own.records().spacing.load(Relaxed) != NO_SAMPLES
+            // The places that are left are for durations.
             && own.thread.samples.waiting() < SAMPLES as u32 / 2
-    }
-
-    /// Draws which acquisition is sampled next; whether the one that comes is.
-    #[cold]
-    #[inline(never)]
-    fn draw(&self, own: &Own) -> bool {
-        let second = (now() / 1_000_000_000) as u32;
-        own.records().watch.end_if_left(own.watch, second);
-        let waiting = own.thread.samples.waiting();
-        let Some(chance) = self.draws.draw(every(own), waiting, random()) else {
-            return false;
-        };
-        if self.number.get() != 0 {
-            if own.holds().any(|hold| self.is_of(hold)) {
-                return false;
-            }
-            // Another thread has unlocked it.
-            own.return_stack(self.stack.get());
-            self.number.set(0);
-        }
-        self.chance.set(chance);
-        true
     }
 }
 
-/// Of how many acquisitions one is sampled; none if nobody wants any.
-pub fn every(own: &Own) -> Option<u32> {
-    match own.records().every.load(Relaxed) {
+/// How many nanoseconds samples of a pair lie apart; none if no samples are wanted.
+pub fn spacing(own: &Own) -> Option<u32> {
+    match own.records().spacing.load(Relaxed) {
         0 => Some(AT_FIRST),
-        NO_SAMPLES => None,
-        every => Some(every.min(MOST_OF)),
+        NO_SAMPLES | STACKS_ONLY => None,
+        spacing => Some(spacing),
     }
 }
 
 /// What a sample says of the watch that it is of.
 pub fn watch_of(own: &Own) -> u8 {
     (own.watch & WATCH_BITS) as u8
-}
-
-/// A clock that is read for samples only.
-#[inline(always)]
-fn clock(sampled: bool) -> u64 {
-    if sampled { now() } else { 0 }
 }
 
 /// The uppermost bits of a hash of a lock and a site, lowermost: as many as tallies need.
@@ -311,6 +325,12 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
     }
 }
 
+/// Whether others hold the mutex of that identity, as far as anybody can tell.
+pub fn is_mutex_taken(lock: u64) -> bool {
+    // SAFETY: the calling thread is about to take it.
+    unsafe { is_taken(How::Mutex, (lock & OBJECT) as usize) == Some(true) }
+}
+
 /// The same for a mutex that the default lock does not serve, or that is not plain.
 fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     let kind = mutex.kind.load(Relaxed) & !NO_KIND;
@@ -320,20 +340,66 @@ fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     mutex::is_taken(mutex)
 }
 
-/// Counts an acquisition, where no other thread counts.
+/// Counts an acquisition, where no other thread counts; the tally's place, if it is to be drawn now.
 #[inline]
-pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
-    let tally = tally(own, lock, site);
+pub fn count(own: &Own, lock: u64, site: u64, contended: bool) -> Option<usize> {
+    let place = make_place(own, lock, site);
+    let tally = &own.thread.tallies[place];
+    let add = |count: &AtomicU32| {
+        let sum = count.load(Relaxed) + 1;
+        count.store(sum, Relaxed);
+        sum
+    };
+    let acquired = add(&tally.acquired);
+    if contended {
+        add(&tally.contended);
+    }
+    drawing().is_due(place, acquired).then_some(place)
+}
+
+/// The place of the tally that counts a lock and a site from now on.
+#[inline]
+fn make_place(own: &Own, lock: u64, site: u64) -> usize {
+    let place = place(lock, site);
+    let tally = tally(own, place);
     if tally.lock.load(Relaxed) != lock
         || tally.site.load(Relaxed) != site
         || tally.acquired.load(Relaxed) == u32::MAX
     {
         turn_over(own, tally, lock, site);
+        drawing().begin(place);
     }
-    let add = |place: &AtomicU32| place.store(place.load(Relaxed) + 1, Relaxed);
-    add(&tally.acquired);
-    if contended {
-        add(&tally.contended);
+    place
+}
+
+/// Draws whether the hold is timed that the thread has listed last, which found the lock free.
+#[cold]
+#[inline(never)]
+fn draw(own: &Own, place: usize) {
+    let acquired = own.thread.tallies[place].acquired.load(Relaxed);
+    let Some(doubled) = drawing().come(own, place, acquired) else {
+        return;
+    };
+    // What that leaves behind in the processor would be part of the hold.
+    if drawing().is_in_others() || !price::calibrate(own) {
+        time_hold(own, doubled, false);
+    }
+}
+
+/// Times the hold that the thread has listed last, from now on.
+fn time_hold(own: &Own, doubled: u8, contended: bool) {
+    let held = own.thread.held.load(Relaxed) as usize;
+    if let Some(hold) = held
+        .checked_sub(1)
+        .and_then(|last| own.records().hold(own.thread, last))
+    {
+        let since = now();
+        let timed = Timed {
+            since,
+            doubled,
+            contended,
+        };
+        hold.number.store(timed.to_word(), Relaxed);
     }
 }
 
@@ -369,7 +435,7 @@ fn go_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     if begins {
         let begun = own.records().counted.fetch_add(1, Relaxed) + 1;
         if begun.is_power_of_two() {
-            keeping_errno(|| keep_maps(own.records()));
+            keep_maps(own.records());
         }
     }
 }
@@ -465,7 +531,7 @@ fn find_count(own: &Own, lock: u64, site: u64) -> Option<(&'static Count, bool)>
     None
 }
 
-/// Runs what may wait, and counts and, perhaps, samples it.  It `begin`s as the lock does where
+/// Runs what may wait, and counts and, perhaps, times it.  It `begin`s as the lock does where
 /// nobody looks, and goes on from there by `lock`.
 #[inline(always)]
 pub fn locking(
@@ -477,109 +543,145 @@ pub fn locking(
     begin: impl FnOnce() -> Option<bool>,
     lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
-    let open = open_sample();
-    let sampled = open.is_due(own);
-    if sampled {
-        // Where the lock's bytes are with another CPU, they have to come for the lock itself, and not for
-        // the records.
-        // SAFETY: the program's, which is about to take it.
-        let _ = black_box(unsafe { identify(own, how, object) });
-    }
-    let began = clock(sampled);
     // SAFETY: the program's, which is about to take it.
     let lock_id = unsafe { identify(own, how, object) };
     let site = Hold::pack(caller.returns_to as u64, how);
-    let mut stack = 0;
-    let mut contended = false;
-    let mut recorded = clock(sampled);
-    // Nothing is between the two: so long does it take to read the clock.
-    let mut goes = clock(sampled);
-    let read = goes - recorded;
-    let mut spent = recorded - began;
-    let granted;
-    let mut locked = 0;
-    match begin() {
-        Some(true) => granted = clock(sampled),
-        begun => {
-            let tried = clock(sampled);
-            let taken = match begun {
-                Some(_) => Some(true),
-                // SAFETY: as above.
-                None => unsafe { is_taken(how, object) },
-            };
-            let waits = doing != Doing::Nothing && taken != Some(false);
-            if waits {
-                own.begins(doing, lock_id, 0, caller);
-            }
-            contended = waits && taken == Some(true);
-            let shown = contended && (sampled || open.keeps_stack(own));
-            let timed = sampled || shown;
-            recorded = clock(timed);
-            if sampled {
-                // The clock is read once more here than where the lock was free.
-                spent = (spent + recorded - tried).saturating_sub(read);
-            }
-            if shown {
-                stack = own.lend_stack(caller);
-            }
-            goes = clock(timed);
-            let tells = tells_its_mode();
-            if tells {
-                heard().begin();
-            }
-            let result = lock(begun);
-            granted = clock(timed);
-            if waits {
-                own.ends();
-            }
-            if tells {
-                note_mode(own, lock_id as u64);
-            }
-            if !is_locked(result) {
-                own.return_stack(stack);
-                return result;
-            }
-            if !sampled && stack != 0 {
-                let shown = Sample {
-                    lock: lock_id as u64,
-                    site,
-                    waited: granted - goes,
-                    spent_on_stack: (goes - recorded) as u32,
-                    stack,
-                    contended,
-                    ..Sample::default()
-                };
-                put_sample(own, &shown);
-            }
-            locked = result;
+    let begun = begin();
+    if begun == Some(true) {
+        has_taken(own, how, object, caller.returns_to);
+        return 0;
+    }
+    // Marks of sleepers keep a lock from being taken at once that is free.
+    // SAFETY: as above.
+    let taken = unsafe { is_taken(how, object) };
+    let waits = doing != Doing::Nothing && taken != Some(false);
+    let contended = waits && taken == Some(true);
+    let tells = tells_its_mode();
+    if tells {
+        heard().begin();
+    }
+    let waited = if waits {
+        wait_for(own, doing, (lock_id, site), contended, caller, || {
+            lock(begun)
+        })
+    } else {
+        let result = lock(begun);
+        Waited {
+            result,
+            drawn: None,
         }
+    };
+    if tells {
+        note_mode(own, lock_id as u64);
+    }
+    if !is_locked(waited.result) {
+        return waited.result;
     }
     takes(own, how, object, lock_id);
-    count(own, lock_id as u64, site, contended);
+    let due = count(own, lock_id as u64, site, contended);
     own.holds_now(lock_id, how, caller.returns_to);
-    if sampled {
-        open.number.set(own.thread.acquired.load(Relaxed));
-        open.waited.set(granted - goes);
-        open.stack.set(stack);
-        open.nested
-            .set((own.thread.held.load(Relaxed) - 1).min(255) as u8);
-        open.contended.set(contended);
-        open.spent_on_stack.set((goes - recorded) as u32);
-        let now = now();
-        open.spent.set((spent + now - granted) as u32);
-        open.since.set(granted);
-    }
-    locked
+    took(own, due, waits, waited.drawn, contended);
+    waited.result
 }
 
-/// Writes down that the thread has taken a lock without waiting, which is not sampled.
+/// How a wait for a lock ended, and, if it is timed, the power of two of which it is one.
+struct Waited {
+    result: c_int,
+    drawn: Option<u8>,
+}
+
+/// Waits for a lock, and perhaps times it and keeps the stack.
+fn wait_for(
+    own: &Own,
+    doing: Doing,
+    (lock_id, site): (usize, u64),
+    contended: bool,
+    caller: &Caller,
+    lock: impl FnOnce() -> c_int,
+) -> Waited {
+    own.begins(doing, lock_id, 0, caller);
+    let place = make_place(own, lock_id as u64, site);
+    let drawn = drawing().waits(own, place);
+    let mut stack = 0;
+    let mut spent_on_stack = 0;
+    let shown = contended && drawing().keeps_stack(own);
+    let comes = clock(drawn.is_some() || shown);
+    if shown {
+        // A thread may lose its CPU here for far longer than a copy takes.
+        let began = cpu_time();
+        stack = own.lend_stack(caller);
+        spent_on_stack = (cpu_time() - began) as u32;
+    }
+    let result = lock();
+    let granted = clock(drawn.is_some() || shown);
+    own.ends();
+    if !is_locked(result) {
+        own.return_stack(stack);
+        return Waited {
+            result,
+            drawn: None,
+        };
+    }
+    if drawn.is_some() || stack != 0 {
+        let wait = Sample {
+            lock: lock_id as u64,
+            site,
+            what: What::Wait,
+            lasted: granted - comes,
+            doubled: drawn,
+            spent_on_stack,
+            stack,
+            contended,
+            ..Sample::default()
+        };
+        put_sample(own, &wait);
+    }
+    Waited { result, drawn }
+}
+
+/// A clock that is read for what is timed only.
+#[inline(always)]
+fn clock(timed: bool) -> u64 {
+    if timed { now() } else { 0 }
+}
+
+/// The thread has listed a hold, which is timed if that was drawn: by the tally's place if it did
+/// not wait.
+#[inline(always)]
+fn took(own: &Own, due: Option<usize>, waited: bool, drawn: Option<u8>, contended: bool) {
+    match (due, waited) {
+        (Some(place), false) => draw(own, place),
+        (Some(place), true) => {
+            // Those that wait are drawn by themselves.
+            let acquired = own.thread.tallies[place].acquired.load(Relaxed);
+            let _ = drawing().come(own, place, acquired);
+        }
+        (None, _) => {}
+    }
+    if let Some(doubled) = drawn {
+        time_hold(own, doubled, contended);
+    }
+}
+
+/// Writes down that the thread has taken a lock without waiting.
 pub fn has_taken(own: &Own, how: How, object: usize, returns_to: usize) {
     // SAFETY: the program's, which has taken it.
     let lock = unsafe { identify(own, how, object) };
     takes(own, how, object, lock);
     let site = Hold::pack(returns_to as u64, how);
-    count(own, lock as u64, site, false);
+    let due = count(own, lock as u64, site, false);
     own.holds_now(lock, how, returns_to);
+    took(own, due, false, None, false);
+}
+
+/// Goes on where the thread has listed a hold whose pair it does not count last, or draws now.
+pub fn has_listed(own: &Own, lock: u64, site: u64, is_counted: bool) {
+    let due = if is_counted {
+        Some(place(lock, site))
+    } else {
+        count(own, lock, site, false)
+    };
+    took(own, due, false, None, false);
 }
 
 /// The thread has a lock, known as `lock`, from now on.
@@ -591,11 +693,15 @@ fn takes(own: &Own, how: How, object: usize, lock: usize) {
     }
 }
 
-/// The thread is about to let go of a lock that it holds by a sampled acquisition.
-fn leaves(open: &Open, how: How, object: usize, lock: usize) {
+/// The thread is about to let go of a lock whose hold is timed.
+fn leaves(how: How, object: usize, lock: usize, doubled: u8) {
+    let drawing = drawing();
+    if drawing.is_in_others() || drawing.random() >> (u64::BITS - u32::from(MARKED)) != 0 {
+        return;
+    }
     // SAFETY: the program's, which holds it.
     if let Some(class) = unsafe { room(how, object) } {
-        handed::leaves(lock as u64, class, open.chance.get());
+        handed::leaves(lock as u64, class, doubled + MARKED);
     }
 }
 
@@ -605,11 +711,10 @@ fn tells_its_mode() -> bool {
     !is_plain_default()
 }
 
-/// Unlocks, and ends the sample if the acquisition was one.
+/// Unlocks, and ends the hold's time if it is timed.
 #[inline(always)]
 pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
-    let open = open_sample();
-    let came = clock(open.number() != 0);
+    let comes = clock(is_last_timed(own));
     // SAFETY: the program's, which holds it.
     let lock = unsafe { identify(own, how, object) };
     let Some(place) = own.find(lock) else {
@@ -617,49 +722,50 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     };
     let hold = own.hold(place);
     let site = hold.site.load(Relaxed);
-    let sampled = open.is_of(hold);
+    let timed = hold.number.load(Relaxed);
+    let ends = if timed != 0 && comes == 0 {
+        now()
+    } else {
+        comes
+    };
+    own.remove(place);
+    // Readers share it, and one that it holds once more stays its.
+    if timed != 0 && Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
+        leaves(how, object, lock, Timed::of_word(timed).doubled);
+    }
     let tells = tells_its_mode();
     if tells {
         heard().begin();
-    }
-    if !sampled {
-        own.remove(place);
-        let result = unlock();
-        if tells {
-            note_mode(own, lock as u64);
-        }
-        return result;
-    }
-    let ends = now();
-    own.remove(place);
-    let spent = open.spent.get() + (now() - came) as u32;
-    open.number.set(0);
-    // Readers share it, and one that it holds once more stays its.
-    if Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
-        leaves(open, how, object, lock);
     }
     let result = unlock();
     if tells {
         note_mode(own, lock as u64);
     }
-    put_sample(own, &closed(open, lock, site, ends, spent));
-    price::measure(own);
+    if timed != 0 {
+        put_sample(own, &held(lock, site, timed, ends, place));
+        price::measure(own);
+    }
     result
 }
 
-/// The sample of an acquisition that ends; `spent` as [`Sample::spent`].
-fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u32) -> Sample {
+/// Whether the hold is timed that the thread has listed last.
+#[inline(always)]
+fn is_last_timed(own: &Own) -> bool {
+    let last = own.holds().next_back();
+    last.is_some_and(|hold| hold.number.load(Relaxed) != 0)
+}
+
+/// The sample of a hold that ends, and has that place among the thread's.
+fn held(lock: usize, site: u64, timed: u64, ends: u64, place: usize) -> Sample {
+    let timed = Timed::of_word(timed);
     Sample {
         lock: lock as u64,
         site,
-        waited: open.waited.get(),
-        held: ends - open.since.get(),
-        spent,
-        spent_on_stack: open.spent_on_stack.get(),
-        of: open.chance.get().of,
-        stack: open.stack.get(),
-        nested: open.nested.get(),
-        contended: open.contended.get(),
+        what: What::Hold,
+        lasted: ends.saturating_sub(timed.since),
+        doubled: Some(timed.doubled),
+        nested: place.min(255) as u8,
+        contended: timed.contended,
         ..Sample::default()
     }
 }
@@ -680,7 +786,8 @@ pub fn put(own: &Own, drawn: Drawn) -> bool {
     unsafe { own.thread.samples.put(drawn.to_words()) }
 }
 
-/// A wait at a condition: a sampled hold of the mutex ends, and the wait is counted.
+/// A wait at a condition: the hold of the mutex ends, the wait is counted, and so is the acquisition that
+/// follows.
 #[inline(always)]
 pub fn waiting(
     own: &Own,
@@ -690,7 +797,6 @@ pub fn waiting(
     caller: &Caller,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    let open = open_sample();
     // SAFETY: the program's.
     let (cond, lock) = unsafe {
         (
@@ -698,33 +804,66 @@ pub fn waiting(
             identify(own, How::Mutex, mutex),
         )
     };
-    if let Some(place) = own.find(lock)
-        && open.is_of(own.hold(place))
-    {
-        let site = own.hold(place).site.load(Relaxed);
-        open.number.set(0);
-        // Its release is another's, of which nothing is measured.
-        put_sample(own, &closed(open, lock, site, now(), 0));
-        leaves(open, How::Mutex, mutex, lock);
+    let begins = now();
+    if let Some(place) = own.find(lock) {
+        let hold = own.hold(place);
+        let timed = hold.number.swap(0, Relaxed);
+        if timed != 0 {
+            let site = hold.site.load(Relaxed);
+            leaves(How::Mutex, mutex, lock, Timed::of_word(timed).doubled);
+            put_sample(own, &held(lock, site, timed, begins, place));
+        }
     }
-    let sampled = open.is_due(own);
-    own.begins(doing, cond, lock, caller);
-    let began = clock(sampled);
-    let result = wait();
-    let waited = clock(sampled) - began;
-    own.ends();
-    takes(own, How::Mutex, mutex, lock);
     let site = Hold::pack(caller.returns_to as u64, How::Condition);
-    count(own, cond as u64, site, false);
-    if sampled {
+    let drawn = drawing().waits(own, make_place(own, cond as u64, site));
+    own.begins(doing, cond, lock, caller);
+    let result = wait();
+    let granted = now();
+    let told = own.thread.told.load(Acquire);
+    own.ends();
+    // The C library's conditions do not say when the thread goes on.
+    let over = if told == 0 {
+        granted
+    } else {
+        told & !WAS_TAKEN
+    };
+    let _ = count(own, cond as u64, site, false);
+    if let Some(doubled) = drawn {
         let sample = Sample {
             lock: cond as u64,
             site,
-            waited,
-            of: open.chance.get().of,
+            lasted: over.saturating_sub(begins),
+            doubled: Some(doubled),
             ..Sample::default()
         };
         put_sample(own, &sample);
     }
+    if is_locked(result) || result == ETIMEDOUT {
+        let waited = (told & WAS_TAKEN != 0).then(|| granted.saturating_sub(over));
+        relocked(own, mutex, lock, caller.returns_to, waited);
+    }
     result
+}
+
+/// The thread has taken a mutex again behind a wait at a condition, and has waited so long for it, if it did.
+fn relocked(own: &Own, mutex: usize, lock: usize, returns_to: usize, waited: Option<u64>) {
+    takes(own, How::Mutex, mutex, lock);
+    own.lets_go(lock);
+    let site = Hold::pack(returns_to as u64, How::Mutex);
+    let place = make_place(own, lock as u64, site);
+    let drawn = waited.and_then(|_| drawing().waits(own, place));
+    let due = count(own, lock as u64, site, waited.is_some());
+    own.holds_now(lock, How::Mutex, returns_to);
+    if let (Some(doubled), Some(lasted)) = (drawn, waited) {
+        let sample = Sample {
+            lock: lock as u64,
+            site,
+            lasted,
+            doubled: Some(doubled),
+            contended: true,
+            ..Sample::default()
+        };
+        put_sample(own, &sample);
+    }
+    took(own, due, waited.is_some(), drawn, waited.is_some());
 }

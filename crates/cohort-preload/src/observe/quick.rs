@@ -5,8 +5,9 @@
 //! atomic operation waits for each store before it.  They look first whether all is as usual and
 //! leave everything as it was if not.
 
-use super::own::{Form, Own, open_sample, own, tag, usual};
-use super::profile::{count, has_taken, hashed};
+use super::own::{Form, Own, drawing, own, tag, usual};
+use super::profile::{has_listed, has_taken, hashed};
+use super::segments::is_given;
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::mutex::{begin_known, unlock_known};
 use cohort::records::{CLASSES, Hold, How, OBJECT, TALLIES, Tally, identity};
@@ -31,6 +32,8 @@ pub enum Took {
     Lock,
     /// Its end, but that the acquisition of that lock by that site is not counted.
     Uncounted(u64, u64),
+    /// Its end, but that its hold may have to be timed.
+    Due(u64, u64),
     /// The lock is the thread's, and has no class: what comes of that has to be seen.
     Marked,
     /// It goes on from there.
@@ -66,7 +69,7 @@ pub unsafe fn lock(
             }
             Took::Lock
         }
-        Form::Order if !own.is_free() => Took::Nothing(Way::Unusual),
+        Form::Order if !own.is_free() || is_given(mutex as usize) => Took::Nothing(Way::Unusual),
         // Its user may have forgotten that it holds the mutex.
         Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => {
             Took::Nothing(Way::Unusual)
@@ -138,7 +141,7 @@ fn holding(
     Took::Lock
 }
 
-/// The same where acquisitions are counted, of one that is not sampled.
+/// The same where acquisitions are counted.
 #[inline(always)]
 fn counting(
     own: &Own,
@@ -147,19 +150,14 @@ fn counting(
     returns_to: usize,
     begin: impl FnOnce() -> bool,
 ) -> Took {
-    let open = open_sample();
     let thread = own.thread;
     let held = thread.held.load(Relaxed) as usize;
     let Some(next) = thread.near.get(held) else {
         return Took::Nothing(Way::Unusual);
     };
-    if !open.is_far() {
-        return Took::Nothing(Way::Unusual);
-    }
     if !begin() {
         return Took::Nothing(Way::Begun);
     }
-    open.pass();
     // Its last holder may have marked it up to its end.
     let class = class.load(Relaxed);
     if class as usize > CLASSES {
@@ -167,13 +165,14 @@ fn counting(
     }
     let lock = identity(object as u64, class);
     let site = Hold::pack(returns_to as u64, how);
-    // The number of the acquisition is of use only to one that is sampled.
+    // What no hold is listed in has no number, as one has that is not timed.
     next.site.store(site, Relaxed);
     next.object.store(lock, Release);
     thread.held.store(held as u32 + 1, Release);
     let acquired = &thread.acquired;
     acquired.store(acquired.load(Relaxed).wrapping_add(1), Relaxed);
-    let tally = tally(own, lock, site);
+    let place = place(lock, site);
+    let tally = tally(own, place);
     if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
         return Took::Uncounted(lock, site);
     }
@@ -181,6 +180,9 @@ fn counting(
         return Took::Uncounted(lock, site);
     };
     tally.acquired.store(acquired, Relaxed);
+    if drawing().is_due(place, acquired) {
+        return Took::Due(lock, site);
+    }
     Took::Lock
 }
 
@@ -190,7 +192,17 @@ fn counting(
 #[inline(never)]
 pub fn count_first(lock: u64, site: u64) -> c_int {
     if let Some(own) = own() {
-        count(&own, lock, site, false);
+        has_listed(&own, lock, site, false);
+    }
+    0
+}
+
+/// Draws whether the hold is timed that the thread has listed last; 0, which the way returns.
+#[cold]
+#[inline(never)]
+pub fn draw_first(lock: u64, site: u64) -> c_int {
+    if let Some(own) = own() {
+        has_listed(&own, lock, site, true);
     }
     0
 }
@@ -205,10 +217,16 @@ pub fn took_marked(how: How, object: usize, returns_to: usize) -> c_int {
     0
 }
 
-/// Where the thread counts a lock and a site.
+/// The place of the tally in which a thread counts a lock and a site.
 #[inline(always)]
-pub fn tally(own: &Own, lock: u64, site: u64) -> &'static Tally {
-    &own.thread.tallies[hashed(lock, site) as usize % TALLIES]
+pub fn place(lock: u64, site: u64) -> usize {
+    hashed(lock, site) as usize % TALLIES
+}
+
+/// The tally in that place.
+#[inline(always)]
+pub fn tally(own: &Own, place: usize) -> &'static Tally {
+    &own.thread.tallies[place]
 }
 
 /// Unlocks a mutex of that kind, plain or recursive, and writes that down, under the watch that is
@@ -263,8 +281,8 @@ fn letting_go(own: &Own, object: usize) -> bool {
     };
     let mut other = last.object.load(Relaxed) ^ object as u64;
     if own.form.is_profiled() {
-        if open_sample().number() != 0 {
-            // It may be this one's.
+        if last.number.load(Relaxed) != 0 {
+            // It is timed.
             return false;
         }
         // What a thread holds has no other's class.

@@ -9,7 +9,7 @@ use super::entries::{
     write_unusual,
 };
 use super::own::Form;
-use super::quick::{self, Took, Way, count_first, took_marked};
+use super::quick::{self, Took, Way, count_first, draw_first, took_marked};
 use crate::choice::{choice, is_plain_default};
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::rwlock;
@@ -85,6 +85,7 @@ macro_rules! ways {
                     match quick::lock(Form::$form, NORMAL, mutex, returns_to, watch) {
                         Took::Lock => 0,
                         Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Mutex, mutex as usize, returns_to),
                         Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
                         Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
@@ -97,6 +98,7 @@ macro_rules! ways {
                     match quick::lock(Form::$form, RECURSIVE, mutex, returns_to, watch) {
                         Took::Lock => 0,
                         Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Mutex, mutex as usize, returns_to),
                         Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
                         Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
@@ -125,6 +127,7 @@ macro_rules! ways {
                     match quick::take(Form::$form, lock, How::Read, come, RwLock::begin_to_read) {
                         Took::Lock => 0,
                         Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Read, lock as usize, returns_to),
                         Took::Nothing(Way::Begun) => read_begun(lock, returns_to, watch),
                         Took::Nothing(Way::Unusual) => read_unusual(lock, returns_to, watch),
@@ -135,6 +138,7 @@ macro_rules! ways {
                     match quick::take(Form::$form, lock, How::Write, come, RwLock::begin_to_write) {
                         Took::Lock => 0,
                         Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Write, lock as usize, returns_to),
                         Took::Nothing(Way::Begun) => write_begun(lock, returns_to, watch),
                         Took::Nothing(Way::Unusual) => write_unusual(lock, returns_to, watch),

@@ -3,6 +3,7 @@
 mod anderson;
 mod bo;
 mod clh;
+mod clh_published;
 mod futex;
 mod hemlock;
 mod hemlock_ctr;
@@ -13,5 +14,6 @@ mod ptl;
 mod reciprocating;
 mod tas;
 mod ticket;
+mod ticket_apart;
 mod ticket_delay;
 mod ttas;

@@ -7,6 +7,9 @@ impl Checked for CcSynch {
 }
 
 models![
+    quick("cc_synch::made_again", PARK, || {
+        delegate::is_made_again::<CcSynch<MayPark, 2>>(2)
+    }),
     quick("cc_synch::timed_again", TICKING, || {
         delegate::lets_go::<CcSynch<MayPark, 2>>(2, 2, 1, 0)
     }),

@@ -10,6 +10,10 @@ impl Checked for HSynch {
     };
 }
 
+models![quick("h_synch::destroyed_near", PARK, || {
+    delegate::is_destroyed::<HSynch<Mcs, MayPark, 2, 1>>(2, 0)
+})];
+
 on_machine! {
     _ => [few("h_synch_excludes")];
 }

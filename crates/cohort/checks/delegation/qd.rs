@@ -23,6 +23,9 @@ models![
     quick("qd::timed_and_takes", TICKING_1, || {
         delegate::lets_go::<TwoPlaces>(3, 1, 1, 1)
     }),
+    lighter("qd::destroyed_timed_three", TICKING, || {
+        delegate::is_destroyed_within::<TwoPlaces>(3, 1)
+    }),
     quick("qd::timed_again", TICKING, || {
         delegate::lets_go::<OnePlace>(2, 2, 1, 0)
     }),

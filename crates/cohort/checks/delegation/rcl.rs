@@ -21,6 +21,9 @@ models![
     quick("rcl::attended_here", PARK, || delegate::is_attended::<Rcl>(
         2, 1, 1
     )),
+    quick("rcl::destroyed", PARK, || delegate::is_destroyed::<Rcl>(
+        2, 1
+    )),
     quick("rcl::timed", TICKING, || delegate::lets_go::<Rcl>(
         2, 1, 1, 0
     )),

@@ -3,3 +3,7 @@
 use crate::runner::prelude::*;
 
 looked_for_in!["sanl::"];
+
+on_machine! {
+    _ => [few("fc_combines"), few("sanl_brings")];
+}

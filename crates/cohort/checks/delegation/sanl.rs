@@ -30,6 +30,15 @@ models![
     quick("sanl::brings_gone", ENDING_0, || {
         delegate::runs::<Bringing<Chained>>(3, 1, 0)
     }),
+    quick("sanl::brings_again_by_id", ENDING_REUSED, || {
+        delegate::runs::<Bringing<Chained>>(3, 1, 0)
+    }),
+    quick("sanl::brings_destroyed", PARK_1, || {
+        delegate::is_destroyed::<Bringing<Patiently>>(2, 0)
+    }),
+    lighter("sanl::brings_destroyed_here", PARK_1, || {
+        delegate::is_destroyed::<Bringing<Patiently>>(3, 1)
+    }),
     quick("sanl::brings_late", TICKING_3, || {
         delegate::runs::<Bringing<Hastily>>(2, 1, 0)
     }),

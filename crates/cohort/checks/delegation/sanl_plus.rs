@@ -21,6 +21,18 @@ models![
     quick("sanl_plus::begins", PARK_1, || {
         delegate::runs::<SanlPlus<MayPark, 1, 0, QUEUE, 1, 2>>(3, 2, 0)
     }),
+    quick("sanl_plus::near_wrap", PARK, || {
+        delegate::runs::<RidesFrom<{ u32::MAX }>>(2, 2, 0)
+    }),
+    quick("sanl_plus::cell_near_wrap", PARK, || {
+        delegate::runs::<RidesFrom<CELL>>(2, 2, 0)
+    }),
+    quick("sanl_plus::destroyed_queueing", PARK, || {
+        delegate::is_destroyed::<Queueing>(2, 0)
+    }),
+    quick("sanl_plus::destroyed_settling", PARK, || {
+        delegate::is_destroyed::<Settling>(2, 0)
+    }),
     quick("sanl_plus::mixes", PARK, || delegate::mixes::<Riding>(2)),
     quick("sanl_plus::panics", PARK, || delegate::panics::<Riding>(2)),
     quick("sanl_plus::places_inside", PARK_1, || {

@@ -8,5 +8,10 @@ models![
     // More nodes than the threads keep, so that they meet at the common list.
     deep("arena::common", SPIN, || arena::hands_out_once(2, 1, 3)),
     deep("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
+    quick("arena::returns", PARK_1, || arena::returns_what_was_left(2)),
     quick("arena::adopts", ENDING, || arena::adopts_orphans(2)),
 ];
+
+on_machine! {
+    _ => [few("arena_hands_out_once")];
+}

@@ -76,6 +76,10 @@ models![
             door::interrupted_at_step(moment, handler, it)
         });
     }),
+    // Two that are inside leave at once, and two sleep.
+    lighter("gate::two_leave", PARK, pairs::lets_all_in_when_two_leave),
+    // Threads that are counted by an addition, some of them one too many.
+    lighter("gate::wide", PARK, pairs::lets_all_in_that_arrive_at_once),
     quick("fork::gate_in_scarcity", FORK, || {
         Gate::expect_scarcity();
         fork::holds(host::in_place::<Ticket>(), 3)

@@ -23,7 +23,8 @@ as_in! { "ahmcs_3": Ahmcs4 }
 #[derive(Default)]
 struct Mixed;
 
-impl Entry for Mixed {
+// SAFETY: see `level`.
+unsafe impl Entry for Mixed {
     const LEARNS: bool = true;
 
     fn level(&self, top: usize) -> usize {

@@ -8,6 +8,9 @@ type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
 
+/// Two cohorts that a thread passes by while the lock is free.
+type FastHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, ByFastPath>;
+
 impl Checked for Hmcs2 {
     type Smallest = SmallHmcs<MayPark>;
     const STANDARD: Standard = Standard {
@@ -36,6 +39,12 @@ models![
     quick("hmcs::lets_others_in", SPIN_1, || {
         mutex::lets_others_in::<SmallHmcs<SpinOnly>>(0, 2);
     }),
+    quick("hmcs::fast_path", SPIN_1, || {
+        mutex::excludes::<FastHmcs<SpinOnly>>(3, 1, 0);
+    }),
+    quick("hmcs::fast_path_turns", SPIN, || {
+        mutex::takes_turns::<FastHmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
     quick("hmcs::three_levels", PARK_1, || {
         mutex::takes_turns::<TallHmcs<SpinOnly>, _>([2, 1, 1]);
     }),
@@ -48,6 +57,7 @@ on_machine! {
     _ => [
         || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
         || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
+        || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, ByFastPath>>(4, 4, 0),
         few("hmcs_lets_others_in"),
     ];
 }

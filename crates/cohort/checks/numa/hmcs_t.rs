@@ -11,7 +11,8 @@ type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 #[derive(Default)]
 pub struct InManner<L, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32>(L);
 
-impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Shape
+// SAFETY: passed on.
+unsafe impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Shape
     for InManner<L, NAIVE, PESSIMISTIC, PEERS>
 {
     const MOST: usize = L::MOST;
@@ -43,7 +44,8 @@ impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Sha
 #[derive(Default)]
 pub struct FromLeaf;
 
-impl Entry for FromLeaf {
+// SAFETY: there is a level 0.
+unsafe impl Entry for FromLeaf {
     const LEARNS: bool = true;
 
     fn level(&self, _top: usize) -> usize {

@@ -3,6 +3,7 @@
 mod ahmcs;
 mod cna;
 mod fc_mcs;
+mod fc_mcs_published;
 mod fissile;
 mod futex_hmcs;
 mod hbo;

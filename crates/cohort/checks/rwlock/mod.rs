@@ -2,6 +2,7 @@
 
 mod cohorts;
 mod count;
+mod deference;
 mod object;
 mod phase;
 mod raw;

@@ -79,6 +79,9 @@ models![
     quick("fork::rw_object_read", FORK, || {
         fork::reads(object::hosted(host::in_place::<Tas>()), 2)
     }),
+    quick("fork::rw_object_tried", FORK_IMPATIENT, || {
+        fork::tries(object::hosted(host::in_place::<Tas>()), 2)
+    }),
     quick("fork::rw_object_multiplies", FORK_0, || {
         fork::multiplies(object::hosted(host::in_place::<Tas>()), 2)
     }),

@@ -6,7 +6,7 @@ use crate::clients::rwlock::Hold::{
 };
 use crate::runner::prelude::*;
 
-looked_for_in!["rwlock::"];
+looked_for_in!["rwlock::", "fork::rwlock"];
 
 models![
     quick("rwlock::park", PARK, || {
@@ -27,6 +27,11 @@ models![
     quick("rwlock::turns", TURNS_END_1, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
+    quick(
+        "rwlock::rests_after_turns",
+        TURNS_END,
+        rwlock::comes_to_rest
+    ),
     lighter("rwlock::timed_turns", TURNS_TICK, || {
         rwlock::lets_go::<RawRwLock>(3, 2, 1, 1)
     }),
@@ -47,10 +52,10 @@ models![
         rwlock::is_read_again::<RawRwLock>(1)
     }),
     quick("rwlock::read_again_by_tries", DEFERRED, || {
-        rwlock::is_read_again_at_last(false, || ())
+        rwlock::is_read_again_at_last::<RawRwLock>(false, || ())
     }),
     quick("rwlock::read_again_hurriedly", DEFERRED, || {
-        rwlock::is_read_again_at_last(true, || ())
+        rwlock::is_read_again_at_last::<RawRwLock>(true, || ())
     }),
     quick("rwlock::read_past_writers", PARK_COUNTED, || {
         rwlock::is_read_past_writers(1)
@@ -115,6 +120,21 @@ models![
     quick("rwlock::fair_timed", PARK_1, || {
         rwlock::lets_go::<rwlock::Fairly>(3, 1, 1, 1)
     }),
+    quick("fork::rwlock", FORK, || fork::holds(fork::one_word(), 2)),
+    quick("fork::rwlock_written", FORK_2, || {
+        fork::writes(fork::one_word(), 2)
+    }),
+    quick("fork::rwlock_read", FORK, || fork::reads(
+        fork::one_word(),
+        2
+    )),
+    quick("fork::rwlock_tried", FORK_IMPATIENT, || {
+        fork::tries(fork::one_word(), 2)
+    }),
+    quick("fork::rwlock_multiplies", FORK_0, || {
+        fork::multiplies(fork::one_word(), 2)
+    }),
+    quick("fork::rwlock_upgraded", FORK, fork::upgrades),
 ];
 
 on_machine! {

@@ -276,7 +276,7 @@ unsafe impl<P: Parking> HandsOver for ABo<P> {
     }
 
     #[inline]
-    fn handed(&self, (): &()) -> u32 {
+    unsafe fn handed(&self, (): &()) -> u32 {
         self.word.load(Order::RELAXED) >> SHIFT
     }
 }

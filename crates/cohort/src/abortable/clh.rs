@@ -42,7 +42,7 @@
 //! own, looks once at the next, and leaves.  A node that was left is in the queue until the
 //! next waiter behind it looks.
 
-use crate::basic::clh::{Inherited, Owned, discard, pointer};
+use crate::basic::clh::{Inherited, Owned, pointer, return_left};
 use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
 use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -178,7 +178,7 @@ impl<P: Form> AClh<P> {
             // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
             // which is the caller from here on, has gone past it.
             let next = unsafe { &*before.before.load(Order::RELAXED) };
-            discard(Some(before));
+            return_left(before);
             before = next;
         }
     }
@@ -200,7 +200,7 @@ impl<P: Form> AClh<P> {
                 .is_ok();
         if !last {
             // In this order: the follower has the node as soon as it sees it.
-            cx.abandon();
+            cx.abandon(node);
             node.before.store(pointer(before), Order::RELAXED);
             node.state.set(ABANDONED, A_CLH_ABANDON);
         }
@@ -328,7 +328,7 @@ unsafe impl<P: Form> HandsOver for AClh<P> {
     }
 
     #[inline]
-    fn handed(&self, cx: &Self::Context) -> u32 {
+    unsafe fn handed(&self, cx: &Self::Context) -> u32 {
         cx.predecessor().map_or(0, |node| {
             node.state.value(Order::RELAXED).saturating_sub(RELEASED)
         })
@@ -359,7 +359,7 @@ impl<P: Form> Drop for AClh<P> {
                 ABANDONED => node = here.before.load(Order::RELAXED),
                 _ => node = ptr::null_mut(),
             }
-            discard(Some(here));
+            return_left(here);
         }
     }
 }

@@ -137,7 +137,7 @@ unsafe impl<P: Form> HandsOver for AMcs<P> {
     }
 
     #[inline]
-    fn handed(&self, cx: &Self::Context) -> u32 {
+    unsafe fn handed(&self, cx: &Self::Context) -> u32 {
         self.queue.handed(&cx.queue)
     }
 }

@@ -8,7 +8,10 @@ pub mod clh_try;
 pub mod mcs;
 pub mod mcs_nb;
 pub mod mcs_try;
+#[cfg(internals)]
 pub mod swept;
+#[cfg(not(internals))]
+mod swept;
 
 pub use bo::ABo;
 pub use clh::AClh;

@@ -18,8 +18,16 @@
 //! here orders anything.
 
 use crate::door::{
-    AtomicU32, AtomicU64, Order, constructor, now, process_wide, threads_lack_cpus, workload,
+    AtomicU32, AtomicU64, Order, constructor, cpus, mutant, now, policies, process_wide,
+    threads_lack_cpus, workload,
 };
+
+policies! {
+    /// A queue shows no crowd, however long it is.
+    IGNORE_QUEUE = "crowd.ignore-queue";
+    /// The load shows no crowd.
+    IGNORE_LOAD = "crowd.ignore-load";
+}
 
 /// The rounds that end a crowd: at first, and at most.
 const FEWEST: u64 = 4;
@@ -29,10 +37,13 @@ const MOST: u64 = 8_192;
 /// without it.
 const AGAIN: u64 = 4;
 
-/// A crowd is when so many more tasks are runnable than there are CPUs, or in one lock's queue; it may have
-/// ended when so many fewer are.
-pub(super) const MORE: u32 = 2;
-const FEWER: i64 = 5;
+/// A crowd is when so many more tasks are runnable than there are CPUs; it may have ended when so many fewer
+/// are, in one lock's queue too.
+const MORE: i64 = 2;
+const FEWER: u32 = 5;
+
+/// The CPUs of the largest machine.
+pub(super) const MOST_CPUS: u32 = 8_192;
 
 /// A round, of about 0.13 ms, is what this power of two of nanoseconds takes.
 const ROUND: u32 = 17;
@@ -73,40 +84,28 @@ pub struct Crowd {
 process_wide!(static OF_MACHINE: Crowd = Crowd::new);
 process_wide!(static OF_PROCESS: Crowd = Crowd::new);
 
-/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3), as a thread
-/// asks to which a crowd has `shown` itself or not.
+/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3); the caller's lock has
+/// a queue that `is_longer` than some length or not.
 #[must_use]
-pub fn is_machine_crowded(shown: bool) -> bool {
-    OF_MACHINE.get().is_there(shown, || match workload() {
-        Some((tasks, cpus)) if tasks > cpus + i64::from(MORE) => Found::Crowd,
-        Some((tasks, cpus)) if tasks < cpus - FEWER => Found::Quiet,
+pub fn is_machine_crowded(is_longer: impl Fn(u32) -> bool) -> bool {
+    OF_MACHINE.get().is_there(is_longer, || match workload() {
+        Some((tasks, cpus)) if tasks > cpus + MORE && !mutant(policy::IGNORE_LOAD) => Found::Crowd,
+        Some((tasks, cpus)) if tasks < cpus - i64::from(FEWER) => Found::Quiet,
         Some(_) | None => Found::Between,
     })
 }
 
-/// What [`is_machine_crowded`] said last.
-#[must_use]
-pub fn was_machine_crowded() -> bool {
-    OF_MACHINE.get().was_there()
-}
-
 /// Whether threads of this process lack CPUs, wherever it may run, and whatever others do
-/// elsewhere; `shown` as above.
+/// elsewhere; the queue as above.
 #[must_use]
-pub fn is_process_crowded(shown: bool) -> bool {
+pub fn is_process_crowded(is_longer: impl Fn(u32) -> bool) -> bool {
     OF_PROCESS
         .get()
-        .is_there(shown, || match threads_lack_cpus() {
+        .is_there(is_longer, || match threads_lack_cpus() {
             Some(true) => Found::Crowd,
             Some(false) => Found::Quiet,
             None => Found::Between,
         })
-}
-
-/// What [`is_process_crowded`] said last.
-#[must_use]
-pub fn was_process_crowded() -> bool {
-    OF_PROCESS.get().was_there()
 }
 
 impl Crowd {
@@ -126,17 +125,29 @@ impl Crowd {
         self.word.load(Order::RELAXED) & CROWDED != 0
     }
 
-    /// The answer to a thread to which a crowd has `shown` itself or not; if it has not, and the last look
-    /// is a round ago, `look` is asked.
-    pub fn is_there(&self, shown: bool, look: impl FnOnce() -> Found) -> bool {
+    /// The answer to a thread whose lock has a queue that `is_longer` than some length or not.  A queue longer than
+    /// the number of CPUs is a crowd; else, if the last look is a round ago, `look` decides.  A crowd stays while
+    /// the queue is nearly as long: its sleepers are in no load.
+    pub fn is_there(&self, is_longer: impl Fn(u32) -> bool, look: impl FnOnce() -> Found) -> bool {
         let word = self.word.load(Order::RELAXED);
         let stamp = (now() >> ROUND) as u32;
         let rounds = stamp.wrapping_sub((word >> STAMP_SHIFT) as u32);
         let was = word & CROWDED != 0;
-        if rounds == 0 && (was || !shown) {
-            return was;
+        if rounds == 0 && was {
+            return true;
         }
-        let found = if shown { Found::Crowd } else { look() };
+        let cpus = cpus().min(MOST_CPUS);
+        let is_longer = |length| is_longer(length) && !mutant(policy::IGNORE_QUEUE);
+        let found = if is_longer(cpus) {
+            Found::Crowd
+        } else if rounds == 0 {
+            return false;
+        } else {
+            match look() {
+                Found::Quiet if was && cpus > FEWER && is_longer(cpus - FEWER) => Found::Between,
+                found => found,
+            }
+        };
         let stays = self
             .until
             .load(Order::RELAXED)
@@ -313,11 +324,14 @@ mod tests {
     // Atoms of the other worlds live inside their runs only.
     #[cfg(world = "native")]
     #[test]
-    fn a_crowd_that_has_shown_itself_is_there_without_a_look() {
+    fn a_queue_longer_than_the_number_of_cpus_is_a_crowd_without_a_look() {
         let crowd = Crowd::default();
-        assert!(!crowd.is_there(false, || Found::Between) && !crowd.was_there());
+        let queue = |waiters| move |length| waiters > length;
+        let between = || Found::Between;
+        assert!(!crowd.is_there(queue(cpus()), between) && !crowd.was_there());
         for _ in 0..2 {
-            assert!(crowd.is_there(true, || unreachable!("it has shown itself")));
+            let look = || unreachable!("the queue shows it");
+            assert!(crowd.is_there(queue(cpus() + 1), look));
             assert!(crowd.was_there());
         }
     }

@@ -11,10 +11,11 @@
 //!
 //! Waiters may sleep in each of the modes, and a sleeper is no runnable task.  So a queue that has more
 //! threads than there are CPUs shows a crowd by itself, whatever the load is: in the paper's `ticket` and
-//! `mcs` all of it would run.
+//! `mcs` all of it would run.  For the same reason a crowd does not end while the mutex has nearly as many
+//! waiters as there are CPUs.
 //!
-//! A lock that [begins anew](Adapts::begin_anew), as that of an object does which is contended under a program,
-//! takes the mutex if there was a crowd at the last look at the load, which is the same for all locks.
+//! A lock that [begins anew](Adapts::begin_anew), as an inflated object's does, begins in `ticket` without
+//! statistics, in a crowd too: a lock with a short queue stays there (Antić et al. 2016 §3, figure 9).
 //!
 //! **Not for** a lock of which one knows how it is used: the right one of the three has one load
 //! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
@@ -25,6 +26,7 @@
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
 //! | `ways.samples`, `ways.queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
 //! | `due` | the holder, before its section | when the mode is to be considered though few sections have passed; 0: nobody has asked yet |
+//! | `object` | the holder, where the lock begins anew | the address by which reports name the lock; 0: its own |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
 //! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
@@ -56,13 +58,14 @@
 //! A try that meets another mode than it saw looks again.  One that fails has met a holder, in its
 //! section or before it, so a lock that its caller knows to be free is never refused.
 
+use super::Tuning;
 use super::crowd;
 use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, AtomicU64, Change, Order, constructor, cpus, flaws, hearer, is_counted,
-    keep_cpu, mutant, now, tries_anything, yield_now,
+    self, AtomicU32, AtomicU64, AtomicUsize, Change, Order, constructor, flaws, hearer, is_counted,
+    keep_cpu, mutant, now, policies, tries_anything, yield_now,
 };
 use crate::numa::FutexHmcs;
 use crate::wait::MayPark;
@@ -78,6 +81,15 @@ flaws! {
     FORGET_MODE = "glk.forget-mode";
 }
 
+policies! {
+    /// No queue is above `up`.
+    IGNORE_UP = "glk.ignore-up";
+    /// No queue is below `down`.
+    IGNORE_DOWN = "glk.ignore-down";
+    /// A lock that begins anew keeps its mode.
+    KEEP_MODE = "glk.keep-mode";
+}
+
 /// What a low lock has to do for [`Glk`].
 trait Way: RawTry {
     /// Takes the lock, or a place in its queue.
@@ -87,8 +99,11 @@ trait Way: RawTry {
     /// or until all that wait are sent away: nothing then.
     fn wait(&self, cx: &Self::Context, number: u32) -> Option<u32>;
 
-    /// How many hold it or wait, as far as the holder can tell.
+    /// How many hold it or wait, as far as the holder can tell: enough for [`Mean`]'s comparisons.
     fn queue(&self, cx: &Self::Context) -> u32;
+
+    /// Whether more than `most` hold it or wait, for the holder; `mean` is that of [`queue`](Self::queue).
+    fn is_longer_than(&self, most: u32, cx: &Self::Context, mean: Mean) -> bool;
 
     /// Counts the holder's acquisition, which had that number, if the lock does not; how many there
     /// were, the wrapping count.
@@ -211,6 +226,10 @@ impl Way for Dismissing {
         self.ticket.drawn()
     }
 
+    fn is_longer_than(&self, most: u32, (): &(), _mean: Mean) -> bool {
+        self.ticket.drawn() > most
+    }
+
     /// Its number says it, and the line in which numbers are served may be another thread's again.
     #[inline(always)]
     fn count(&self, (): &(), number: u32, _sections: &AtomicU32) -> u32 {
@@ -243,6 +262,11 @@ impl Way for Mcs {
         self.count_up_to(LONG * tuned().up(), node)
     }
 
+    /// A count of its own: that of [`queue`](Way::queue) ends at a few times `up`.
+    fn is_longer_than(&self, most: u32, node: &McsNode, _mean: Mean) -> bool {
+        Self::is_longer_than(self, most, node)
+    }
+
     #[inline(always)]
     fn count(&self, node: &McsNode, number: u32, sections: &AtomicU32) -> u32 {
         Self::count(self, node, number, sections)
@@ -258,14 +282,20 @@ impl Way for Mcs {
     }
 }
 
-/// A mutex that counts its waiters and its holders' sections, in a line that a queue of waiters leaves
-/// where it is: so one in some counts, for all of them.  The mean of a period's looks tells whether many
-/// more wait than there are CPUs, and hardly more.
+/// A mutex that counts its waiters and its holders' sections: one in some counts, for all of them.  The mean of a
+/// period's looks tells whether many more wait than there are CPUs, and hardly more.
+///
+/// The count has a line of its own: beside the word, each counted waiter would take that from the holder twice.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Counted {
-    futex: FutexHmcs,
     waiting: AtomicU32,
+    futex: OnLine<FutexHmcs>,
 }
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct OnLine<L>(L);
 
 /// One acquisition of the mutex in so many is counted, a power of two.
 const COUNTED: u32 = 8;
@@ -277,8 +307,8 @@ impl Counted {
     constructor! {
         fn new() -> Self {
             Self {
-                futex: FutexHmcs::new(),
                 waiting: AtomicU32::new(0),
+                futex: OnLine(FutexHmcs::new()),
             }
         }
     }
@@ -289,16 +319,16 @@ unsafe impl RawLock for Counted {
     type Context = ();
 
     unsafe fn acquire(&self, (): &()) {
-        self.futex.acquire_untold();
+        self.futex.0.acquire_untold();
     }
 
     unsafe fn release(&self, (): &()) {
         // SAFETY: passed on.
-        unsafe { self.futex.release(&()) };
+        unsafe { self.futex.0.release(&()) };
     }
 
     fn is_locked(&self) -> bool {
-        self.futex.is_locked()
+        self.futex.0.is_locked()
     }
 }
 
@@ -306,7 +336,7 @@ unsafe impl RawLock for Counted {
 unsafe impl RawTry for Counted {
     unsafe fn try_acquire(&self, (): &()) -> bool {
         // SAFETY: the caller's.
-        unsafe { self.futex.try_acquire(&()) }
+        unsafe { self.futex.0.try_acquire(&()) }
     }
 }
 
@@ -315,7 +345,7 @@ unsafe impl Inherit for Counted {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.waiting.store(0, Order::RELAXED);
         // SAFETY: passed on.
-        unsafe { self.futex.inherit(holder) };
+        unsafe { self.futex.0.inherit(holder) };
     }
 }
 
@@ -328,7 +358,7 @@ impl Way for Counted {
             } else {
                 UNCOUNTED
             },
-            is_held: self.futex.acquire_untouched(),
+            is_held: self.futex.0.acquire_untouched(),
         }
     }
 
@@ -338,7 +368,7 @@ impl Way for Counted {
             self.waiting.fetch_add(COUNTED, Order::RELAXED);
         }
         // As it was found taken on arrival.
-        self.futex.wait_untold();
+        self.futex.0.wait_untold();
         if counted {
             self.waiting.fetch_sub(COUNTED, Order::RELAXED);
         }
@@ -347,6 +377,11 @@ impl Way for Counted {
 
     fn queue(&self, (): &()) -> u32 {
         1 + self.waiting.load(Order::RELAXED)
+    }
+
+    /// A single look is too inexact.
+    fn is_longer_than(&self, most: u32, (): &(), mean: Mean) -> bool {
+        mean.is_above(most)
     }
 
     #[inline(always)]
@@ -362,7 +397,7 @@ impl Way for Counted {
 
     unsafe fn leave(&self, (): &()) {
         // SAFETY: passed on.
-        unsafe { self.futex.release(&()) };
+        unsafe { self.futex.0.release(&()) };
     }
 }
 
@@ -417,20 +452,20 @@ macro_rules! modes {
         #[derive(Debug, Default)]
         #[repr(C, align(64))]
         struct Ways {
-            $($way: $lock,)+
             sections: AtomicU32,
             samples: AtomicU32,
             queued: AtomicU32,
+            $($way: $lock,)+
         }
 
         impl Ways {
             constructor! {
                 fn new() -> Self {
                     Self {
-                        $($way: <$lock>::new(),)+
                         sections: AtomicU32::new(0),
                         samples: AtomicU32::new(0),
                         queued: AtomicU32::new(0),
+                        $($way: <$lock>::new(),)+
                     }
                 }
             }
@@ -487,6 +522,12 @@ macro_rules! modes {
                 }
             }
 
+            fn is_longer_than(&self, most: u32, mode: Mode, $node: &McsNode, mean: Mean) -> bool {
+                match mode {
+                    $(Mode::$mode => Way::is_longer_than(&self.$way, most, $context, mean)),+
+                }
+            }
+
             fn is_deserted(&self, mode: Mode) -> bool {
                 match mode {
                     $(Mode::$mode => self.$way.is_deserted()),+
@@ -518,7 +559,10 @@ modes! { node;
     Mutex: mutex, Counted, "mutex", false, { let _ = node; &() };
 }
 
-/// The mean length of a queue, in eighths: of so many looks, the sum of what they found.
+/// The mean length of a queue, in eighths: of so many looks, the sum of their counts.
+///
+/// A count ends at `LONG` times `up` at least, so `up` and `down` are the only lengths with which every mean
+/// is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     samples: u32,
@@ -526,27 +570,78 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// What a queue of that length would have made of the sum.
+    /// Of no look.
+    const NONE: Self = Self {
+        samples: 0,
+        queued: 0,
+    };
+
+    /// About as long, of fewer looks.
+    const fn divided_by(self, by: u32) -> Self {
+        Self {
+            samples: self.samples / by,
+            queued: self.queued / by,
+        }
+    }
+
+    /// With one look more, which has counted that.
+    fn after(self, queue: u32) -> Self {
+        let before = if self.samples < MOST_SAMPLES {
+            self
+        } else {
+            self.divided_by(2)
+        };
+        Self {
+            samples: before.samples + 8,
+            queued: before.queued + 8 * queue.min(LONGEST),
+        }
+    }
+
+    /// The sum of as many looks at a queue of that length.
     const fn sum_of(self, length: u32) -> u64 {
         length as u64 * self.samples as u64
     }
 
-    /// Whether it is above that length.
-    #[must_use]
-    pub const fn is_above(self, length: u32) -> bool {
+    const fn is_above(self, length: u32) -> bool {
         self.queued as u64 > self.sum_of(length)
     }
 
-    /// Whether it is below that length.
+    /// Whether it is above [`up`](super::Tuning::up).
     #[must_use]
-    pub const fn is_below(self, length: u32) -> bool {
-        (self.queued as u64) < self.sum_of(length)
+    pub fn is_long(self) -> bool {
+        self.is_above(tuned().up()) && !mutant(policy::IGNORE_UP)
     }
 
-    /// Whether the queue has so many more threads than there are CPUs that it is a crowd by itself.
+    /// Whether it is below [`down`](super::Tuning::down).
     #[must_use]
-    pub fn exceeds_cpus(self) -> bool {
-        self.is_above(cpus() + crowd::MORE)
+    pub fn is_short(self) -> bool {
+        (self.queued as u64) < self.sum_of(tuned().down()) && !mutant(policy::IGNORE_DOWN)
+    }
+}
+
+/// A lock's queue, for its holder.
+pub struct Queue<'a> {
+    mean: Mean,
+    is_longer_than: &'a dyn Fn(u32) -> bool,
+}
+
+impl Queue<'_> {
+    /// Its mean length.
+    #[must_use]
+    pub const fn mean(&self) -> Mean {
+        self.mean
+    }
+
+    /// Whether it has more threads than that.
+    #[must_use]
+    pub fn is_longer_than(&self, length: u32) -> bool {
+        (self.is_longer_than)(length)
+    }
+}
+
+impl fmt::Debug for Queue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mean.fmt(f)
     }
 }
 
@@ -574,14 +669,15 @@ struct Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { up, down, .. } = *self;
-        if let Some(mean) = self.mean {
-            match (self.from, self.to) {
-                (_, Mode::Mcs) => write!(f, "queue {mean} > {up}")?,
-                (_, Mode::Mutex) if self.crowd_decides => write!(f, "queue {mean} ≥ {down}, ")?,
-                (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, ")?,
-                (Mode::Mutex, _) => {}
-                _ => write!(f, "queue {mean} < {down}")?,
-            }
+        let Some(mean) = self.mean else {
+            return f.write_str("another object has it");
+        };
+        match (self.from, self.to) {
+            (_, Mode::Mcs) => write!(f, "queue {mean} > {up}")?,
+            (_, Mode::Mutex) if self.crowd_decides => write!(f, "queue {mean} ≥ {down}, ")?,
+            (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, ")?,
+            (Mode::Mutex, _) => {}
+            _ => write!(f, "queue {mean} < {down}")?,
         }
         match (self.from, self.to) {
             (_, Mode::Mutex) if self.crowd_decides => f.write_str("threads lack CPUs"),
@@ -610,14 +706,11 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// long queues only.
     const CROWD_DECIDES: bool = false;
 
-    /// Whether threads exceed CPUs, as the holder of a lock asks that has such a queue.
-    fn is_crowded(queue: Mean) -> bool;
+    /// The mode in which a lock begins anew; nothing where it keeps its mode and its statistics.
+    const BEGINS: Option<Mode> = None;
 
-    /// What the last one was told that asked; nothing where a lock that begins anew keeps its mode.
-    #[must_use]
-    fn was_crowded() -> Option<bool> {
-        None
-    }
+    /// Whether threads exceed CPUs; for the holder of a lock with that queue.
+    fn is_crowded(queue: &Queue<'_>) -> bool;
 
     /// Whether the queue is looked at in a lock's section of that number.
     #[inline(always)]
@@ -635,42 +728,47 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 
     /// The mode in which a lock goes on, whose queue has that length.
     #[must_use]
-    fn choose(mode: Mode, queue: Mean) -> Mode {
-        let (up, down) = (tuned().up(), tuned().down());
+    fn choose(mode: Mode, queue: &Queue<'_>) -> Mode {
+        let (is_long, is_short) = (queue.mean.is_long(), queue.mean.is_short());
         let enters = if Self::CROWD_DECIDES {
-            !queue.is_below(down)
+            !is_short
         } else {
-            queue.is_above(up)
+            is_long
         };
         match mode {
             Mode::Mutex if !Self::is_crowded(queue) => Mode::Ticket,
             Mode::Ticket | Mode::Mcs if enters && Self::is_crowded(queue) => Mode::Mutex,
-            Mode::Ticket if queue.is_above(up) => Mode::Mcs,
-            Mode::Mcs if queue.is_below(down) => Mode::Ticket,
+            Mode::Ticket if is_long => Mode::Mcs,
+            Mode::Mcs if is_short => Mode::Ticket,
             _ => mode,
         }
     }
 }
 
-/// A queue in which each waiter has to be looked at counts as no longer than so many times the length
-/// from which on it is a long one: its average says as well what is asked of it.
+/// A look at a queue whose waiters are counted one by one ends at so many times `up`: the mean is compared
+/// with no greater length.
 const LONG: u32 = 4;
 
-/// And any as no longer than this, so that a period's sum fits: beyond so many CPUs it is the load that
-/// shows a crowd.
-const LONGEST: u32 = 256;
+/// Looks that have a part in a mean, in eighths, and the greatest count of one: their sum fits.
+const MOST_SAMPLES: u32 = 1 << 15;
+const LONGEST: u32 = 1 << 16;
+
+/// No count ends at or below a threshold that it is compared with, and no sum overflows.
+const _: () = {
+    assert!(LONG > 1 && LONG * Tuning::LONGEST <= LONGEST);
+    assert!(crowd::MOST_CPUS < LONGEST);
+    assert!((MOST_SAMPLES as u64 + 8) * LONGEST as u64 <= u32::MAX as u64);
+};
 
 /// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
 #[derive(Debug, Default)]
 pub struct OfMachine;
 
 impl Judge for OfMachine {
-    fn is_crowded(queue: Mean) -> bool {
-        crowd::is_machine_crowded(queue.exceeds_cpus())
-    }
+    const BEGINS: Option<Mode> = Some(Mode::Ticket);
 
-    fn was_crowded() -> Option<bool> {
-        Some(crowd::was_machine_crowded())
+    fn is_crowded(queue: &Queue<'_>) -> bool {
+        crowd::is_machine_crowded(|length| queue.is_longer_than(length))
     }
 }
 
@@ -679,14 +777,11 @@ impl Judge for OfMachine {
 pub struct OfProcess;
 
 impl Judge for OfProcess {
+    const BEGINS: Option<Mode> = Some(Mode::Ticket);
     const CROWD_DECIDES: bool = true;
 
-    fn is_crowded(queue: Mean) -> bool {
-        crowd::is_process_crowded(queue.exceeds_cpus())
-    }
-
-    fn was_crowded() -> Option<bool> {
-        Some(crowd::was_process_crowded())
+    fn is_crowded(queue: &Queue<'_>) -> bool {
+        crowd::is_process_crowded(|length| queue.is_longer_than(length))
     }
 }
 
@@ -705,6 +800,7 @@ impl Judge for OfProcess {
 pub struct Glk<J: Judge = OfMachine> {
     mode: AtomicU32,
     due: AtomicU64,
+    object: AtomicUsize,
     judge: PhantomData<J>,
     ways: Ways,
 }
@@ -728,6 +824,7 @@ impl<J: Judge> Glk<J> {
             Self {
                 mode: AtomicU32::new(0),
                 due: AtomicU64::new(0),
+                object: AtomicUsize::new(0),
                 judge: PhantomData,
                 ways: Ways::new(),
             }
@@ -860,30 +957,41 @@ impl<J: Judge> Glk<J> {
     #[inline(never)]
     unsafe fn look(&self, mode: Mode, node: &McsNode, due: bool, late: bool) {
         let mean = Mean {
-            samples: self.ways.samples.load(Order::RELAXED) + 8,
-            queued: self.ways.queued.load(Order::RELAXED)
-                + 8 * self.ways.queue(mode, node).min(LONGEST),
+            samples: self.ways.samples.load(Order::RELAXED),
+            queued: self.ways.queued.load(Order::RELAXED),
+        };
+        let mean = mean.after(self.ways.queue(mode, node));
+        let queue = Queue {
+            mean,
+            is_longer_than: &|most| self.ways.is_longer_than(most, mode, node, mean),
         };
         // A lock that one thread has taken over has no waits that could be late.
         let late = late || !due && self.is_due(mode, now());
         // The mutex is left for the end of the crowd alone: without that, the mean goes on.
-        let considers = due || late && (mode.spins() || !J::is_crowded(mean));
-        // An eighth stays, so that a short change of the load counts for less.
-        let kept = if considers { 8 } else { 1 };
-        self.ways.samples.store(mean.samples / kept, Order::RELAXED);
-        self.ways.queued.store(mean.queued / kept, Order::RELAXED);
-        if considers {
-            let next = J::choose(mode, mean);
-            if next != mode {
-                // SAFETY: passed on.
-                unsafe { self.change(mode, next, node) };
-                if !mode.spins() {
-                    // A crowd's queue does not tell how long the next one is.
-                    self.ways.samples.store(0, Order::RELAXED);
-                    self.ways.queued.store(0, Order::RELAXED);
-                }
-                self.tell(mode, next, Some(mean));
-            }
+        let considers = due || late && (mode.spins() || !J::is_crowded(&queue));
+        let next = if considers {
+            J::choose(mode, &queue)
+        } else {
+            mode
+        };
+        let changes = next != mode;
+        if changes {
+            // SAFETY: passed on.
+            unsafe { self.change(mode, next, node) };
+        }
+        let kept = if changes && mode.spins() != next.spins() {
+            // The mutex counts further than `mcs`, and a crowd's queue does not tell how long the next one is.
+            Mean::NONE
+        } else if considers {
+            // An eighth stays, so that a short change of the load counts for less.
+            mean.divided_by(8)
+        } else {
+            mean
+        };
+        self.ways.samples.store(kept.samples, Order::RELAXED);
+        self.ways.queued.store(kept.queued, Order::RELAXED);
+        if changes {
+            self.tell(mode, next, Some(mean));
         }
     }
 
@@ -894,7 +1002,10 @@ impl<J: Judge> Glk<J> {
         {
             let (up, down) = (tuned().up(), tuned().down());
             (hearer.changed)(&Change {
-                lock: core::ptr::from_ref(self).addr(),
+                lock: match self.object.load(Order::RELAXED) {
+                    0 => core::ptr::from_ref(self).addr(),
+                    object => object,
+                },
                 from: from.told(),
                 to: to.told(),
                 why: format_args!(
@@ -989,19 +1100,22 @@ impl<J: Judge> Adapts for Glk<J> {
     }
 
     fn begins_strict() -> bool {
-        J::was_crowded() != Some(true)
+        J::BEGINS.is_none_or(Mode::spins)
     }
 
-    unsafe fn begin_anew(&self, node: &McsNode) {
+    unsafe fn begin_anew(&self, node: &McsNode, object: usize) {
+        let Some(first) = J::BEGINS else { return };
+        // A change of the mode is the new object's, whose waiters it is for.
+        self.object.store(object, Order::RELAXED);
         let mode = self.mode();
-        if let Some(crowded) = J::was_crowded()
-            && crowded == mode.spins()
-        {
-            let next = if crowded { Mode::Mutex } else { Mode::ALL[0] };
+        if mode != first && !mutant(policy::KEEP_MODE) {
             // SAFETY: the caller's.
-            unsafe { self.change(mode, next, node) };
-            self.tell(mode, next, None);
+            unsafe { self.change(mode, first, node) };
+            self.tell(mode, first, None);
         }
+        self.ways.samples.store(0, Order::RELAXED);
+        self.ways.queued.store(0, Order::RELAXED);
+        self.due.store(0, Order::RELAXED);
     }
 }
 
@@ -1052,13 +1166,13 @@ mod tests {
 
     use super::super::tuning::tune;
     use super::*;
-    use cohort_raw::glk::Tuning;
+    use std::vec::Vec;
 
     #[derive(Debug, Default)]
     struct Round;
 
     impl Judge for Round {
-        fn is_crowded(_queue: Mean) -> bool {
+        fn is_crowded(_queue: &Queue<'_>) -> bool {
             false
         }
 
@@ -1070,7 +1184,7 @@ mod tests {
             true
         }
 
-        fn choose(mode: Mode, _queue: Mean) -> Mode {
+        fn choose(mode: Mode, _queue: &Queue<'_>) -> Mode {
             Mode::ALL[(mode as usize + 1) % Mode::ALL.len()]
         }
     }
@@ -1101,7 +1215,6 @@ mod tests {
         use crate::door::{Hearer, hear};
         use std::string::{String, ToString};
         use std::sync::Mutex;
-        use std::vec::Vec;
 
         static HEARD: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
         static HEARER: Hearer = Hearer {
@@ -1152,52 +1265,85 @@ mod tests {
     impl<const CROWDED: bool, const DECIDES: bool> Judge for Is<CROWDED, DECIDES> {
         const CROWD_DECIDES: bool = DECIDES;
 
-        fn is_crowded(_queue: Mean) -> bool {
+        fn is_crowded(_queue: &Queue<'_>) -> bool {
             CROWDED
-        }
-
-        fn was_crowded() -> Option<bool> {
-            Some(CROWDED)
         }
     }
 
     #[test]
-    fn it_begins_anew_as_the_load_was() {
-        fn begins<J: Judge>(mode: Mode) -> Mode {
-            let lock = Glk::<J>::default();
+    fn it_begins_anew_in_ticket_whatever_the_load_is() {
+        for mode in Mode::ALL {
+            let lock = Glk::<Anew>::default();
             let node = McsNode::default();
             // SAFETY: the node is used for this alone, and stays for the release, as the lock does.
             unsafe {
                 lock.acquire(&node);
-                if mode != Mode::Ticket {
-                    lock.change(Mode::Ticket, mode, &node);
+                if *mode != Mode::Ticket {
+                    lock.change(Mode::Ticket, *mode, &node);
                     lock.release(&node);
                     lock.acquire(&node);
                 }
-                assert_eq!(lock.mode(), mode);
-                lock.begin_anew(&node);
+                assert_eq!(lock.mode(), *mode);
+                lock.ways.samples.store(8, Order::RELAXED);
+                lock.begin_anew(&node, 0x5eed);
+                assert_eq!(lock.object.load(Order::RELAXED), 0x5eed);
                 assert!(lock.is_locked());
+                assert_eq!(lock.ways.samples.load(Order::RELAXED), 0);
                 lock.release(&node);
             }
             assert!(!lock.is_locked());
-            lock.mode()
+            assert_eq!(lock.mode(), Mode::Ticket);
         }
-        for mode in [Mode::Ticket, Mode::Mcs] {
-            assert_eq!(begins::<Is<true>>(mode), Mode::Mutex);
-            assert_eq!(begins::<Is<false>>(mode), mode);
+        const { assert!(matches!(OfMachine::BEGINS, Some(Mode::Ticket))) }
+        const { assert!(matches!(OfProcess::BEGINS, Some(Mode::Ticket))) }
+        assert!(Glk::<OfMachine>::begins_strict() && Glk::<OfProcess>::begins_strict());
+    }
+
+    /// In a crowd, and begins anew as the shipped locks do.
+    #[derive(Debug, Default)]
+    struct Anew;
+
+    impl Judge for Anew {
+        const BEGINS: Option<Mode> = OfMachine::BEGINS;
+
+        fn is_crowded(_queue: &Queue<'_>) -> bool {
+            true
         }
-        assert_eq!(begins::<Is<true>>(Mode::Mutex), Mode::Mutex);
-        assert_eq!(begins::<Is<false>>(Mode::Mutex), Mode::Ticket);
+    }
+
+    /// Whether that mode finds a queue of so many threads, the holder included, longer than `most`.
+    fn finds_longer(mode: Mode, length: u32, most: u32) -> bool {
+        let lock = Glk::<Round>::default();
+        let nodes: Vec<McsNode> = (0..length).map(|_| McsNode::default()).collect();
+        for node in &nodes {
+            match mode {
+                Mode::Mutex => lock.ways.mutex.waiting.store(length - 1, Order::RELAXED),
+                Mode::Ticket | Mode::Mcs => {
+                    lock.ways.arrive(mode, node);
+                }
+            }
+        }
+        let mut mean = Mean::NONE;
+        for _ in 0..32 {
+            mean = mean.after(lock.ways.queue(mode, &nodes[0]));
+        }
+        assert!(mean.is_long());
+        lock.ways.is_longer_than(most, mode, &nodes[0], mean)
     }
 
     #[test]
-    fn a_queue_of_more_than_the_cpus_is_a_crowd() {
-        let of = |length| Mean {
-            samples: 16,
-            queued: 16 * length,
-        };
-        assert!(!of(cpus() + crowd::MORE).exceeds_cpus());
-        assert!(of(cpus() + crowd::MORE + 1).exceeds_cpus());
+    fn each_mode_counts_as_far_as_it_is_asked_to() {
+        for mode in Mode::ALL {
+            for most in [LONG * tuned().up(), 300] {
+                assert!(!finds_longer(*mode, most, most), "{mode:?} {most}");
+                assert!(finds_longer(*mode, most + 1, most), "{mode:?} {most}");
+            }
+        }
+        let mut mean = Mean::NONE;
+        for _ in 0..3 * MOST_SAMPLES {
+            mean = mean.after(crowd::MOST_CPUS + 1);
+        }
+        assert!(mean.is_above(crowd::MOST_CPUS) && !mean.is_above(crowd::MOST_CPUS + 1));
     }
 
     #[test]
@@ -1235,8 +1381,11 @@ mod tests {
         });
     }
 
-    const fn of(queued: u32) -> Mean {
-        Mean { samples: 8, queued }
+    fn of(queued: u32) -> Queue<'static> {
+        Queue {
+            mean: Mean { samples: 8, queued },
+            is_longer_than: &|_| false,
+        }
     }
 
     #[test]
@@ -1252,8 +1401,8 @@ mod tests {
             (25, Mode::Mutex, Mode::Ticket, Mode::Mutex),
             (8, Mode::Mutex, Mode::Ticket, Mode::Mutex),
         ] {
-            assert_eq!(calm(mode, of(queued)), quiet, "{mode:?} {queued}");
-            assert_eq!(crowd(mode, of(queued)), crowded, "{mode:?} {queued}");
+            assert_eq!(calm(mode, &of(queued)), quiet, "{mode:?} {queued}");
+            assert_eq!(crowd(mode, &of(queued)), crowded, "{mode:?} {queued}");
         }
     }
 
@@ -1269,8 +1418,8 @@ mod tests {
             (25, Mode::Mutex, Mode::Ticket, Mode::Mutex),
             (8, Mode::Mutex, Mode::Ticket, Mode::Mutex),
         ] {
-            assert_eq!(calm(mode, of(queued)), quiet, "{mode:?} {queued}");
-            assert_eq!(crowd(mode, of(queued)), crowded, "{mode:?} {queued}");
+            assert_eq!(calm(mode, &of(queued)), quiet, "{mode:?} {queued}");
+            assert_eq!(crowd(mode, &of(queued)), crowded, "{mode:?} {queued}");
         }
     }
 }

@@ -168,7 +168,7 @@ impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 // waits at its slot.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]
-    fn has_waiters(&self, cx: &AndersonContext) -> bool {
+    unsafe fn has_waiters(&self, cx: &AndersonContext) -> bool {
         self.next.load(Order::RELAXED) != cx.position().wrapping_add(1)
     }
 }

@@ -46,6 +46,31 @@ pub struct ClhNode {
     released: WaitCell<MayPark>,
 }
 
+impl ClhNode {
+    /// Blocks until its owner has released it.
+    #[inline]
+    pub(super) fn await_release(&self, order: Order) {
+        self.released
+            .wait_for(order, CLASS, |released| released != NO);
+    }
+
+    /// Leaves it to its successor.
+    #[inline]
+    pub(super) fn release(&self, value: u32, order: Order) {
+        self.released.set(value, order);
+    }
+
+    /// Whether it was released, as a hint.
+    pub(super) fn state(&self) -> u32 {
+        self.released.value(Order::RELAXED)
+    }
+
+    /// Makes it the node of a holder again.
+    pub(super) fn hold(&self) {
+        self.released.reset(NO);
+    }
+}
+
 pool! {
     /// Nodes change hands with each contended acquisition, so no frame owns
     /// one.
@@ -57,8 +82,8 @@ pub(crate) fn pool_bytes() -> usize {
     NODES.bytes()
 }
 
-const NO: u32 = 0;
-const YES: u32 = 1;
+pub(super) const NO: u32 = 0;
+pub(super) const YES: u32 = 1;
 const CLASS: u32 = 1;
 
 /// A node that its owner leaves to its successor.
@@ -134,6 +159,13 @@ pub(crate) fn discard<N: Inherited>(node: Option<&'static N>) {
     }
 }
 
+/// Gives a node back that its owner has left in a queue.
+#[inline(never)]
+pub(crate) fn return_left<N: Inherited>(node: &'static N) {
+    // SAFETY: the caller owns the node, and nobody looks at it any more.
+    unsafe { N::pool().return_left(node) };
+}
+
 impl<N: Inherited> Owned<N> {
     /// A node of its own, not yet released.
     #[inline]
@@ -181,8 +213,10 @@ impl<N: Inherited> Owned<N> {
 
     /// The node stays in its queue: it is the successor's from here on.
     #[inline]
-    pub(crate) fn abandon(&self) {
+    pub(crate) fn abandon(&self, node: &'static N) {
         set(&self.mine, None);
+        // SAFETY: the pool's, and its successor sees it as left when the caller says so.
+        unsafe { N::pool().leave(node) };
     }
 
     /// The node is about to be released: it is the successor's from then on.
@@ -274,9 +308,7 @@ impl Clh {
         }
         // SAFETY: nodes live for ever, and this one is left to its successor.
         let predecessor = unsafe { &*predecessor };
-        predecessor
-            .released
-            .wait_for(CLH_RELEASED, CLASS, |released| released != NO);
+        predecessor.await_release(CLH_RELEASED);
         cx.succeed(predecessor);
         true
     }
@@ -300,7 +332,7 @@ impl Clh {
             cx.forget_predecessor();
         } else {
             cx.leave();
-            node.released.set(value, CLH_RELEASE);
+            node.release(value, CLH_RELEASE);
         }
     }
 }
@@ -336,7 +368,7 @@ impl Fair for Clh {}
 // SAFETY: a thread that has linked itself waits, and leaves with the lock.
 unsafe impl DetectsWaiters for Clh {
     #[inline]
-    fn has_waiters(&self, cx: &ClhContext) -> bool {
+    unsafe fn has_waiters(&self, cx: &ClhContext) -> bool {
         cx.node()
             .is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
     }
@@ -351,7 +383,7 @@ unsafe impl LowLock for Clh {
     }
 
     #[inline(always)]
-    fn hand_offs(&self, cx: &ClhContext) -> u32 {
+    unsafe fn hand_offs(&self, cx: &ClhContext) -> u32 {
         cx.predecessor().map_or(0, |node| {
             node.released.value(Order::RELAXED).saturating_sub(YES)
         })
@@ -360,7 +392,8 @@ unsafe impl LowLock for Clh {
     #[inline(always)]
     unsafe fn acquire_counted(&self, cx: &ClhContext) -> u32 {
         if self.enter(cx) {
-            self.hand_offs(cx)
+            // SAFETY: acquired just now, by that context.
+            unsafe { self.hand_offs(cx) }
         } else {
             0
         }
@@ -377,7 +410,7 @@ unsafe impl Inherit for Clh {
     unsafe fn inherit(&self, holder: Option<&ClhContext>) {
         let node = holder.and_then(ClhContext::node);
         if let Some(node) = node {
-            node.released.reset(NO);
+            node.hold();
         }
         self.tail
             .store(node.map_or(ptr::null_mut(), pointer), Order::RELAXED);

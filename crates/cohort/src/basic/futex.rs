@@ -22,6 +22,30 @@
 //! | `QUEUED` | and the holder came by a queue that puts waiters in order, and to which the lock may go on; see [`FutexHmcs`](crate::numa::FutexHmcs) | the holder |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a hand-over |
 //!
+//! Each change of the word keeps the marks that it does not name; see `futex/word.rs`.
+//!
+//! | change | of a word | sets | clears | other threads' marks that it keeps |
+//! |---|---|---|---|---|
+//! | take | free | `LOCKED` | `WATCHED`, `WOKEN` if it is the thread's own | `PARKED`, `WOKEN`, `STAMP` |
+//! | ask | held, unmarked by sleepers | `WOKEN` | | `WANTED`, `NAPPING`, `TURN`, `QUEUED` |
+//! | park | held, not granted | `PARKED`, `STAMP` if it is the first | `WOKEN` | `WANTED`, `NAPPING`, `TURN`, `QUEUED`, `STAMP` of an earlier sleeper |
+//! | give up, woken | held | as park | `WOKEN` | as park, and `GRANTED` |
+//! | give up, having asked | held | | `WOKEN`, unless sleepers have parked since | all |
+//! | leave for the gate | held | | as take | all |
+//! | adopt a sleeper | any | as park; `WOKEN` if free | `WOKEN`, `WATCHED` | all, `GRANTED` too |
+//! | release | held | `WOKEN` if it wakes | `LOCKED` | `PARKED`, `WOKEN`, `STAMP` |
+//! | announce a hand-over | held, unclaimed | `PARKED`, `WOKEN`, `STAMP` | | |
+//! | find no sleeper | as announced | | `PARKED`, `WOKEN`, `STAMP` | |
+//! | grant | as announced | `GRANTED` | | `PARKED`, `WOKEN`, `STAMP` |
+//! | accept a grant | granted | | `GRANTED`, `WOKEN` as take | `PARKED`, `WOKEN`, `STAMP` |
+//! | watch | free | `WATCHED` | | `PARKED`, `WOKEN`, `STAMP` |
+//! | claim | held | `WANTED`, `NAPPING` | | `PARKED`, `WOKEN`, `GRANTED`, `QUEUED`, `STAMP` |
+//! | take a claim back | any | | `WANTED`, `NAPPING` | `PARKED`, `WOKEN`, `GRANTED`, `QUEUED`, `STAMP` |
+//! | give a turn | claimed | `TURN` | `WANTED`, `NAPPING` | `PARKED`, `WOKEN`, `STAMP` |
+//! | accept a turn | given | | `TURN`, `WOKEN` as take | `PARKED`, `WOKEN`, `STAMP` |
+//! | come by a queue, leave it | held | `QUEUED` | `QUEUED` | all |
+//! | release by a plain store | held, in a quick time | | all | none: it [wakes every sleeper](quick) if there may be one |
+//!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
 //! release wakes after the lock is free, since a thread woken while it is held would
 //! wait again; only a hand-over, which must know that there is somebody, wakes just
@@ -58,11 +82,12 @@
 //! second word says whether it is.
 
 mod mode;
+mod word;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, flaws, has_waited,
-    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, runs_out, sleep_by,
-    sleep_on, sleep_within, unless_starved, waits_often, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, has_waited, is_long_quiet,
+    move_sleeper, mutant, nap, note, noted, now, orders, runs_out, sleep_on, sleep_unless_starved,
+    sleep_within, unless_starved, waits_often, wake,
 };
 use crate::fairly::ReleaseFairly;
 use crate::wait::quick;
@@ -72,6 +97,9 @@ use cohort_raw::{
 };
 use core::mem::offset_of;
 use mode::{Entered, Mode};
+use word::{
+    GRANTED, LOCKED, NAPPING, PARKED, QUEUED, STAMP, Seen, TURN, WANTED, WATCHED, WOKEN, Woken,
+};
 
 orders! {
     /// Sees what the last holder did.
@@ -106,20 +134,6 @@ flaws! {
     LET_THE_HEAD_SLEEP = "futex.let-the-head-sleep";
     STAY_QUICK = "futex.stay-quick";
 }
-
-const LOCKED: u32 = 1;
-const PARKED: u32 = 2;
-const WOKEN: u32 = 4;
-const GRANTED: u32 = 8;
-const WANTED: u32 = 16;
-const NAPPING: u32 = 32;
-const TURN: u32 = 64;
-const WATCHED: u32 = 128;
-const QUEUED: u32 = 256;
-const STAMP: u32 = !0x1ff;
-
-/// The head's marks on a holder's word.
-const CLAIM: u32 = WANTED | NAPPING;
 
 /// How long bargers pass sleepers before one of those is handed the lock; less
 /// than a unit of `STAMP` earlier, since the stamp is cut off.
@@ -179,8 +193,8 @@ fn stamp() -> u32 {
 }
 
 /// Whether the patience that began at a word's stamp is over.
-fn is_over(word: u32) -> bool {
-    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 7) as u32 & STAMP
+fn is_over(word: Seen) -> bool {
+    stamp().wrapping_sub(word.since()) >= (PATIENCE_NANOSECONDS >> 7) as u32 & STAMP
 }
 
 impl Futex {
@@ -209,9 +223,12 @@ impl Futex {
     }
 
     /// Takes a free lock without an atomic read-modify-write; false if it was not
-    /// free.  Only for the one thread of a process that has one.
+    /// free.
+    ///
+    /// # Safety
+    /// The process has one thread.
     #[inline(always)]
-    pub fn acquire_alone(&self) -> bool {
+    pub unsafe fn acquire_alone(&self) -> bool {
         let free = self.word.load(Order::RELAXED) == 0;
         if free {
             self.word.store(LOCKED, Order::RELAXED);
@@ -221,8 +238,11 @@ impl Futex {
 
     /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone)
     /// took it; false if it has some.
+    ///
+    /// # Safety
+    /// The process has one thread, and the caller holds the lock.
     #[inline(always)]
-    pub fn release_alone(&self) -> bool {
+    pub unsafe fn release_alone(&self) -> bool {
         let unmarked = self.word.load(Order::RELAXED) == LOCKED;
         if unmarked {
             self.word.store(0, Order::RELAXED);
@@ -243,6 +263,17 @@ impl Futex {
             .is_ok()
     }
 
+    /// Makes that change, if the word is as it was seen.
+    #[inline(always)]
+    fn change(&self, seen: Seen, new: Seen, order: Order) -> bool {
+        seen.exchange(&self.word, new, order).is_ok()
+    }
+
+    #[inline(always)]
+    fn seen(&self) -> Seen {
+        Seen::of(&self.word)
+    }
+
     /// Whether its waiters take turns; for a lock that waits behind this one.
     pub(crate) fn mode(&self) -> &Mode {
         &self.mode
@@ -260,7 +291,13 @@ impl Futex {
         if self.acquire_untouched() {
             return Some(Outcome::Acquired);
         }
-        self.wait_in_crowd(patience, Some(done), false, false)
+        self.wait_in_crowd(patience, Some(done), Woken::No, false, false)
+    }
+
+    /// Blocks until the lock is held, for a thread that seldom [waits](waits_often); nothing as soon as the
+    /// holder came by a queue, in which a place brings the lock sooner than a look.
+    pub(crate) fn acquire_unless_queued(&self) -> Option<Outcome> {
+        self.wait_in_crowd(&Patience::ENDLESS, None, Woken::No, true, true)
     }
 
     /// Whether it was free and had no marks a moment ago.
@@ -316,8 +353,8 @@ impl Futex {
 
     /// Whether a waiter that is not in the queue has waited too long; for its holder.
     pub(crate) fn owes_others(&self) -> bool {
-        let word = self.word.load(Order::RELAXED);
-        word & WANTED != 0 || word & PARKED != 0 && is_over(word)
+        let word = self.seen();
+        word.has(WANTED) || word.has(PARKED) && is_over(word)
     }
 
     /// Releases a lock to which the queue does not go on.
@@ -338,10 +375,10 @@ impl Futex {
     /// none, as it is released usually.
     fn hand_to_sleeper(&self) {
         loop {
-            let word = self.word.load(Order::RELAXED);
-            let handed_over = if word & WANTED != 0 {
+            let word = self.seen();
+            let handed_over = if word.has(WANTED) {
                 self.give_turn(word)
-            } else if word & PARKED != 0 {
+            } else if word.has(PARKED) {
                 self.hand_over(word)
             } else {
                 // SAFETY: the caller holds it.
@@ -373,15 +410,13 @@ impl Futex {
             return false;
         }
         loop {
-            let word = self.word.load(Order::RELAXED);
+            let word = self.seen();
             // Free, whose releaser did not know of the sleeper.
-            let missed = word & LOCKED == 0;
-            let held = word & (LOCKED | GRANTED | QUEUED);
-            let marked = parked(word) & !LOCKED | held | if missed { WOKEN } else { 0 };
+            let missed = !word.has(LOCKED);
             // Exchanged even where nothing changes: the sleeper has no look of its own, at
             // which the kernel would find that the word is another by now.
             let marks = !mutant(flaw::ADOPT_UNMARKED);
-            if marks && !(self.exchange(word, marked, FUTEX_MARK) && self.heeds_marks()) {
+            if marks && !(self.change(word, word.adopted(), FUTEX_MARK) && self.heeds_marks()) {
                 continue;
             }
             // `WOKEN` may have stood there before: no release heard of the sleeper, and one
@@ -397,7 +432,7 @@ impl Futex {
     /// that is awake again: if a release woke it, this answers that.
     #[cold]
     pub fn acquire_adopted(&self) {
-        let _ = self.wait_on(&Patience::ENDLESS, true, true);
+        let _ = self.wait_on(&Patience::ENDLESS, Woken::Roused, true);
     }
 
     /// Waits for a lock that was not free at the first look.
@@ -416,15 +451,15 @@ impl Futex {
         let since = now();
         let mut left = nanoseconds;
         loop {
-            let mut word = LOCKED;
+            let mut word = self.seen();
             spinner.watch(left, || {
-                word = self.word.load(Order::RELAXED);
-                word & (LOCKED | QUEUED) == LOCKED
+                word = self.seen();
+                word.has_without(LOCKED, QUEUED)
             });
-            if word & LOCKED != 0 {
+            if word.has(LOCKED) {
                 return false;
             }
-            if self.take(word, false) {
+            if self.take(word, Woken::No) {
                 return true;
             }
             left = nanoseconds.saturating_sub(now() - since);
@@ -436,17 +471,17 @@ impl Futex {
         if !visits {
             self.mode.consider_turns();
         }
-        self.wait_on(patience, false, visits)
+        self.wait_on(patience, Woken::No, visits)
     }
 
     /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
     /// woken as one of them; `visits` if it is one that seldom waits, and takes no turns.
-    fn wait_on(&self, patience: &Patience, mut woken: bool, mut visits: bool) -> Outcome {
+    fn wait_on(&self, patience: &Patience, mut woken: Woken, mut visits: bool) -> Outcome {
         loop {
-            if let Some(outcome) = self.wait_in_crowd(patience, None, woken, visits) {
+            if let Some(outcome) = self.wait_in_crowd(patience, None, woken, visits, false) {
                 return outcome;
             }
-            woken = false;
+            woken = Woken::No;
             match self.mode.enter(patience) {
                 Entered::NotInTime => return Outcome::GaveUp,
                 Entered::Past => visits = true,
@@ -461,17 +496,19 @@ impl Futex {
         }
     }
 
-    /// Waits as one of many; nothing as soon as waiters take turns or, if there is such a
-    /// thing, the caller is `done` without the lock.
+    /// Waits as one of many; nothing as soon as waiters take turns, the caller is `done` without the
+    /// lock, or it `joins` a queue.
     #[inline(never)]
     fn wait_in_crowd(
         &self,
         patience: &Patience,
         done: Option<&dyn Fn() -> bool>,
-        // Whether this thread is the one that `WOKEN` speaks of.
-        mut woken: bool,
+        // How this thread comes by the mark `WOKEN`.
+        mut woken: Woken,
         // Whether it takes no turns.
         visits: bool,
+        // Whether it leaves for the queue that the holder came by.
+        joins: bool,
     ) -> Option<Outcome> {
         let spinner_anew = || {
             if visits {
@@ -486,7 +523,7 @@ impl Futex {
         } else {
             spinner_anew()
         };
-        let mut slept = woken;
+        let mut slept = woken == Woken::Roused;
         // Whether a head has left the lock alone that it was given.
         let mut starved = false;
         loop {
@@ -496,79 +533,93 @@ impl Futex {
             if visits && !slept && self.acquire_untouched() {
                 return Some(Outcome::Acquired);
             }
-            let word = self.word.load(Order::RELAXED);
-            if word & LOCKED == 0 {
+            let word = self.seen();
+            if !word.has(LOCKED) {
                 if self.take(word, woken) {
                     return Some(Outcome::Acquired);
                 }
                 continue;
             }
-            if word & GRANTED != 0 && slept {
-                if self.accept(word, woken) {
+            if word.has(GRANTED) && slept {
+                if self.change(word, word.accepted(woken), FUTEX_ACCEPT) {
                     return Some(Outcome::Acquired);
                 }
                 continue;
             }
-            if word & TURN != 0 && starved {
-                let accepted = word & !if woken { TURN | WOKEN } else { TURN };
-                if self.exchange(word, accepted, FUTEX_TURN_ACCEPT) {
+            if word.has(TURN) && starved {
+                if self.change(word, word.accepted_turn(woken), FUTEX_TURN_ACCEPT) {
                     return Some(Outcome::Acquired);
                 }
                 continue;
             }
             match done {
                 // A woken thread has the others' wake-up to pass on, by its release.
-                Some(done) if !woken && done() => return None,
-                None if !visits && (word & TURN != 0 || self.mode.takes_turns()) => {
-                    if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
+                Some(done) if woken == Woken::No && done() => return None,
+                None if !visits && (word.has(TURN) || self.mode.takes_turns()) => {
+                    if woken != Woken::No
+                        && !self.change(word, word.answered(woken), Order::RELAXED)
+                    {
                         continue;
                     }
                     return None;
                 }
                 _ => {}
             }
+            if joins && woken == Woken::No && word.has(QUEUED) {
+                return None;
+            }
             if runs_out(patience) {
-                // A wake-up that reached this thread goes on to another: the next
-                // release sees the mark.
-                if woken && !mutant(flaw::SWALLOW_WAKE) && !self.mark(word, parked(word)) {
+                let left = word.left(woken);
+                let leaves = match woken {
+                    // A wake-up that reached this thread goes on to another: the next
+                    // release sees the mark.
+                    Woken::Roused => mutant(flaw::SWALLOW_WAKE) || self.mark(word, left),
+                    _ => word == left || self.change(word, left, Order::RELAXED),
+                };
+                if !leaves {
                     continue;
                 }
                 return Some(Outcome::GaveUp);
             }
             // Behind a lock whose waiters take turns, the wait is a long one.
             let long = done.is_some() && self.mode.takes_turns();
-            if !long && spinner.step_past(word & PARKED != 0) == Advice::Again {
+            if !long && spinner.step_past(word.has(PARKED)) == Advice::Again {
                 continue;
             }
             if asks && !slept {
                 asks = false;
-                woken = self.ask();
+                woken = if self.ask() { Woken::Asked } else { Woken::No };
                 spinner = spinner_anew();
                 continue;
             }
             slept = true;
-            let mut parked = parked(word);
-            if word & PARKED == 0 && visits {
-                // It waits for no more than the lock's last hand-over to be long enough ago.
-                parked = parked & !STAMP | noted(&raw const self.word, parked & STAMP);
-            }
-            if word & GRANTED != 0 {
+            if word.has(GRANTED) {
                 if visits {
                     woken = self.leave_to_sleeper(word);
                     spinner = spinner_anew();
                 }
                 continue;
             }
+            let parked = word.parked(|now| {
+                if visits {
+                    // It waits for no more than the lock's last hand-over to be long enough ago.
+                    noted(&raw const self.word, now)
+                } else {
+                    now
+                }
+            });
             if !self.mark(word, parked) {
                 continue;
             }
-            // The head may have no CPU to take its turn on.
-            let bound = (parked & TURN != 0).then(|| unless_starved(TURN_NANOSECONDS));
-            let bound = bound.flatten();
-            let deadline = patience.deadline().or(bound.as_ref());
-            let ended = sleep_by(&self.word, parked, CROWD, deadline, patience);
-            woken = ended == Slept::Woken;
-            starved = ended == Slept::TimedOut && bound.is_some();
+            let seen = parked.value();
+            let (ended, head_starves) = if word.has(TURN) {
+                // The head may have no CPU to take its turn on.
+                sleep_unless_starved(&self.word, seen, CROWD, TURN_NANOSECONDS, patience)
+            } else {
+                (sleep_within(&self.word, seen, CROWD, patience), false)
+            };
+            woken = Woken::after(ended);
+            starved = head_starves;
             spinner = spinner_anew();
         }
     }
@@ -582,11 +633,11 @@ impl Futex {
     fn ask(&self) -> bool {
         let mut marked = false;
         loop {
-            let word = self.word.load(Order::RELAXED);
-            if word & (LOCKED | PARKED | WOKEN) != LOCKED {
+            let word = self.seen();
+            if !word.has_without(LOCKED, PARKED | WOKEN) {
                 return marked;
             }
-            if self.exchange(word, word | WOKEN, FUTEX_MARK) {
+            if self.change(word, word.asked(), FUTEX_MARK) {
                 marked = true;
                 if self.heeds_marks() {
                     return true;
@@ -597,17 +648,17 @@ impl Futex {
     }
 
     /// Sleeps for as long as the sleeper that the lock was handed to may take to accept it, so
-    /// that a thread which has waited for less does not take it first; whether it was woken.
+    /// that a thread which has waited for less does not take it first.
     /// The caller accepts it afterwards: that sleeper may have been left behind by a fork, or
     /// get no CPU.  A thread that waits often has given turns away instead, which lets a sleeper
     /// run that wants this CPU.  A deadline may pass meanwhile, by no more than timers are late.
-    fn leave_to_sleeper(&self, granted: u32) -> bool {
+    fn leave_to_sleeper(&self, granted: Seen) -> Woken {
         let Some(bound) = unless_starved(WAKING_NANOSECONDS) else {
-            return false;
+            return Woken::No;
         };
         // The mark stays with the grant, so the release of the thread that accepts it wakes
         // sleepers.
-        sleep_on(&self.word, granted, CROWD, Some(&bound)) == Slept::Woken
+        Woken::after(sleep_on(&self.word, granted.value(), CROWD, Some(&bound)))
     }
 
     /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.
@@ -617,36 +668,36 @@ impl Futex {
         let mut spinner = Spinner::new();
         if self.mode.takes_turns() {
             spinner.watch(FIRST_LOOK_NANOSECONDS, || {
-                self.word.load(Order::RELAXED) & (LOCKED | TURN) == LOCKED
+                self.seen().has_without(LOCKED, TURN)
             });
         }
         loop {
-            let mut word = self.word.load(Order::RELAXED);
-            if word & TURN != 0 {
-                if self.exchange(word, word & !TURN, FUTEX_TURN_ACCEPT) {
+            let mut word = self.seen();
+            if word.has(TURN) {
+                if self.change(word, word.accepted_turn(Woken::No), FUTEX_TURN_ACCEPT) {
                     self.mode.welcome_turns();
                     return Some(Outcome::Acquired);
                 }
                 continue;
             }
-            if word & LOCKED == 0 {
+            if !word.has(LOCKED) {
                 // Looks alone would not do: a section may be shorter than a look.
-                let watched = word | WATCHED;
-                if word != watched && !self.exchange(word, watched, Order::RELAXED) {
+                let watched = word.watched();
+                if word != watched && !self.change(word, watched, Order::RELAXED) {
                     continue;
                 }
                 let stays_free = spinner.watch(ABSENCE_NANOSECONDS, || {
-                    word = self.word.load(Order::RELAXED);
-                    word & (LOCKED | WATCHED) == WATCHED
+                    word = self.seen();
+                    word.has_without(WATCHED, LOCKED)
                 });
-                if stays_free && self.take(word, false) {
+                if stays_free && self.take(word, Woken::No) {
                     self.mode.give_up_turns();
                     return Some(Outcome::Acquired);
                 }
             }
-            let claimed = word & CLAIM != 0;
+            let claimed = word.is_claimed();
             if runs_out(patience) {
-                if claimed && !self.exchange(word, word & !CLAIM, Order::RELAXED) {
+                if claimed && !self.change(word, word.unclaimed(), Order::RELAXED) {
                     continue;
                 }
                 return Some(Outcome::GaveUp);
@@ -667,10 +718,10 @@ impl Futex {
                     continue;
                 }
                 // The word has often changed while the clock was read.
-                word = self.word.load(Order::RELAXED);
-                if word & LOCKED == 0 {
+                word = self.seen();
+                if !word.has(LOCKED) {
                     // The turn has come, and needs nobody to give it.
-                    if self.take(word, false) {
+                    if self.take(word, Woken::No) {
                         self.mode.welcome_turns();
                         return Some(Outcome::Acquired);
                     }
@@ -680,30 +731,23 @@ impl Futex {
                 spinner = Spinner::new();
             }
             let sleeps = spinner.step() == Advice::Sleep;
-            let claim = word | WANTED | if sleeps { NAPPING } else { 0 };
+            let claim = word.claimed(sleeps);
             if self.mark(word, claim) && sleeps {
-                let _ = sleep_within(&self.word, claim, HEAD, patience);
+                let _ = sleep_within(&self.word, claim.value(), HEAD, patience);
                 spinner = Spinner::new();
             }
         }
     }
 
     /// Takes a free lock whose word may have marks.
-    fn take(&self, word: u32, woken: bool) -> bool {
-        let answered = word & !(WATCHED | if woken { WOKEN } else { 0 });
-        self.exchange(word, answered | LOCKED, FUTEX_TAKE_LATE)
-    }
-
-    /// Takes a lock that was handed over.
-    fn accept(&self, word: u32, woken: bool) -> bool {
-        let accepted = word & !(GRANTED | if woken { WOKEN } else { 0 });
-        self.exchange(word, accepted, FUTEX_ACCEPT)
+    fn take(&self, word: Seen, woken: Woken) -> bool {
+        self.change(word, word.taken(woken), FUTEX_TAKE_LATE)
     }
 
     /// Marks a held lock's word for a thread that will sleep on it; false if it
     /// has to look again.
-    fn mark(&self, word: u32, marked: u32) -> bool {
-        (word == marked || self.exchange(word, marked, FUTEX_MARK)) && self.heeds_marks()
+    fn mark(&self, word: Seen, marked: Seen) -> bool {
+        (word == marked || self.change(word, marked, FUTEX_MARK)) && self.heeds_marks()
     }
 
     /// Whether holders look for the mark that the caller has just left; if not, they do
@@ -717,9 +761,12 @@ impl Futex {
         true
     }
 
-    /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
+    /// Releases a lock by an exchange, be it in a quick time or not.
+    ///
+    /// # Safety
+    /// The caller holds the lock.
     #[inline(never)]
-    pub fn release_attentive(&self) {
+    pub unsafe fn release_attentive(&self) {
         let quiet = is_long_quiet();
         if quiet || !self.release_unmarked() {
             self.release_late(quiet);
@@ -748,25 +795,24 @@ impl Futex {
     #[inline(never)]
     fn release_marked(&self) {
         loop {
-            let word = self.word.load(Order::RELAXED);
-            if word & WANTED != 0 {
+            let word = self.seen();
+            if word.has(WANTED) {
                 if self.give_turn(word) {
                     return;
                 }
                 continue;
             }
-            if word & PARKED != 0 && is_over(word) {
+            if word.has(PARKED) && is_over(word) {
                 if self.hand_over(word) {
                     return;
                 }
                 continue;
             }
-            let wakes = word & (PARKED | WOKEN) == PARKED;
-            let free = (word & !LOCKED) | if wakes { WOKEN } else { 0 };
-            if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
+            let wakes = word.has_without(PARKED, WOKEN);
+            if self.change(word, word.freed(wakes), FUTEX_RELEASE_MARKED) {
                 if wakes && !mutant(flaw::FORGET_WAKE) {
                     wake(&raw const self.word, 1, CROWD);
-                } else if word & (PARKED | WOKEN) == WOKEN {
+                } else if word.has_without(WOKEN, PARKED) {
                     // A visitor looks, which is to find it free before the caller comes back.
                     Spinner::new().watch(ABSENCE_NANOSECONDS, || true);
                 }
@@ -777,20 +823,16 @@ impl Futex {
 
     /// Releases to the head; false if the lock is still the caller's.
     #[cold]
-    fn give_turn(&self, word: u32) -> bool {
+    fn give_turn(&self, word: Seen) -> bool {
         let at = &raw const self.word;
         // The head that claimed it may have been left behind by a fork.
         let gives = self.mode.has_head();
-        let (new, order) = if gives {
-            ((word & !CLAIM) | TURN, FUTEX_TURN)
-        } else {
-            (word & !CLAIM, Order::RELAXED)
-        };
-        if !self.exchange(word, new, order) {
+        let order = if gives { FUTEX_TURN } else { Order::RELAXED };
+        if !self.change(word, word.given(gives), order) {
             return false;
         }
         // Had the head only just come, it would claim once more.
-        if word & NAPPING != 0 && !mutant(flaw::LET_THE_HEAD_SLEEP) {
+        if word.has(NAPPING) && !mutant(flaw::LET_THE_HEAD_SLEEP) {
             wake(at, 1, HEAD);
         }
         gives
@@ -798,21 +840,21 @@ impl Futex {
 
     /// Releases to a sleeper; false if the lock is still the caller's.
     #[cold]
-    fn hand_over(&self, word: u32) -> bool {
+    fn hand_over(&self, word: Seen) -> bool {
         let stamp = stamp();
-        let announced = LOCKED | PARKED | WOKEN | stamp;
-        if !self.exchange(word, announced, Order::RELAXED) {
+        let announced = word.announced(stamp);
+        if !self.change(word, announced, Order::RELAXED) {
             return false;
         }
         note(&raw const self.word, stamp);
         if wake(&raw const self.word, 1, CROWD) == 0 {
             // A thread that falls asleep changes the word, so nobody has since.
-            self.exchange(announced, LOCKED, Order::RELAXED);
+            self.change(announced, announced.unparked(), Order::RELAXED);
             return false;
         }
         // The woken thread cannot sleep again or leave without changing the word,
         // so it is there to accept.
-        self.exchange(announced, announced | GRANTED, FUTEX_GRANT)
+        self.change(announced, announced.granted(), FUTEX_GRANT)
     }
 
     /// Releases for the last time by an exchange, in a quick time that begins with it if there
@@ -827,21 +869,6 @@ impl Futex {
             self.release_marked();
         }
     }
-}
-
-/// The word that one of the crowd sleeps on.
-fn parked(word: u32) -> u32 {
-    let since = if word & PARKED != 0 {
-        word & STAMP
-    } else {
-        stamp()
-    };
-    let queued = if mutant(crate::numa::futex_hmcs::flaw::LOSE_MARK) {
-        0
-    } else {
-        QUEUED
-    };
-    LOCKED | PARKED | since | (word & (CLAIM | TURN | queued))
 }
 
 // SAFETY: `LOCKED` is set by one exchange of a word without it, or handed over with
@@ -863,7 +890,8 @@ unsafe impl RawLock for Futex {
         match unsafe { self.release_quickly(&()) } {
             Quick::Released => {}
             Quick::MarkLost => Self::wake_everybody(place),
-            Quick::Refused => self.release_attentive(),
+            // SAFETY: the caller's.
+            Quick::Refused => unsafe { self.release_attentive() },
         }
     }
 
@@ -907,19 +935,15 @@ unsafe impl ReleaseFairly for Futex {
 unsafe impl RawTry for Futex {
     #[inline(always)]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        let mut word = 0;
-        loop {
-            match self.word.compare_exchange(
-                word,
-                (word & !WATCHED) | LOCKED,
-                FUTEX_TAKE,
-                Order::RELAXED,
-            ) {
-                Ok(_) => return true,
-                Err(now) if now & LOCKED != 0 => return false,
+        // An exchange would take the line from the holder even if it fails.
+        let mut word = self.seen();
+        while !word.has(LOCKED) {
+            match word.exchange(&self.word, word.taken(Woken::No), FUTEX_TAKE) {
+                Ok(()) => return true,
                 Err(now) => word = now,
             }
         }
+        false
     }
 }
 
@@ -944,5 +968,50 @@ unsafe impl Inherit for Futex {
         let word = if holder.is_some() { LOCKED } else { 0 };
         // Any mode is good: no thread of this process is in a release.
         self.word.store(word, Order::RELAXED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::door::{WaitPolicy, policy};
+    use cohort_raw::Clock;
+
+    /// Now, and so much later, on that clock.
+    fn in_seconds(clock: Clock, seconds: i64) -> Deadline {
+        let mut time = std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .expect("it is later");
+        if matches!(clock, Clock::Monotonic) {
+            time = core::time::Duration::from_nanos(now());
+        }
+        Deadline {
+            clock,
+            seconds: time.as_secs() as i64 + seconds,
+            nanoseconds: time.subsec_nanos(),
+        }
+    }
+
+    #[test]
+    fn a_head_without_a_cpu_keeps_the_lock_from_no_waiter_with_a_deadline() {
+        assert_eq!(policy(), WaitPolicy::Park);
+        let waits = [
+            Patience::ENDLESS,
+            Patience::until(in_seconds(Clock::Monotonic, 30)),
+            Patience::until(in_seconds(Clock::Realtime, 30)),
+        ];
+        for patience in waits {
+            for visits in [false, true] {
+                let lock = Futex::new();
+                // The holder has given the lock to a head that never takes it.
+                lock.mode.take_turns_with_a_head();
+                lock.word.store(LOCKED | TURN, Order::RELAXED);
+                let began = now();
+                assert_eq!(lock.wait_long(&patience, visits), Outcome::Acquired);
+                assert!(now() - began >= TURN_NANOSECONDS, "the head had no time");
+            }
+        }
     }
 }

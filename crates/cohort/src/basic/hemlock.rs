@@ -201,7 +201,7 @@ impl<const CTR: bool, P: Parking> Fair for Hemlock<CTR, P> {}
 // grant, so another tail than the holder's is a waiter's.
 unsafe impl<const CTR: bool, P: Parking> DetectsWaiters for Hemlock<CTR, P> {
     #[inline]
-    fn has_waiters(&self, node: &HemlockNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &HemlockNode<P>) -> bool {
         self.tail.load(Order::RELAXED) != node.pointer()
     }
 }

@@ -228,7 +228,7 @@ impl Fair for K42 {}
 // node, which stays until it holds.
 unsafe impl DetectsWaiters for K42 {
     #[inline]
-    fn has_waiters(&self, (): &()) -> bool {
+    unsafe fn has_waiters(&self, (): &()) -> bool {
         self.tail.load(Order::RELAXED) != LOCK
     }
 }

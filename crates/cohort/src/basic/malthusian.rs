@@ -309,7 +309,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE
 // it all wait until they are granted.
 unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
     #[inline]
-    fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {
         !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()
             || !self.aside.load(Order::RELAXED).is_null()

@@ -223,6 +223,12 @@ impl<P: Parking> Mcs<P> {
         count
     }
 
+    /// Whether more than `most` are in the queue, the holder included, whose node that is: the count ends
+    /// just above.
+    pub(crate) fn is_longer_than(&self, most: u32, node: &McsNode<P>) -> bool {
+        self.count_up_to(most + 1, node) > most
+    }
+
     /// Releases the lock, and sends all its waiters away.  For locks whose waiters
     /// [go](Self::wait_or_go), as nobody carries a number to them.
     pub(crate) fn dismiss(&self, node: &McsNode<P>) {
@@ -321,7 +327,7 @@ unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
     /// in the last arrival's cache.
     #[inline]
-    fn has_waiters(&self, node: &McsNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &McsNode<P>) -> bool {
         !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()
     }
@@ -337,14 +343,15 @@ unsafe impl<P: Parking> LowLock for Mcs<P> {
     }
 
     #[inline(always)]
-    fn hand_offs(&self, node: &McsNode<P>) -> u32 {
+    unsafe fn hand_offs(&self, node: &McsNode<P>) -> u32 {
         node.granted.value(Order::RELAXED).saturating_sub(YES)
     }
 
     #[inline(always)]
     unsafe fn acquire_counted(&self, node: &McsNode<P>) -> u32 {
         if self.enter(node) {
-            self.hand_offs(node)
+            // SAFETY: acquired just now, by that node.
+            unsafe { self.hand_offs(node) }
         } else {
             0
         }

@@ -167,7 +167,7 @@ impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 // is served.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
-    fn has_waiters(&self, (): &()) -> bool {
+    unsafe fn has_waiters(&self, (): &()) -> bool {
         let drawn = number(self.request.load(Order::RELAXED));
         drawn != number(self.served().wrapping_add(1))
     }

@@ -236,7 +236,7 @@ impl<P: Parking> Fair for Reciprocating<P> {}
 // SAFETY: a successor waits, and so does every thread that has pushed itself since.
 unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
     #[inline]
-    fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {
         !node.successor().is_null() || self.arrivals.load(Order::RELAXED) != node.end()
     }
 }

@@ -331,7 +331,7 @@ impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 // SAFETY: a thread that has drawn a number waits, and leaves with the lock.
 unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
-    fn has_waiters(&self, (): &()) -> bool {
+    unsafe fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
     }
 }
@@ -345,15 +345,17 @@ unsafe impl<P: Parking, const UNIT: u64> LowLock for Ticket<P, UNIT> {
     }
 
     #[inline(always)]
-    fn hand_offs(&self, (): &()) -> u32 {
+    unsafe fn hand_offs(&self, (): &()) -> u32 {
         self.serving.value(Order::RELAXED) % ONE / CARRIED
     }
 
     #[inline(always)]
     unsafe fn acquire_counted(&self, (): &()) -> u32 {
         // SAFETY: the caller's.
-        unsafe { self.acquire(&()) };
-        self.hand_offs(&())
+        unsafe {
+            self.acquire(&());
+            self.hand_offs(&())
+        }
     }
 
     #[inline]

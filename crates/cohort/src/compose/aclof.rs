@@ -61,10 +61,11 @@ use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, Home, constructor, flaws, mutant, now};
 use crate::padded::CachePadded;
 use cohort_raw::{
-    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
-    RawLock, RawTry, Resumable, ThreadOblivious, TwoForms, standalone,
+    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Hosting, Inherit, Outcome,
+    Patience, RawLock, RawTry, Resumable, ThreadOblivious, TwoForms, standalone,
 };
 use core::fmt;
+use core::mem::MaybeUninit;
 
 flaws! {
     /// A cohort has no bound.
@@ -250,9 +251,24 @@ where
     High: RawLock,
     At: Place,
 {
-    fn made(low: impl Fn() -> Low, high: High, at: At, bound: Bound) -> Self {
-        let cohort = |_| Cohort::around(low(), High::Context::default(), bound);
-        Self::of(core::array::from_fn(cohort), high, at)
+    /// Makes all but the high lock at `place`: the whole may be larger than a thread's stack.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's; `low` makes a low lock where it is to lie.
+    unsafe fn made_at(place: *mut Self, bound: Bound, at: At, low: impl Fn(*mut Low)) {
+        const { assert!(COHORTS > 0) };
+        // SAFETY: the caller's; each field is written once.
+        unsafe {
+            let cohorts = (&raw mut (*place).cohorts).cast::<Cohort<Low, High::Context>>();
+            for number in 0..COHORTS {
+                let cohort = cohorts.add(number);
+                low(&raw mut (*cohort).low);
+                let Cohort { low: (), held } = Cohort::around((), High::Context::default(), bound);
+                (&raw mut (*cohort).held).write(held);
+            }
+            (&raw mut (*place).at).write(at);
+            (&raw mut (*place).home).write(Home::new());
+        }
     }
 
     /// The caller's cohort, noted in its context.
@@ -282,7 +298,8 @@ where
     #[inline]
     fn go_on(&self, cx: &AClofContext<Low::Context>, patience: &Patience) -> Outcome {
         let (low, held) = self.held_in(cx);
-        match low.handed(&cx.low) {
+        // SAFETY: the caller holds it.
+        match unsafe { low.handed(&cx.low) } {
             0 => {}
             BEGUN if mutant(flaw::BEGIN_ANEW) => {}
             BEGUN => return self.resume_above(cx, patience),
@@ -362,11 +379,13 @@ where
 {
     fn default() -> Self {
         let bound = Bound::hand_offs(HAND_OFFS);
-        Self::made(Low::default, High::default(), At::default(), bound)
+        let cohort = |_| Cohort::around(Low::default(), High::Context::default(), bound);
+        Self::of(core::array::from_fn(cohort), High::default(), At::default())
     }
 }
 
-impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
+// SAFETY: every acquisition ends with the high lock's.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable,
@@ -380,11 +399,26 @@ where
     }
 
     fn planned(plan: &Plan<'_>) -> Self {
+        let mut lock = MaybeUninit::uninit();
+        // SAFETY: the place is fresh, and whole afterwards.
+        unsafe {
+            Self::plan_at(lock.as_mut_ptr(), plan);
+            lock.assume_init()
+        }
+    }
+
+    unsafe fn plan_at(place: *mut Self, plan: &Plan<'_>) {
         let (low, high) = plan.split();
         let at = low.levels.first();
         let at = at.map_or_else(At::default, |at| At::at(*at));
         let bound = plan.bound.unwrap_or(Bound::hand_offs(HAND_OFFS));
-        Self::made(Low::default, High::planned(&high), at, bound)
+        // SAFETY: the caller's.
+        unsafe {
+            Self::made_at(place, bound, at, |place: *mut Low| {
+                place.write(Low::default());
+            });
+            High::plan_at(&raw mut (*place).high.0, &high);
+        }
     }
 }
 
@@ -410,7 +444,8 @@ where
     #[inline]
     unsafe fn release(&self, cx: &Self::Context) {
         let (low, held) = self.held_in(cx);
-        let came = low.handed(&cx.low).max(BEGUN);
+        // SAFETY: the caller's.
+        let came = unsafe { low.handed(&cx.low) }.max(BEGUN);
         // SAFETY: both are held: the low lock by this context, the high one with its
         // cohort's, by any thread of it.
         unsafe {
@@ -443,12 +478,35 @@ standalone! {
         At: Place,
         const HAND_OFFS: u32,
         const COHORTS: usize
-    ] AClof<Low, High, At, HAND_OFFS, COHORTS>:
-    Hosted {
+    ] AClof<Low, High, At, HAND_OFFS, COHORTS>: QuickRelease
+}
+
+// SAFETY: it grants, and does not number its turns.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Hosted
+    for AClof<Low, High, At, HAND_OFFS, COHORTS>
+where
+    Low: HandsOver + Abortable + Hosted,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable + Hosted,
+    At: Place,
+{
+    const HOSTING: Hosting = Hosting {
         strict: Low::HOSTING.strict || High::HOSTING.strict,
         node_bytes: Low::HOSTING.node_bytes,
-    },
-    QuickRelease
+        ..Hosting::USUAL
+    };
+
+    unsafe fn make_at(place: *mut Self) {
+        let bound = Bound::hand_offs(HAND_OFFS);
+        // SAFETY: the caller's.
+        unsafe {
+            Self::made_at(place, bound, At::default(), |place| Low::make_at(place));
+            High::make_at(&raw mut (*place).high.0);
+        }
+    }
+
+    fn turn(&self) -> u32 {
+        1
+    }
 }
 
 // SAFETY: as above; a waiter that gives up has left both locks, or handed the low one on, with
@@ -531,7 +589,8 @@ where
         if !unsafe { low.try_acquire(&cx.low) } {
             return false;
         }
-        match low.handed(&cx.low) {
+        // SAFETY: acquired above.
+        match unsafe { low.handed(&cx.low) } {
             0 => {}
             // It was handed to the first that comes.
             BEGUN => {

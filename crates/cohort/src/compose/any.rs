@@ -132,8 +132,11 @@ impl Fair for Any {}
 // SAFETY: every call goes to the same one of four locks that keep to it.
 unsafe impl DetectsWaiters for Any {
     #[inline]
-    fn has_waiters(&self, cx: &AnyContext) -> bool {
-        with!(self, cx, |lock, context| lock.has_waiters(context))
+    unsafe fn has_waiters(&self, cx: &AnyContext) -> bool {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.has_waiters(context)
+        })
     }
 }
 
@@ -151,8 +154,9 @@ unsafe impl LowLock for Any {
     }
 
     #[inline]
-    fn hand_offs(&self, cx: &AnyContext) -> u32 {
-        with!(self, cx, |lock, context| lock.hand_offs(context))
+    unsafe fn hand_offs(&self, cx: &AnyContext) -> u32 {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.hand_offs(context) })
     }
 
     #[inline]
@@ -188,7 +192,8 @@ unsafe impl Inherit for Any {
     }
 }
 
-impl Composed for Any {
+// SAFETY: the top is the lock.
+unsafe impl Composed for Any {
     type Top = Self;
 
     fn planned(plan: &Plan<'_>) -> Self {

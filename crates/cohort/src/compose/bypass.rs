@@ -269,8 +269,9 @@ unsafe impl<L: Composed<Top: RawTry> + HighLock, const LEARNS: bool> HighLock
     }
 
     #[inline(always)]
-    fn forget_cached_place(cx: &Self::Context) {
-        L::forget_cached_place(&cx.whole);
+    unsafe fn forget_cached_place(cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe { L::forget_cached_place(&cx.whole) };
     }
 }
 
@@ -300,11 +301,14 @@ where
     L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
 {
     #[inline]
-    fn has_waiters(&self, cx: &Self::Context) -> bool {
-        if cx.has_bypassed() {
-            self.lock.top().has_waiters(&cx.top)
-        } else {
-            self.lock.has_waiters(&cx.whole)
+    unsafe fn has_waiters(&self, cx: &Self::Context) -> bool {
+        // SAFETY: the caller's: it holds the lock in the one way or the other.
+        unsafe {
+            if cx.has_bypassed() {
+                self.lock.top().has_waiters(&cx.top)
+            } else {
+                self.lock.has_waiters(&cx.whole)
+            }
         }
     }
 }
@@ -337,7 +341,8 @@ where
     }
 }
 
-impl<L: Composed<Top: RawTry>, const LEARNS: bool> Composed for Bypass<L, LEARNS> {
+// SAFETY: the top is that of the lock inside.
+unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> Composed for Bypass<L, LEARNS> {
     composed!(L in lock);
 }
 

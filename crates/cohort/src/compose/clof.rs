@@ -166,7 +166,8 @@ impl<C> Metadata<C> {
         if !unsafe { low.try_acquire(cx) } {
             return false;
         }
-        if self.is_passed(low, low.hand_offs(cx)) {
+        // SAFETY: acquired above, by this context.
+        if self.is_passed(low, unsafe { low.hand_offs(cx) }) {
             return true;
         }
         if try_high() {
@@ -193,7 +194,8 @@ impl<C> Metadata<C> {
         release_high: impl FnOnce(bool),
     ) {
         let (mut hand_offs, mut ran_out) = (0, false);
-        if low.has_waiters(cx) {
+        // SAFETY: the caller's.
+        if unsafe { low.has_waiters(cx) } {
             hand_offs = self.one_more(low, cx, bound);
             ran_out = hand_offs == 0;
         }
@@ -271,7 +273,8 @@ impl<C> Metadata<C> {
     /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
     #[inline(never)]
     fn one_more<Low: LowLock>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
-        let hand_offs = self.count(low, low.hand_offs(cx));
+        // SAFETY: the caller holds the cohort's low lock, by that context.
+        let hand_offs = self.count(low, unsafe { low.hand_offs(cx) });
         let counts = hand_offs < bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         let in_time = || {
             // SAFETY: as in `begin_timed`.
@@ -530,7 +533,8 @@ where
     }
 }
 
-impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
+// SAFETY: every acquisition ends with the high lock's.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: LowLock + Composed,
@@ -603,7 +607,7 @@ where
             },
         ) = self.held_in(cx).parts();
         // SAFETY: both are held: the low lock by this context, the high one with its
-        // cohort's, by any thread of it.
+        // cohort's, by any thread of it.  Once the high lock is released, nothing uses its context.
         unsafe {
             metadata.release(low, &cx.low, bound, |ran_out| {
                 self.release_high(&metadata.high);
@@ -661,7 +665,7 @@ where
         unsafe { self.acquire_in(cohort, &cx.low) };
     }
 
-    fn forget_cached_place(cx: &Self::Context) {
+    unsafe fn forget_cached_place(cx: &Self::Context) {
         cx.set_cohort(None);
     }
 }
@@ -711,9 +715,10 @@ where
     At: Place,
 {
     #[inline]
-    fn has_waiters(&self, cx: &Self::Context) -> bool {
+    unsafe fn has_waiters(&self, cx: &Self::Context) -> bool {
         let (low, Held { metadata, .. }) = self.held_in(cx).parts();
-        low.has_waiters(&cx.low) || self.high.0.has_waiters(&metadata.high)
+        // SAFETY: the caller's; the holder holds both, the high lock by the cohort's context.
+        unsafe { low.has_waiters(&cx.low) || self.high.0.has_waiters(&metadata.high) }
     }
 }
 

@@ -94,15 +94,16 @@ unsafe impl<L: HighLock> HighLock for Counted<L> {
     }
 
     #[inline(always)]
-    fn forget_cached_place(cx: &L::Context) {
-        L::forget_cached_place(cx);
+    unsafe fn forget_cached_place(cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { L::forget_cached_place(cx) };
     }
 }
 
 // SAFETY: a thread that is counted has come to acquire and does not hold it.
 unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
-    fn has_waiters(&self, _cx: &L::Context) -> bool {
+    unsafe fn has_waiters(&self, _cx: &L::Context) -> bool {
         self.waiters.load(Order::RELAXED) != 0
     }
 }
@@ -116,7 +117,8 @@ unsafe impl<L: Inherit> Inherit for Counted<L> {
     }
 }
 
-impl<L: Composed> Composed for Counted<L> {
+// SAFETY: the top is that of the lock inside.
+unsafe impl<L: Composed> Composed for Counted<L> {
     composed!(L in lock, beside waiters);
 }
 

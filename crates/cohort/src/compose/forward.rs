@@ -103,7 +103,7 @@ mod tests {
 
     // SAFETY: as above.
     unsafe impl DetectsWaiters for Probe {
-        fn has_waiters(&self, (): &()) -> bool {
+        unsafe fn has_waiters(&self, (): &()) -> bool {
             false
         }
     }
@@ -114,7 +114,7 @@ mod tests {
             9
         }
 
-        fn hand_offs(&self, (): &()) -> u32 {
+        unsafe fn hand_offs(&self, (): &()) -> u32 {
             8
         }
 
@@ -134,7 +134,7 @@ mod tests {
             ASKED.set("acquire_at_cached_place");
         }
 
-        fn forget_cached_place((): &()) {
+        unsafe fn forget_cached_place((): &()) {
             ASKED.set("forget_cached_place");
         }
     }
@@ -153,7 +153,8 @@ mod tests {
         unsafe fn inherit(&self, _holder: Option<&()>) {}
     }
 
-    impl Composed for Probe {
+    // SAFETY: as above.
+    unsafe impl Composed for Probe {
         type Top = Self;
 
         fn planned(_plan: &Plan<'_>) -> Self {
@@ -196,7 +197,8 @@ mod tests {
             lock.acquire_at_cached_place(&cx);
         }
         assert_eq!(ASKED.take(), "acquire_at_cached_place");
-        W::forget_cached_place(&cx);
+        // SAFETY: as above: it is not in use.
+        unsafe { W::forget_cached_place(&cx) };
         assert_eq!(ASKED.take(), "forget_cached_place");
     }
 
@@ -216,9 +218,9 @@ mod tests {
     /// What a wrapper takes over that is a cohort's lock as the lock inside is.
     fn forwards_what_it_carries<W: LowLock<Context = ()>>() {
         let lock = W::default();
-        assert_eq!((lock.hand_off_limit(), lock.hand_offs(&())), (9, 8));
         // SAFETY: as above.
         unsafe {
+            assert_eq!((lock.hand_off_limit(), lock.hand_offs(&())), (9, 8));
             assert_eq!(lock.acquire_counted(&()), 7);
             lock.release_counted(&(), 6);
         }

@@ -172,8 +172,9 @@ unsafe impl<L: RawTry + Fair + HighLock> HighLock for Gated<L> {
     }
 
     #[inline(always)]
-    fn forget_cached_place(cx: &L::Context) {
-        L::forget_cached_place(cx);
+    unsafe fn forget_cached_place(cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { L::forget_cached_place(cx) };
     }
 }
 

@@ -66,7 +66,8 @@ forwards! {
     Resumable: inner,
 }
 
-impl<L: Composed> Composed for OnPages<L> {
+// SAFETY: the top is that of the lock inside.
+unsafe impl<L: Composed> Composed for OnPages<L> {
     composed!(L in 0);
 }
 

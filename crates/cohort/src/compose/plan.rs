@@ -58,7 +58,11 @@ impl<'a> From<&'a Recipe> for Plan<'a> {
 
 /// A lock that can be made by a plan and be seen from its top; a basic lock has nothing
 /// to plan, and is its own top.
-pub trait Composed: RawLock {
+///
+/// # Safety
+/// Compositions exclude by it: no acquisition of the lock returns while its [top](Self::top) is held
+/// apart from it, and the top is a part of the lock, always the same.
+pub unsafe trait Composed: RawLock {
     /// The lock that all cohorts share.
     type Top: RawLock;
 
@@ -104,7 +108,8 @@ pub trait AbortableVisitor {
 
 macro_rules! basic {
     ($([$($generic:tt)*] $lock:ty;)+) => {
-        $(impl $($generic)* Composed for $lock {
+        // SAFETY: the top is the lock.
+        $(unsafe impl $($generic)* Composed for $lock {
             type Top = Self;
 
             fn planned(_plan: &Plan<'_>) -> Self {

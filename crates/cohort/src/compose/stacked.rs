@@ -304,15 +304,17 @@ impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVE
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {
-    fn has_waiters(&self, cx: &StackedContext) -> bool {
+    unsafe fn has_waiters(&self, cx: &StackedContext) -> bool {
         let (mut cohort, mut low) = (cx.cohort(), &cx.low);
         while let Some(here) = cohort {
-            if here.low.has_waiters(low) {
+            // SAFETY: the caller's; a holder holds each lock on its way up, by that cohort's context.
+            if unsafe { here.low.has_waiters(low) } {
                 return true;
             }
             (cohort, low) = (here.above(), &here.metadata.0.high);
         }
-        self.root.0.has_waiters(low)
+        // SAFETY: as above.
+        unsafe { self.root.0.has_waiters(low) }
     }
 }
 
@@ -342,7 +344,10 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Inherit
     }
 }
 
-impl<T: Text, const LEAVES: usize, const INNER: usize> Composed for Stacked<T, LEAVES, INNER> {
+// SAFETY: every acquisition ends with the root.
+unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Composed
+    for Stacked<T, LEAVES, INNER>
+{
     type Top = Any;
 
     /// # Panics

@@ -10,6 +10,7 @@
 //! | `tail` | the node in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a node's `section`, `marks` | the section; whether its owner is to run it, or may give up | the arrival that found the node |
 //! | a node's `next` | the node after it, where the next one brings its section; null: nothing is brought here yet | the same, last |
+//! | a node's `process` | the process of the arrival that left the node | that arrival, before others see it |
 //! | a node's `told` | see [`told`](super::told): by `YOURS` its thread is the combiner | the combiner; its thread, as it gives up |
 //!
 //! An arrival leaves a fresh node for the next one and takes the one that it found, which is its
@@ -19,12 +20,16 @@
 //! look at anything else.  A node of a thread that has given up stays in the queue, and the combiner that
 //! comes to it gives it back.
 //!
+//! To leave the lock is the last that a combiner does to it.  The last user may drop the lock once its section
+//! has run: the drop waits until the combiner has come to the last node.
+//!
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.
 
 use super::told::{Told, WAIT, YOURS};
 use super::{may_serve, run};
 use crate::door::{
-    AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, orders, pool, tally, tally_moment,
+    AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, generation, mutant, orders, outlast, pool,
+    tally, tally_moment,
 };
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly};
@@ -44,6 +49,8 @@ orders! {
 flaws! {
     /// A combiner that is in a section of another lock runs those of others here.
     SERVE_INSIDE = "cc-synch.serve-inside";
+    /// The lock is dropped while a combiner is about to leave it.
+    DROP_AT_ONCE = "cc-synch.drop-at-once";
 }
 
 /// Marks of a node: its thread runs its section.
@@ -57,6 +64,7 @@ const MAY_GO: u32 = 2;
 pub struct Node {
     told: Told,
     marks: AtomicU32,
+    process: AtomicU32,
     section: Cell<Option<Section<'static>>>,
     next: AtomicPtr<Node>,
 }
@@ -101,6 +109,7 @@ impl Node {
     fn fresh(told: u32) -> &'static Self {
         let node = NODES.take();
         node.next.store(ptr::null_mut(), Order::RELAXED);
+        node.process.store(generation(), Order::RELAXED);
         node.told.reset(told);
         node
     }
@@ -124,6 +133,12 @@ impl Node {
         unsafe { self.next.load(CC_BROUGHT).cast_const().as_ref() }
     }
 
+    /// Whether a thread of this process has left it: then a combiner that is to come to it is of
+    /// this process, too.
+    fn is_of_here(&self) -> bool {
+        self.process.load(Order::RELAXED) == generation()
+    }
+
     /// Gives it back; what is left in it is nobody's.
     ///
     /// # Safety
@@ -135,6 +150,17 @@ impl Node {
 }
 
 impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
+    /// The node in which the next arrival brings its section, if one has come yet.
+    fn last(&self) -> Option<&'static Node> {
+        // SAFETY: the last node stays until a section is brought there.
+        unsafe { self.tail.load(CC_BROUGHT).cast_const().as_ref::<'static>() }
+    }
+
+    /// Whether a thread of this process has come.
+    pub(super) fn is_used_here(&self) -> bool {
+        self.last().is_some_and(Node::is_of_here)
+    }
+
     /// Blocks until the section has been run, by the calling thread if it is marked `HERE`.  If that
     /// thread has become the combiner, it runs what `under` is given, inside of it.
     pub(super) fn bring(
@@ -247,12 +273,14 @@ unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> 
 
 impl<P: Parking, const MOST: u32> Drop for CcSynch<P, MOST> {
     fn drop(&mut self) {
-        let last = self.tail.load(CC_BROUGHT);
-        // SAFETY: nobody uses this lock any more, whose last node is its own.
-        if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
-            // SAFETY: as above.
-            unsafe { last.give() };
+        let Some(last) = self.last() else { return };
+        // A parent's combiner would have come to it; none of this process does.
+        outlast(|| !last.is_of_here() || last.told.is_left() || mutant(flaw::DROP_AT_ONCE));
+        if !last.is_of_here() && !last.told.is_left() {
+            return;
         }
+        // SAFETY: nobody uses this lock any more, and its last node is its own.
+        unsafe { last.give() };
     }
 }
 

@@ -14,6 +14,7 @@
 //! | what a seat `says` | whether combiners look at its record: 1, or 0 if not | its thread; a combiner, once the record is old |
 //! | a record's `request` | see [`request`](super::request) | its thread, and the holder |
 //! | a record's `age` | the last pass in which something was found there | the holder |
+//! | a record's `busy` | see [`roster`](super::roster) | its thread |
 //!
 //! The papers' combiner unlinks a record from a list when nothing was in it for long, and its thread
 //! links it again, by a compare-and-swap that all of them make.  Here a record stays where it is,
@@ -39,6 +40,7 @@ use crate::door::{
     pool, tally, tally_moment,
 };
 use crate::host::Pool;
+use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section, TwoForms};
 use core::marker::PhantomData;
@@ -74,6 +76,7 @@ enum Ended {
 pub struct Record {
     request: Request,
     age: AtomicU32,
+    busy: LinePadded<AtomicU32>,
 }
 
 pool! {
@@ -99,6 +102,11 @@ impl Seated for Record {
 
     fn inherit(&self) {
         self.request.inherit();
+    }
+
+    #[inline]
+    fn busy(&self) -> &AtomicU32 {
+        &self.busy.0
     }
 }
 
@@ -222,11 +230,12 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
 
     /// Publishes the section, and blocks until it has been run, or patience runs out.
     fn bring(&self, cx: &L::Context, section: Section<'_>, patience: Option<&Patience>) -> Outcome {
+        let call = self.roster.call(CHAINS);
+        let seat = &*call;
         if self.try_hold(cx) {
             self.combine(cx, section);
             return Outcome::Acquired;
         }
-        let seat = self.roster.seat(CHAINS);
         // SAFETY: the record is this thread's, which waits for the end below.
         unsafe { seat.own.request.post(section, patience.is_some()) };
         match self.wait(cx, seat, patience) {
@@ -298,6 +307,7 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Delegate
     }
 
     fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
+        let _call = self.roster.call(CHAINS);
         // SAFETY: as in `try_hold`.
         unsafe { self.lock.acquire(cx) };
         self.combine(cx, section);
@@ -317,6 +327,12 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> AbortableD
         patience: &Patience,
     ) -> Outcome {
         self.bring(cx, section, Some(patience))
+    }
+}
+
+impl<L, P: Parking, const ROUNDS: u32, const AGE: u32> Drop for Fc<L, P, ROUNDS, AGE> {
+    fn drop(&mut self) {
+        self.roster.settle();
     }
 }
 

@@ -17,12 +17,15 @@
 //! No thread can give up: one that is to combine waits in the queue of `lock`, which lets nobody go, and its
 //! whole node waits behind it.
 //!
+//! The last user may drop the lock once its section has run: the drop waits for the combiner that has the
+//! lock, by acquiring that.
+//!
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queues.
 
 use super::CcSynch;
 use super::cc_synch::HERE;
 use crate::basic::Mcs;
-use crate::door::{Level, NODES, cohort, flaws, mutant};
+use crate::door::{Level, NODES, cohort, flaws, mutant, others_go_on};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{Delegate, RawLock, Section, TwoForms};
@@ -30,6 +33,8 @@ use cohort_raw::{Delegate, RawLock, Section, TwoForms};
 flaws! {
     /// The queues of two nodes run sections at once.
     FORGET_LOCK = "h-synch.forget-lock";
+    /// The lock is dropped while a combiner is about to release it.
+    DROP_AT_ONCE = "h-synch.drop-at-once";
 }
 
 /// The lock.  A combiner runs `MOST` sections of its node, its own among them.
@@ -95,6 +100,24 @@ unsafe impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Dele
 
     fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         self.bring(cx, section, HERE);
+    }
+}
+
+impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Drop
+    for HSynch<L, P, MOST, CLUSTERS>
+{
+    fn drop(&mut self) {
+        let mut clusters = self.clusters.iter();
+        // A thread of a parent process would never release it.
+        let is_used = others_go_on() && clusters.any(|cluster| cluster.0.is_used_here());
+        if is_used && !mutant(flaw::DROP_AT_ONCE) {
+            let cx = L::Context::default();
+            // SAFETY: a new context, by which the lock is released before the frame ends.
+            unsafe {
+                self.lock.0.acquire(&cx);
+                self.lock.0.release(&cx);
+            }
+        }
     }
 }
 

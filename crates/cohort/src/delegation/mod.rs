@@ -4,8 +4,13 @@
 //!
 //! [`p_sim`] is none of them: it applies operations to copies of the data, and waits for nobody.
 //!
-//! [`request`] is how a section is brought and answered for, in a queue [`told`], [`roster`] which
+//! `request` is how a section is brought and answered for, in a queue `told`, `roster` which
 //! threads bring them.
+//!
+//! **Who drops a lock.**  In its section a thread may find that it is the last user, as a count in the data
+//! says, and drop the lock and free its memory as soon as the section has run.  The thread that ran
+//! it may still use the lock then, and so may threads whose sections ran before and which are about to
+//! return.  Each drop waits for them; they wait for nobody.
 
 pub mod cc_synch;
 pub mod fc;
@@ -14,11 +19,21 @@ pub mod oyama;
 pub mod p_sim;
 pub mod qd;
 pub mod rcl;
+#[cfg(internals)]
 pub mod request;
+#[cfg(not(internals))]
+mod request;
+#[cfg(internals)]
 pub mod roster;
+#[cfg(not(internals))]
+mod roster;
 pub mod sanl;
 pub mod sanl_plus;
+mod serving;
+#[cfg(internals)]
 pub mod told;
+#[cfg(not(internals))]
+mod told;
 
 pub use cc_synch::CcSynch;
 pub use fc::Fc;

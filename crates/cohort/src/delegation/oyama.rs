@@ -32,8 +32,11 @@
 //! | a thread exchanges the word until it succeeds | the same, with pauses in between as waiters of [`bo`](crate::basic::bo) have |
 //! | every thread serves | not one that is in a section of another lock, which leaves the lock to the next; nor may others run a section that is to run `here`, which is left to its thread likewise |
 //!
+//! Leaving the lock is the last that a holder does to it, and the last user's drop waits for that.
+//!
 //! A child of a fork cannot go on with one that others had come to: their nodes are on its list.
 
+use super::serving::Serving;
 use super::{may_serve, run};
 use crate::basic::bo::pauses;
 use crate::door::{
@@ -72,6 +75,8 @@ flaws! {
     FORGET_ORDER = "oyama.forget-order";
     /// A holder that is in a section of another lock runs those of others here.
     SERVE_INSIDE = "oyama.serve-inside";
+    /// The lock is dropped while a holder is about to leave it.
+    DROP_AT_ONCE = "oyama.drop-at-once";
 }
 
 const WAIT: u32 = 0;
@@ -108,6 +113,7 @@ pub struct Node {
 #[repr(C)]
 pub struct Oyama<P: Parking = MayPark, const MOST: u32 = 256, const IN_ORDER: bool = false> {
     word: AtomicPtr<Node>,
+    serving: Serving,
     parking: PhantomData<P>,
 }
 
@@ -115,6 +121,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Default for Oyama<P, MOS
     fn default() -> Self {
         Self {
             word: AtomicPtr::null(),
+            serving: Serving::default(),
             parking: PhantomData,
         }
     }
@@ -215,7 +222,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
         };
         let moment = tally_moment();
         tally(Tallied::Nominations, 1);
-        let mut at = rest;
+        let (mut at, mut answers) = (rest, false);
         loop {
             if at == HELD {
                 if self.leave() {
@@ -229,6 +236,10 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
                 node.told.in_form::<P>().set(YOURS, OYAMA_ANSWER);
                 tally(Tallied::HandOvers, 1);
                 break;
+            }
+            if !answers {
+                answers = true;
+                self.serving.begin();
             }
             left = left.saturating_sub(1);
             at = node.next.load(Order::RELAXED);
@@ -301,6 +312,13 @@ unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> TryDelegate
             self.hold(section, HELD);
         }
         free
+    }
+}
+
+impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Drop for Oyama<P, MOST, IN_ORDER> {
+    fn drop(&mut self) {
+        let is_left = || self.word.load(OYAMA_TAKE).is_null() || mutant(flaw::DROP_AT_ONCE);
+        self.serving.settle(is_left);
     }
 }
 

@@ -10,6 +10,8 @@
 //! |---|---|---|
 //! | `lock` | its holder opens the queue, runs sections and closes it | its queue |
 //! | `posted` | how many places have been given away since the queue was opened; at least `PLACES`: it is closed, or full | threads that post, by an addition; the holder |
+//! | `serving` | see `serving.rs` | the holder |
+//! | `patient` | beside it: threads that may take back what they have posted | they |
 //! | a place's `section` | what is to be run | the thread to which the place was given |
 //! | a place's `poster` | where that thread waits, marked if it may give up; null: nothing is here yet; `GONE`: it has given up | that thread, last; the holder, as it takes the section |
 //! | a context's `told` | whether its section has been run | the holder |
@@ -27,14 +29,18 @@
 //! A thread that gets a number after the queue was closed gets one that is too large, and goes back to
 //! the lock: so the holder, which closes by an exchange, has seen every number that counts.
 //!
+//! The last user may drop the lock once its section has run: the drop waits until the holder has released it,
+//! and until threads that may give up do not look at their places any more.
+//!
 //! A child of a fork cannot go on with one that others had come to.
 
+use super::serving::Serving;
 use super::{may_serve, run};
 use crate::basic::Mcs;
 use crate::basic::bo::pauses;
 use crate::door::{
-    Advice, AtomicPtr, AtomicU32, Cell, Order, Spinner, Tallied, flaws, mutant, orders, runs_out,
-    tally, tally_moment,
+    Advice, AtomicPtr, AtomicU32, Cell, Order, Spinner, Tallied, flaws, mutant, orders,
+    others_go_on, runs_out, tally, tally_moment,
 };
 use crate::padded::LinePadded;
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly, WaitCell};
@@ -57,6 +63,10 @@ orders! {
     QD_ANSWER = Release;
     /// Sees it.
     QD_ANSWERED = Acquire;
+    /// The end of a call comes after its look at its place.
+    QD_GO = Release;
+    /// Sees that.
+    QD_GONE = Acquire;
 }
 
 flaws! {
@@ -70,6 +80,10 @@ flaws! {
     RUN_WITHDRAWN = "qd.run-withdrawn";
     /// A holder that is in a section of another lock runs those of others here.
     SERVE_INSIDE = "qd.serve-inside";
+    /// The lock is dropped while its holder is about to release it.
+    DROP_AT_ONCE = "qd.drop-at-once";
+    /// The same while a thread is about to take back what has been run.
+    DROP_BESIDE = "qd.drop-beside";
 }
 
 /// So often a thread tries to take the lock or to post, before it waits for the lock.
@@ -114,18 +128,27 @@ struct Place {
 /// ```
 #[derive(Debug)]
 #[repr(C)]
-pub struct Qd<L = Mcs, P: Parking = MayPark, const PLACES: usize = 256> {
+pub struct Qd<L: RawTry = Mcs, P: Parking = MayPark, const PLACES: usize = 256> {
     lock: LinePadded<L>,
     posted: LinePadded<AtomicU32>,
+    calls: LinePadded<Calls>,
     places: [Place; PLACES],
     parking: PhantomData<P>,
 }
 
-impl<L: Default, P: Parking, const PLACES: usize> Default for Qd<L, P, PLACES> {
+/// What a drop waits for.
+#[derive(Debug, Default)]
+struct Calls {
+    serving: Serving,
+    patient: AtomicU32,
+}
+
+impl<L: RawTry, P: Parking, const PLACES: usize> Default for Qd<L, P, PLACES> {
     fn default() -> Self {
         Self {
             lock: LinePadded::default(),
             posted: LinePadded(AtomicU32::new(PLACES as u32)),
+            calls: LinePadded::default(),
             places: core::array::from_fn(|_| Place::default()),
             parking: PhantomData,
         }
@@ -201,6 +224,7 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
     /// Runs what is posted until nothing is, or there are no more places; the queue is closed then.
     fn serve(&self) {
         let mut done = 0;
+        self.calls.0.serving.begin();
         loop {
             let seen = self.posted.0.load(Order::RELAXED);
             let closes = seen == done;
@@ -392,11 +416,30 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> AbortableDelegate for Qd
                 Outcome::Acquired
             }
             Some(Begun::At(place)) => {
+                let patient = &self.calls.0.patient;
+                patient.fetch_add(1, Order::RELAXED);
                 // SAFETY: it was given to this call, which waits, or takes the section back.
                 unsafe { cx.post(place, section, PATIENT) };
-                cx.wait_within::<P>(place, patience)
+                let outcome = cx.wait_within::<P>(place, patience);
+                patient.fetch_sub(1, QD_GO);
+                outcome
             }
             None => Outcome::GaveUp,
+        }
+    }
+}
+
+impl<L: RawTry, P: Parking, const PLACES: usize> Drop for Qd<L, P, PLACES> {
+    fn drop(&mut self) {
+        let Calls { serving, patient } = &self.calls.0;
+        serving.settle(|| patient.load(QD_GONE) == 0 || mutant(flaw::DROP_BESIDE));
+        if others_go_on() && serving.is_here() && !mutant(flaw::DROP_AT_ONCE) {
+            let cx = L::Context::default();
+            // SAFETY: a new context, by which the lock is released before the frame ends.
+            unsafe {
+                self.lock.0.acquire(&cx);
+                self.lock.0.release(&cx);
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ use super::run;
 use super::sanl::{Policy, Sanl, Tuning};
 use crate::basic::Mcs;
 use crate::context::Kept;
-use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, runs_out, thread_id};
+use crate::door::{AtomicPtr, AtomicU32, AtomicU64, Order, Spinner, runs_out, thread_number};
 use crate::host::Served;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
@@ -59,7 +59,7 @@ impl Tuning for ForServer {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Rcl<L: Served = Mcs, P: Parking = MayPark> {
-    server: AtomicU32,
+    server: AtomicU64,
     inside: AtomicU32,
     held: AtomicPtr<L::Context>,
     here: AtomicU32,
@@ -69,7 +69,7 @@ pub struct Rcl<L: Served = Mcs, P: Parking = MayPark> {
 impl<L: Served, P: Parking> Default for Rcl<L, P> {
     fn default() -> Self {
         Self {
-            server: AtomicU32::new(0),
+            server: AtomicU64::new(0),
             inside: AtomicU32::new(0),
             held: AtomicPtr::null(),
             here: AtomicU32::new(0),
@@ -96,10 +96,11 @@ impl<L: Served, P: Parking> Default for Rcl<L, P> {
 /// assert_eq!(words.run(|words| words.clone()), [1]);
 /// ```
 pub fn serve<D: Attended>(locks: &[&D], mut is_over: impl FnMut() -> bool) {
+    let server = Server(locks);
     let mut spinner = Spinner::new();
     while !is_over() {
         let mut found = false;
-        for lock in locks {
+        for lock in server.0 {
             found |= lock.attend();
         }
         if found {
@@ -108,8 +109,17 @@ pub fn serve<D: Attended>(locks: &[&D], mut is_over: impl FnMut() -> bool) {
             spinner.turn();
         }
     }
-    for lock in locks {
-        lock.leave();
+}
+
+/// The calling thread attends to these locks until this is dropped, by a panic of the caller's
+/// function too: its clients would wait for ever.
+struct Server<'a, D: Attended>(&'a [&'a D]);
+
+impl<D: Attended> Drop for Server<'_, D> {
+    fn drop(&mut self) {
+        for lock in self.0 {
+            lock.leave();
+        }
     }
 }
 
@@ -117,7 +127,7 @@ impl<L: Served, P: Parking> Rcl<L, P> {
     /// Whether the calling thread is the server, and runs no section of this lock.
     #[inline]
     fn is_mine(&self) -> bool {
-        self.server.load(Order::RELAXED) == thread_id() && self.inside.load(Order::RELAXED) == 0
+        self.server.load(Order::RELAXED) == thread_number() && self.inside.load(Order::RELAXED) == 0
     }
 
     /// The same, and that it has the lock.
@@ -131,7 +141,7 @@ impl<L: Served, P: Parking> Rcl<L, P> {
     fn begin(&self) -> bool {
         let begins = self.lock.announce();
         if begins {
-            self.server.store(thread_id(), Order::RELAXED);
+            self.server.store(thread_number(), Order::RELAXED);
         }
         begins
     }
@@ -185,8 +195,11 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
             return self.run_at_once(section);
         }
         self.here.fetch_add(1, Order::RELAXED);
-        self.lock.run_here(cx, section);
-        self.here.fetch_sub(1, Order::RELAXED);
+        // Not behind the section: the last user may drop the lock then.
+        let acquired = || {
+            self.here.fetch_sub(1, Order::RELAXED);
+        };
+        self.lock.run_here_once(cx, section, acquired);
     }
 }
 

@@ -13,12 +13,13 @@
 //! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
 //! | `consecutive` | how often it was handed on since it was last released | the holder |
 //! | `asleep` | posters that sleep, or are about to | they |
-//! | `votes` | how many users there are, and how they vote | voters; each census |
+//! | `votes` | how many users there are, how they vote, and since when sections are brought | voters; each census |
 //! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
 //! | `gates` | a bit for each NUMA node one of whose threads queues in `lock` to become its server | that thread |
 //! | a place's `request` | see [`request`](super::request) | its thread, and the holder |
 //! | what a seat `says` | whether its request is for servers of its own node: 1 plus the node; 0 if not | its thread |
 //! | a place's `holds` | whether its thread runs sections: 1, or 0 if not | its thread |
+//! | a place's `busy` | see [`roster`](super::roster) | its thread |
 //! | the rest of a place | what its thread has found, and how it votes | its thread; `known` and `used` each census too |
 //!
 //! A thread that brings its section posts it by one store, and waits for the answer.  Meanwhile it
@@ -47,6 +48,8 @@
 //! | Alg. 2, 19 and Alg. 3, 7: the lock is handed over and locked once more | it is handed over locked, by an exchange that a client which queues, or has given up, refuses |
 //! | `Q`: a list with a lock, of one client for each node | the posters are found in their places, those of the next nodes first; one of each node queues in `lock` |
 //! | Alg. 3, 17: after `T_w`, tries alone | queues: tries starve behind those that wait in place |
+//! | Alg. 1: the votes alone decide | a mode that was left in vain is kept longer: see `Votes::follow` |
+//! | §3.3.1: under high contention a server serves its own node | the same, and all nodes after a pass without a request of its node |
 //! | Alg. 2, 16: `T_s` bounds rounds | and time, to a millisecond |
 //! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, 1000 at most, unless `cohort tune sanl` has fitted another |
 //! | `T_w` counts polls: 10,000 | time: 100 µs |
@@ -57,20 +60,20 @@
 //! That a fork in a section that a server runs goes as well is meant, and not checked.
 
 use super::request::{Request, Told};
-use super::roster::{CHAINS, Roster, Seat, Seated};
+use super::roster::{CHAINS, Call, Roster, Seat, Seated};
 use super::{may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
     Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort, fence,
-    fence_after_update, flaws, generation, mutant, now, orders, pool, runs_out, tally,
+    fence_after_update, flaws, generation, mutant, now, orders, policies, pool, runs_out, tally,
     tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
-    AbortableDelegate, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate, Tunable,
-    TwoForms, WHOLE,
+    AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate,
+    Tunable, TwoForms, WHOLE,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -99,6 +102,23 @@ flaws! {
     SERVE_INSIDE = "sanl.serve-inside";
 }
 
+policies! {
+    /// No vote brings sections.
+    CARRY_NOTHING = "sanl.carry-nothing";
+    /// A vote changes at the first sight of another contention, whatever `Boundary` is.
+    VOTE_AT_ONCE = "sanl.vote-at-once";
+    /// Every contention is above `θ_f`.
+    IGNORE_SHARE = "sanl.ignore-share";
+    /// Servers run the sections of every node.
+    SERVE_EVERY_NODE = "sanl.serve-every-node";
+    /// A server that finds nothing goes on, whatever `L_s` is.
+    SERVE_ON = "sanl.serve-on";
+    /// Servers serve their own node alone, also while it posts nothing.
+    STAY_IDLE = "sanl.stay-idle";
+    /// Sections run in place as soon as the votes say so, however often that was undone.
+    RETURN_AT_ONCE = "sanl.return-at-once";
+}
+
 /// How often the lock is handed on before the threads that queue for it have a turn.  Once would be too
 /// few: that may go to another node each time, while threads that share a node, one of which queues at a
 /// time, wait for ever (the model under Spin).
@@ -109,6 +129,9 @@ const CENSUS_NANOSECONDS: u64 = 10_000_000;
 
 /// For how long a server serves at most.
 const SERVES_NANOSECONDS: u64 = 1_000_000;
+
+/// The longest time of delegation against the votes: under a steady load the mode changes once a second.
+const LONGEST_STAY_NANOSECONDS: u64 = 2_000_000_000;
 
 /// Which threads a server has time for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +208,7 @@ impl Vote {
             if count > 0 {
                 self.count.store(count - 1, Order::RELAXED);
             }
-        } else if count < boundary {
+        } else if count < boundary && !mutant(policy::VOTE_AT_ONCE) {
             self.count.store(count + 1, Order::RELAXED);
         } else {
             self.count.store(0, Order::RELAXED);
@@ -208,6 +231,10 @@ impl Vote {
 /// | `bring` | those of them that would bring their sections |
 /// | `strict` | those that find the lock so much wanted that each node should have a server in turn |
 /// | `counted` | when the last census was |
+/// | `brought` | since when sections are brought; 0: they run in place |
+/// | `stay` | how long they are brought at least |
+/// | `lasted` | how long they were brought the last time |
+/// | `left` | when that ended |
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Votes {
@@ -215,6 +242,10 @@ struct Votes {
     bring: AtomicU32,
     strict: AtomicU32,
     counted: AtomicU64,
+    brought: AtomicU64,
+    stay: AtomicU64,
+    lasted: AtomicU64,
+    left: AtomicU64,
 }
 
 impl Votes {
@@ -224,7 +255,61 @@ impl Votes {
         let users = self.users.load(Order::RELAXED);
         // A sum that was counted anew may be one less than none for a moment.
         let votes = votes.load(Order::RELAXED).cast_signed();
-        users > 1 && i64::from(votes) * 2 > i64::from(users)
+        let carried = users > 1 && i64::from(votes) * 2 > i64::from(users);
+        carried && !mutant(policy::CARRY_NOTHING)
+    }
+
+    /// Whether sections are brought.
+    #[inline]
+    fn are_brought(&self) -> bool {
+        self.brought.load(Order::RELAXED) != 0
+    }
+
+    /// Changes the mode as the votes say; whether sections are brought from now on.
+    ///
+    /// Delegation shortens waits, so that threads vote against it; in-place waits are long, and they vote
+    /// for it.  Some loads would alternate for ever.  If an in-place period is shorter than the
+    /// delegation period before it, the next delegation period lasts at least twice as long.
+    fn follow(&self, carried: bool, now: u64) -> bool {
+        let since = self.brought.load(Order::RELAXED);
+        let changes = |to| {
+            self.brought
+                .compare_exchange(since, to, Order::RELAXED, Order::RELAXED)
+                .is_ok()
+        };
+        if carried && since == 0 {
+            if changes(now.max(1)) {
+                let before = self.lasted.load(Order::RELAXED);
+                let is_undone = now.saturating_sub(self.left.load(Order::RELAXED)) < before;
+                let stay = self.stay.load(Order::RELAXED).max(before) * 2;
+                let stay = if is_undone { stay } else { 0 };
+                self.stay
+                    .store(stay.min(LONGEST_STAY_NANOSECONDS), Order::RELAXED);
+            }
+            return true;
+        }
+        if carried || since == 0 {
+            return carried;
+        }
+        let lasted = now.saturating_sub(since);
+        let stays = lasted < self.stay.load(Order::RELAXED) && !mutant(policy::RETURN_AT_ONCE);
+        // A single user serves itself without waiting.
+        if stays && self.users.load(Order::RELAXED) > 1 {
+            return true;
+        }
+        if changes(0) {
+            self.left.store(now, Order::RELAXED);
+            self.lasted.store(lasted, Order::RELAXED);
+        }
+        false
+    }
+
+    /// Forgets how sections ran.
+    fn forget(&self) {
+        self.count(0, 0, 0);
+        for time in [&self.brought, &self.stay, &self.lasted, &self.left] {
+            time.store(0, Order::RELAXED);
+        }
     }
 
     fn count(&self, users: u32, bring: u32, strict: u32) {
@@ -246,6 +331,7 @@ pub struct Place {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Mine {
+    busy: AtomicU32,
     holds: AtomicU32,
     /// Contention as this thread finds it, in 1024ths of its time.
     contention: AtomicU32,
@@ -283,6 +369,11 @@ impl Seated for Place {
 
     fn is_left(&self) -> bool {
         self.mine.holds.load(Order::RELAXED) == 0
+    }
+
+    #[inline]
+    fn busy(&self) -> &AtomicU32 {
+        &self.mine.busy
     }
 
     fn inherit(&self) {
@@ -411,7 +502,22 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     /// however the threads vote.
     pub fn run_by_server(&self, section: Section<'_>) {
         self.come();
-        let _ = self.bring(self.seat(), section, None);
+        let _ = self.bring(&self.call(), section, None);
+    }
+
+    /// [`run_here`](Delegate::run_here), with `acquired` before the section.
+    pub(super) fn run_here_once(
+        &self,
+        cx: &mut L::Context,
+        section: Section<'_>,
+        acquired: impl FnOnce(),
+    ) {
+        self.come();
+        let call = self.call();
+        // SAFETY: a call has its context for itself, and releases the lock before it returns.
+        unsafe { self.lock.acquire(cx) };
+        acquired();
+        self.run_in_place(cx, &call.own, section);
     }
 
     /// From here on nobody takes the lock to run what was brought, but the calling thread; whether
@@ -465,17 +571,16 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         T::IS_ATTENDED && self.attended.load(Order::RELAXED) != 0
     }
 
-    /// The calling thread's place.
-    #[inline]
+    /// The place of the calling thread, which attends.
     fn place(&self) -> &Place {
-        &self.seat().own
+        &self.roster.seat(T::CHAINS).own
     }
 
-    /// The calling thread's seat.
+    /// Begins a call of the calling thread.
     #[inline]
-    fn seat(&self) -> &Seat<Place> {
+    fn call(&self) -> Call<'_, Place> {
         timed(Tallied::Places, Tallied::Finding, || {
-            self.roster.seat(T::CHAINS)
+            self.roster.call(T::CHAINS)
         })
     }
 
@@ -520,10 +625,15 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             .bring
             .cast(contention, these.brings, these.boundary, &votes.bring);
         if T::POLICY == Policy::ServingFirst {
+            let strict = if mutant(policy::IGNORE_SHARE) {
+                0
+            } else {
+                these.strict
+            };
             place
                 .mine
                 .strict
-                .cast(contention, these.strict, these.boundary, &votes.strict);
+                .cast(contention, strict, these.boundary, &votes.strict);
         }
     }
 
@@ -660,9 +770,10 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let mut vain = 0;
         for round in 1..=self.thresholds.serves {
             let mut found = false;
-            let strict = self.is_strict();
+            // After a pass without a request of its node, the server has time for all nodes.
+            let strict = self.is_strict() && (vain == 0 || mutant(policy::STAY_IDLE));
             for seat in self.roster.seats() {
-                if strict && keeps_from(seat, node) {
+                if strict && keeps_from(seat, node) && !mutant(policy::SERVE_EVERY_NODE) {
                     continue;
                 }
                 tally(Tallied::Looks, 1);
@@ -672,7 +783,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             vain = if found { vain.max(1) - 1 } else { vain + 1 };
             // Now and then, since a clock takes as long as some sections.
             let late = round.is_multiple_of(8) && now() - began > SERVES_NANOSECONDS;
-            if vain > idle || late {
+            if vain > idle && !mutant(policy::SERVE_ON) || late {
                 break;
             }
         }
@@ -830,7 +941,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 }
                 match until.unwrap_or(late) {
                     u64::MAX => Patience::ENDLESS,
-                    late => Patience::ENDLESS.at_most(late),
+                    late => Patience::until(Deadline::monotonic(late)),
                 }
             };
             if spinner.step() == Advice::Again {
@@ -945,7 +1056,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             seat.own.forget();
         }
         self.gates.store(0, Order::RELAXED);
-        self.votes.count(0, 0, 0);
+        self.votes.forget();
         self.hand.asleep.store(0, Order::RELAXED);
         self.hand.consecutive.store(0, Order::RELAXED);
         self.attended.store(0, Order::RELAXED);
@@ -966,21 +1077,23 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
 
     fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         self.come();
-        let seat = self.seat();
-        let place = &seat.own;
+        let call = self.call();
+        let place = &call.own;
         self.count(place);
-        let bring = self.votes.carry(&self.votes.bring);
-        tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), bring);
+        let carried = self.votes.carry(&self.votes.bring);
+        let in_place = !carried && !self.votes.are_brought();
         // SAFETY: a call has its context for itself, and releases the lock before it returns; so for all
         // below.
-        if !bring && !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) } {
+        if in_place && !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) } {
             self.was_free(place);
             return self.run_in_place(cx, place, section);
         }
         let at = timed(Tallied::Clocks, Tallied::Asking, now);
         timed(Tallied::Votes, Tallied::Voting, || self.vote(place, at));
+        let bring = self.votes.follow(carried, at);
+        tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), bring);
         if bring {
-            let _ = self.bring(seat, section, None);
+            let _ = self.bring(&call, section, None);
         } else {
             // SAFETY: as above.
             unsafe { self.lock.acquire(cx) };
@@ -992,11 +1105,7 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
     }
 
     fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
-        self.come();
-        let place = self.place();
-        // SAFETY: as above.
-        unsafe { self.lock.acquire(cx) };
-        self.run_in_place(cx, place, section);
+        self.run_here_once(cx, section, || ());
     }
 }
 
@@ -1006,7 +1115,8 @@ unsafe impl<L: Served, T: Tuning, P: Parking> TryDelegate for Sanl<L, T, P> {
         if !self.generation.is_settled() && !self.come_first(Some(&Patience::NONE)) {
             return false;
         }
-        let place = self.place();
+        let call = self.call();
+        let place = &call.own;
         // SAFETY: as above.
         let free = unsafe { self.lock.try_acquire(cx) };
         if free {
@@ -1025,7 +1135,13 @@ unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P
         if !self.generation.is_settled() && !self.come_first(Some(patience)) {
             return Outcome::GaveUp;
         }
-        self.bring(self.seat(), section, Some(patience))
+        self.bring(&self.call(), section, Some(patience))
+    }
+}
+
+impl<L: Served, T: Tuning, P: Parking> Drop for Sanl<L, T, P> {
+    fn drop(&mut self) {
+        self.roster.settle();
     }
 }
 

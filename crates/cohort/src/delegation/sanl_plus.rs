@@ -17,10 +17,12 @@
 //! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
 //! | a place's `told` | see [`told`](super::told); more than `YOURS` by how much turns to which nobody else came prevail of late | the holder; its thread, as it gives up |
+//! | a place's `process` | the process of the arrival that left the place | that arrival, before others see it |
+//! | `buses` | the bus of each NUMA node, of a pool; null: not used yet | the first thread that boards it |
 //! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
 //! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
-//! | a bus's `over` | its last ride that is over, plus one | the holder |
+//! | a bus's `over` | its present ride, while it takes threads aboard: the last that is over, plus one | the holder |
 //! | `average` | while threads share buses: how many sections holders ran of late, in eighths | the holder |
 //!
 //! **In place and by the queue.**  The word excludes.  In place a thread that finds it taken goes to the
@@ -62,15 +64,22 @@
 //! at one of buses, a place and one line or two for the sections of several threads.  What is
 //! brought is read where it stands and not taken out, since its thread looks at the same line.
 //!
-//! A thread that does not run while its bus goes `2^30` rides further may miss that its own is over.
+//! The number of a ride is compared for equality, so it moves on where `over` does: where a thread went
+//! aboard behind the first.  A thread that waits for its ride and does not look again before the bus has gone
+//! a multiple of `2^31` further waits for one more.
+//!
+//! **Who drops the lock.**  To tell of a place is the last that a holder does to the lock.  So the last user,
+//! whose section a holder has run, may drop it: the drop waits until that has come to the last place.  A
+//! thread aboard may learn of its ride later still; buses are of a pool, and count on for the next lock.
+//!
 //! A child of a fork cannot go on with one that others had come to: their places are in its queue.
 
 use super::told::{DONE, FIRST, Told, WAIT, YOURS};
 use super::{enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
-    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, cpus, flaws, mutant, now,
-    orders, pool, runs_out, tally, tally_moment, tally_state,
+    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, cpus, flaws,
+    generation, mutant, orders, outlast, pool, runs_out, tally, tally_moment, tally_state,
 };
 use crate::host::Pool;
 use crate::numa::FutexHmcs;
@@ -102,6 +111,10 @@ orders! {
     PLUS_OPEN = Release;
     /// Sees that.
     PLUS_BOARD = Acquire;
+    /// A bus is seen as its last lock has left it.
+    PLUS_BUY = Release;
+    /// Sees that.
+    PLUS_FIND = Acquire;
 }
 
 flaws! {
@@ -125,6 +138,12 @@ flaws! {
     LEAVE_FIRST = "sanl-plus.leave-first";
     /// A thread that may give up comes to a queue before holders heed that.
     COME_UNHEEDED = "sanl-plus.come-unheeded";
+    /// A ride to which no other thread came has a number, and nothing says that it is over.
+    COUNT_ALONE = "sanl-plus.count-alone";
+    /// A holder learns from its turn when it has left the lock.
+    LEARN_LATE = "sanl-plus.learn-late";
+    /// The lock is dropped while a holder is about to leave it.
+    DROP_AT_ONCE = "sanl-plus.drop-at-once";
 }
 
 /// A mode: threads run their own sections, in place, and those that meet another go to the queue.
@@ -283,6 +302,7 @@ unsafe fn run_words(words: [*mut (); 2]) {
 pub struct Place {
     next: AtomicPtr<Place>,
     told: Told,
+    process: AtomicU32,
     words: Words,
 }
 
@@ -291,15 +311,28 @@ pool! {
     static PLACES: Place, cache 10
 }
 
-/// Bytes of all of them made so far.
+pool! {
+    /// Buses outlive their locks, since threads aboard may still look at them.
+    static FLEET: Bus, placed
+}
+
+/// Bytes of all of both made so far.
 pub(super) fn pool_bytes() -> usize {
-    PLACES.bytes()
+    PLACES.bytes() + FLEET.bytes()
 }
 
 impl Place {
     /// A place where nothing is brought, which nobody else has.
     fn fresh() -> &'static Self {
-        PLACES.take()
+        let place = PLACES.take();
+        place.process.store(generation(), Order::RELAXED);
+        place
+    }
+
+    /// Whether a thread of this process has left it: then a holder that is to come to it is of this
+    /// process, too.
+    fn is_of_here(&self) -> bool {
+        self.process.load(Order::RELAXED) == generation()
     }
 
     /// Gives it back, as such a place again.  An arrival's exchange waits for stores before it; these
@@ -325,25 +358,17 @@ impl Place {
     }
 }
 
+/// Seats of a bus, of which a lock may use fewer: two lines with what stands before them.
+const MOST_SEATS: usize = 14;
+
 /// A place in the queue that the threads of a NUMA node share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
-struct Bus<const SEATS: usize> {
+pub struct Bus {
     aboard: AtomicU64,
     code: AtomicPtr<()>,
-    seats: [AtomicPtr<()>; SEATS],
+    seats: [AtomicPtr<()>; MOST_SEATS],
     over: LinePadded<WaitCell<MayPark>>,
-}
-
-impl<const SEATS: usize> Default for Bus<SEATS> {
-    fn default() -> Self {
-        Self {
-            aboard: AtomicU64::new(0),
-            code: AtomicPtr::null(),
-            seats: core::array::from_fn(|_| AtomicPtr::null()),
-            over: LinePadded::default(),
-        }
-    }
 }
 
 /// Which ride a bus is on, and how many are aboard.
@@ -351,20 +376,42 @@ const fn split(aboard: u64) -> (u32, u64) {
     ((aboard >> 32) as u32, aboard & u32::MAX as u64)
 }
 
-/// What a bus says of a ride that is over.
-const fn is_over(ride: u32) -> u32 {
-    ride.wrapping_add(1) & WaitCell::<MayPark>::MAX
+/// What a bus says while it is on that ride.
+const fn on(ride: u32) -> u32 {
+    ride & WaitCell::<MayPark>::MAX
 }
 
-impl<const SEATS: usize> Bus<SEATS> {
+impl Bus {
+    /// A bus on that ride: for a test.
+    fn beginning_at(ride: u32) -> &'static Self {
+        let bus = FLEET.take();
+        bus.aboard.store(u64::from(ride) << 32, Order::RELAXED);
+        bus.over.0.reset(on(ride));
+        bus
+    }
+
+    /// Gives it back, if it is as it was taken: not where a fork came between.
+    fn give(&'static self) {
+        let (ride, taken) = split(self.aboard.load(Order::RELAXED));
+        if taken == 0 && self.over.0.value(Order::RELAXED) == on(ride) {
+            // SAFETY: it came from this pool, and its lock is dropped.
+            unsafe { FLEET.give(self) };
+        }
+    }
+
     /// Takes the caller aboard, with a section of these words; where they stand in the caller's
-    /// frame, too.  The ride and the seat, if there was one.
+    /// frame, too.  The ride and the seat, if one of so many was free.
     ///
     /// # Safety
     /// A caller that is aboard waits until the section has been run.
-    unsafe fn board(&self, whole: &Words, [of, code]: [*mut (); 2]) -> Option<(u32, u64)> {
+    unsafe fn board(
+        &self,
+        seats: usize,
+        whole: &Words,
+        [of, code]: [*mut (); 2],
+    ) -> Option<(u32, u64)> {
         let (ride, taken) = split(self.aboard.fetch_add(1, PLUS_BOARD));
-        let seat = self.seats.get(taken as usize)?;
+        let seat = self.seats[..seats].get(taken as usize)?;
         let mut sits = of;
         if taken == 0 {
             self.code.store(code, Order::RELAXED);
@@ -381,14 +428,14 @@ impl<const SEATS: usize> Bus<SEATS> {
 
     /// Takes nobody aboard any more, runs the sections that are, says so, and takes threads aboard
     /// again.  The caller has the lock, and the bus a place.
-    fn carry<P: Parking>(&self) -> u64 {
+    fn carry<P: Parking>(&self, seats: usize) -> u64 {
         let aboard = if mutant(flaw::KEEP_OPEN) {
             self.aboard.load(Order::RELAXED)
         } else {
             self.aboard.fetch_add(FULL, Order::RELAXED)
         };
         let (ride, taken) = split(aboard);
-        let taken = taken.min(SEATS as u64);
+        let taken = taken.min(seats as u64);
         for seat in &self.seats[..taken as usize] {
             let sits = Self::seated(seat);
             // SAFETY: the thread in that seat waits; the caller has the lock.
@@ -396,12 +443,16 @@ impl<const SEATS: usize> Bus<SEATS> {
             seat.store(ptr::null_mut(), Order::RELAXED);
         }
         self.code.store(ptr::null_mut(), Order::RELAXED);
+        let next = if taken > 1 || mutant(flaw::COUNT_ALONE) {
+            ride.wrapping_add(1)
+        } else {
+            ride
+        };
         if taken > 1 {
             let over = self.over.0.in_form::<P>();
-            over.set(is_over(ride), PLUS_OVER);
+            over.set(on(next), PLUS_OVER);
         }
-        let next = u64::from(ride.wrapping_add(1)) << 32;
-        self.aboard.store(next, PLUS_OPEN);
+        self.aboard.store(u64::from(next) << 32, PLUS_OPEN);
         taken
     }
 
@@ -436,10 +487,8 @@ impl<const SEATS: usize> Bus<SEATS> {
 
     /// Blocks until the sections of that ride have been run.
     fn wait<P: Parking>(&self, ride: u32) {
-        const HALF: u32 = 1 << 30;
-        let least = is_over(ride);
-        let past = |over: u32| over.wrapping_sub(least) & WaitCell::<MayPark>::MAX < HALF;
         let over = self.over.0.in_form::<P>();
+        let past = |over| over != on(ride);
         over.wait_spaced(PLUS_RIDDEN, CLASS, past, |_| 0, || true);
     }
 }
@@ -470,7 +519,7 @@ pub struct SanlPlus<
     taken: LinePadded<Taken<I::Word>>,
     tail: LinePadded<AtomicPtr<Place>>,
     average: LinePadded<AtomicU64>,
-    buses: [Bus<SEATS>; BUSES],
+    buses: [AtomicPtr<Bus>; BUSES],
     parking: PhantomData<P>,
 }
 
@@ -493,7 +542,7 @@ impl<
             taken: LinePadded::default(),
             tail: LinePadded(AtomicPtr::null()),
             average: LinePadded(AtomicU64::new(MOST * PART)),
-            buses: core::array::from_fn(|_| Bus::default()),
+            buses: core::array::from_fn(|_| AtomicPtr::null()),
             parking: PhantomData,
         }
     }
@@ -534,9 +583,9 @@ struct Queued {
 }
 
 /// What a thread brings to the queue.
-enum Brings<'a, const SEATS: usize> {
+enum Brings {
     Section([*mut (); 2], bool),
-    Bus(&'a Bus<SEATS>),
+    Bus(&'static Bus),
 }
 
 impl<
@@ -549,6 +598,17 @@ impl<
     I: InPlace,
 > SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
+    /// A lock whose buses are on that ride: for a test.
+    #[must_use]
+    pub fn beginning_at(ride: u32) -> Self {
+        let lock = Self::default();
+        for bus in &lock.buses {
+            let new = ptr::from_ref(Bus::beginning_at(ride)).cast_mut();
+            bus.store(new, Order::RELAXED);
+        }
+        lock
+    }
+
     fn mode(&self) -> u32 {
         self.read.0.mode.load(Order::RELAXED)
     }
@@ -666,9 +726,9 @@ impl<
         // What a section was made of is marked where it stands, which has to be even for that.
         // The thread that has the first seat serves the others.
         if rides && !here && may_serve(flaw::RIDE_INSIDE) && section[0].addr() & WHOLE == 0 {
-            let bus = &self.buses[cohort(Level::Numa) % BUSES];
+            let bus = self.bus();
             // SAFETY: this call waits.
-            match unsafe { bus.board(words, section) } {
+            match unsafe { bus.board(SEATS, words, section) } {
                 // SAFETY: this thread has the first seat.
                 Some((_, 0)) => return unsafe { self.bring(&Brings::Bus(bus)) },
                 Some((ride, _)) => return bus.wait::<P>(ride),
@@ -679,11 +739,35 @@ impl<
         unsafe { self.bring(&Brings::Section(section, here)) };
     }
 
+    /// The bus of the calling thread's node.
+    fn bus(&self) -> &'static Bus {
+        const { assert!(SEATS <= MOST_SEATS, "a bus has not so many seats") };
+        let place = &self.buses[cohort(Level::Numa) % BUSES];
+        // SAFETY: null, or of a pool whose nodes stay.
+        let known = unsafe { place.load(PLUS_FIND).cast_const().as_ref::<'static>() };
+        known.unwrap_or_else(|| Self::new_bus(place))
+    }
+
+    /// A bus for that place, or the one that another thread has put there.
+    #[cold]
+    fn new_bus(place: &AtomicPtr<Bus>) -> &'static Bus {
+        let new = FLEET.take();
+        let pointer = ptr::from_ref(new).cast_mut();
+        match place.compare_exchange(ptr::null_mut(), pointer, PLUS_BUY, PLUS_FIND) {
+            Ok(_) => new,
+            Err(others) => {
+                new.give();
+                // SAFETY: as above, and not null.
+                unsafe { &*others.cast_const() }
+            }
+        }
+    }
+
     /// Blocks until what is brought has been run.
     ///
     /// # Safety
     /// The section is outlived by the call, or the caller drives that bus.
-    unsafe fn bring(&self, what: &Brings<'_, SEATS>) {
+    unsafe fn bring(&self, what: &Brings) {
         let (words, marks) = match what {
             Brings::Section(words, false) => (*words, 0),
             Brings::Section(words, true) => (*words, HERE),
@@ -700,7 +784,7 @@ impl<
                 unsafe { run_words(*words) };
                 0
             }
-            Brings::Bus(bus) => bus.carry::<P>() - 1,
+            Brings::Bus(bus) => bus.carry::<P>(SEATS) - 1,
         };
         self.end(&queued, told, others);
     }
@@ -725,8 +809,8 @@ impl<
         if I::PASSING_NANOSECONDS == u64::MAX {
             return I::take_as_first(self.word(), patience);
         }
-        let soon = now().saturating_add(I::PASSING_NANOSECONDS);
-        let outcome = I::take_as_first(self.word(), &patience.at_most(soon));
+        let at_most = at_most(patience, I::PASSING_NANOSECONDS);
+        let outcome = I::take_as_first(self.word(), &at_most);
         if outcome == Outcome::Acquired || runs_out(patience) {
             return outcome;
         }
@@ -918,9 +1002,9 @@ impl<
                 continue;
             }
             if marks == BUS {
-                let bus = at.words.of.load(Order::RELAXED).cast::<Bus<SEATS>>();
+                let bus = at.words.of.load(Order::RELAXED).cast::<Bus>();
                 // SAFETY: it is this lock's.
-                served += unsafe { &*bus }.carry::<P>();
+                served += unsafe { &*bus }.carry::<P>(SEATS);
             } else {
                 // SAFETY: what is brought is the holder's, and its thread waits.
                 unsafe { run_words(at.words.get()) };
@@ -938,9 +1022,14 @@ impl<
         if self.mode() == IN_PLACE {
             return self.free(at);
         }
+        if !mutant(flaw::LEARN_LATE) {
+            self.learn(served);
+        }
         // Somebody has come, though it may not have been served.
         self.pass(at, YOURS + less_quiet(quiet, (served + others).max(1)));
-        self.learn(served);
+        if mutant(flaw::LEARN_LATE) {
+            self.learn(served);
+        }
     }
 
     /// Tells so the thread that comes to that place, now or later, or if that has given up, to the next.
@@ -978,7 +1067,7 @@ impl<
         self.pass(from, word);
     }
 
-    /// Learns from how many sections the calling thread ran, which has just left the lock.
+    /// Learns from how many sections the calling thread ran, which is about to leave the lock.
     fn learn(&self, served: u64) {
         if self.mode() == RIDES {
             let average = self.average.0.load(Order::RELAXED);
@@ -1076,9 +1165,20 @@ impl<
 {
     fn drop(&mut self) {
         let last = self.tail.0.load(PLUS_BROUGHT);
-        // SAFETY: nobody uses this lock any more, and its last place is its own.
+        // SAFETY: the last place is the lock's own.
         if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
+            // A parent's holder would have come to it; none of this process does.
+            outlast(|| !last.is_of_here() || last.told.is_left() || mutant(flaw::DROP_AT_ONCE));
+            if !last.is_of_here() && !last.told.is_left() {
+                return;
+            }
             last.give();
+        }
+        for bus in &self.buses {
+            // SAFETY: of the pool, and this lock's, which no thread uses any more.
+            if let Some(bus) = unsafe { bus.load(PLUS_FIND).cast_const().as_ref::<'static>() } {
+                bus.give();
+            }
         }
     }
 }

@@ -75,6 +75,11 @@ impl Told {
         is_first(self.0.value(Order::RELAXED))
     }
 
+    /// Whether the last holder has left the lock here, after which it does not touch that.
+    pub(super) fn is_left(&self) -> bool {
+        is_first(self.0.value(TOLD_SEEN))
+    }
+
     /// Says so while nobody else looks at it.
     #[inline(always)]
     pub(super) fn reset(&self, word: u32) {

@@ -5,6 +5,7 @@
 //! nothing.
 
 use super::{AtomicU32, Order, shows_absence};
+use crate::defer::Defer;
 use core::cell::Cell;
 use core::ptr;
 
@@ -41,8 +42,9 @@ impl Shown {
         place.0.store(0, Order::RELAXED);
         // A signal handler may have interrupted another wait.
         let before = self.0.replace(place);
+        // A lock of the program's own may panic.
+        let _last = Defer(|| self.0.set(before));
         wait();
-        self.0.set(before);
     }
 
     /// Lets `others` have the CPU, and shows that.

@@ -48,7 +48,7 @@ impl Mode {
 /// That a lock goes on in another mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// The address of the lock, which for one that is inflated is not the object's.
+    /// The address of the lock, or of the object that it serves while that is inflated.
     pub lock: usize,
     /// What it was.
     pub from: Mode,

@@ -26,3 +26,24 @@ macro_rules! flaws {
     };
 }
 pub(crate) use flaws;
+
+/// Every file's policies.
+#[cfg(world = "machine")]
+#[linkme::distributed_slice]
+pub static POLICIES: [&[Flaw]];
+
+/// Declares the policies of one file as constants in `policy`, as [`flaws!`] does: [`mutant`](super::mutant) switches
+/// one off.  Locks still exclude then, and no model fails; a test in virtual time has to.
+macro_rules! policies {
+    ($($(#[doc = $what:literal])* $name:ident = $text:literal;)+) => {
+        pub(crate) mod policy {
+            $($(#[doc = $what])*
+            pub(crate) const $name: $crate::door::Flaw = $crate::door::Flaw($text);)+
+
+            #[cfg(world = "machine")]
+            #[linkme::distributed_slice($crate::door::POLICIES)]
+            static HERE: &[$crate::door::Flaw] = &[$($name),+];
+        }
+    };
+}
+pub(crate) use policies;

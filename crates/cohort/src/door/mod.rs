@@ -15,7 +15,10 @@
 mod absence;
 mod cache;
 mod change;
+#[cfg(internals)]
 pub mod cohorts;
+#[cfg(not(internals))]
+mod cohorts;
 mod flaw;
 mod order;
 mod patience;
@@ -37,33 +40,76 @@ mod world;
 #[path = "machine/mod.rs"]
 mod world;
 
-pub use absence::{Absence, Shown};
-pub use cache::{Cache, Opened};
+/// What other packages of this project use too.
+macro_rules! internal {
+    ($([$($path:tt)+])+) => {$(
+        #[cfg(internals)]
+        pub use $($path)+;
+        #[cfg(not(internals))]
+        pub(crate) use $($path)+;
+    )+};
+}
+
+internal! {
+    [absence::{Absence, Shown}]
+    [cache::{Cache, Opened}]
+    [change::{Change, Hearer, Mode}]
+    [cohort_raw::Counter]
+    [cohort_raw::recipe::Level]
+    [flaw::Flaw]
+    [order::{Order, Strength}]
+    [patience::{at_most, runs_out, sleep_unless_starved, sleep_within}]
+    [tally::Tallied]
+    [world::*]
+}
+
 pub(crate) use change::AsItIs;
-pub use change::{Change, Hearer, Mode};
-pub use cohort_raw::Counter;
-pub use cohort_raw::recipe::Level;
 #[cfg(not(world = "native"))]
 pub use flaw::FLAWS;
-pub use flaw::Flaw;
-pub(crate) use flaw::flaws;
+#[cfg(world = "machine")]
+pub use flaw::POLICIES;
+pub(crate) use flaw::{flaws, policies};
 #[cfg(not(world = "native"))]
 pub use order::ORDERS;
 pub(crate) use order::orders;
-pub use order::{Order, Strength};
-pub use patience::{Bed, runs_out, sleep_by, sleep_within};
-pub use tally::Tallied;
-#[cfg(not(world = "machine"))]
+#[cfg(all(internals, not(world = "machine")))]
 pub use uncounted::{count, tally, tally_moment, tally_state};
+#[cfg(all(not(internals), not(world = "machine")))]
+pub(crate) use uncounted::{count, tally, tally_moment, tally_state};
 #[cfg(not(world = "native"))]
 pub use unmoved::{Home, to_its_end};
-pub use world::*;
+/// The clock of deadlines: see [`Deadline::monotonic`](cohort_raw::Deadline::monotonic).
+pub use world::now;
 
 /// The bytes of the smallest page.
 pub const PAGE: usize = 4096;
 
 /// NUMA nodes that [`distance`] tells apart; those beyond share.
 pub const NODES: usize = 64;
+
+/// Blocks until other threads have left what the caller drops, as `is_left` says; not where no other
+/// thread goes on, as behind a run of the simulated machine that has failed.
+pub(crate) fn outlast(is_left: impl Fn() -> bool) {
+    let mut spinner = Spinner::new();
+    while !is_left() && others_go_on() {
+        spinner.turn();
+    }
+}
+
+/// Bits of the kernel's number of a thread, in its own number: Linux gives no higher ones.
+pub(crate) const ID_BITS: u32 = 22;
+
+/// Whether the thread of that [number](thread_number) has ended.  False, too, while a third thread
+/// has the kernel's number that it had.
+#[must_use]
+pub fn has_ended(number: u64) -> bool {
+    const ID: u64 = (1 << ID_BITS) - 1;
+    let me = thread_number();
+    if (number ^ me) & ID == 0 {
+        return number != me;
+    }
+    is_gone((number & ID) as u32)
+}
 
 /// What a step of waiting advises next; see [`Spinner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

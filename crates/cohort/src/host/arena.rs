@@ -5,8 +5,17 @@
 //! | `keeper` | where it is |
 //! |---|---|
 //! | `TAKEN` | with the thread that took it |
+//! | `LEFT` + t | taken, and in the list of thread t, which has [left](Pool::leave) it to others |
 //! | `COMMON` | on the common list, a stack of numbers with a tag against ABA |
 //! | t | in the cache of thread t, at hand or in its list |
+//!
+//! A waiter that gives up leaves its node in the queue, and needs another one for its next acquisition.  The
+//! thread that goes past the node returns it to the list of its owner by one store: the published lock keeps
+//! such a node in its thread's local pool (Dice et al. 2015 §3.4.2), and the common list is out of the way of
+//! waiters that give up.
+//!
+//! **Bounds.**  After `ATTEMPTS` failed exchanges of the common list a thread keeps what it gives, or makes a node
+//! of its own.  A handler that interrupts its thread in the middle of the same has no such bound.
 //!
 //! A thread that exits leaves its cache behind, and so does every thread that a
 //! fork did not carry over; nothing runs then.  Before an arena grows it looks
@@ -25,7 +34,8 @@
 use super::{Census, Pool};
 use crate::door::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, CACHES,
-    Order, constructor, generation, is_gone, map_slots, nap, orders, repeated, thread, unmap_slots,
+    Opened, Order, constructor, flaws, generation, is_gone, map_slots, mutant, nap, orders,
+    repeated, thread, unmap_slots,
 };
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -45,7 +55,8 @@ orders! {
     ARENA_BASE = Acquire;
     /// As above.
     ARENA_MAP = Release;
-    /// A thread that finds another gone sees what that one wrote to the nodes it kept.
+    /// A thread that finds another gone sees what that one wrote to the nodes it kept, and a thread to which
+    /// a node was returned what the others did to it.
     ARENA_KEEPER = Acquire;
     /// As above, from the keeper's side.
     ARENA_KEEP = Release;
@@ -55,10 +66,20 @@ orders! {
     ARENA_SEARCHED = Release;
 }
 
+flaws! {
+    /// A thread takes a node again that it has left to others.
+    TAKE_LEFT = "arena.take-left";
+}
+
 /// With the thread that took it.
 const TAKEN: u32 = 0;
 /// On the common list.
 const COMMON: u32 = u32::MAX;
+/// Beside the number of a thread: with others, which return it to that thread.  Above the numbers of all threads.
+const LEFT: u32 = 1 << 31;
+
+/// Exchanges of the common list that fail in a row before a thread does without.
+const ATTEMPTS: u32 = 16;
 
 /// A node and what stands beside it.
 #[derive(Debug, Default)]
@@ -212,8 +233,10 @@ impl<T: Default + 'static> Arena<T> {
     /// # Safety
     /// As there.
     pub unsafe fn give_uncached(&self, node: &'static T) {
-        self.slots
-            .push(Slots::tag(&Self::SHAPE, NonNull::from(node).cast()));
+        self.slots.push(
+            Slots::tag(&Self::SHAPE, NonNull::from(node).cast()),
+            u32::MAX,
+        );
     }
 
     /// Whether a node of such an arena is this one's.
@@ -335,16 +358,49 @@ impl Slots {
         let Some(cache) = me.caches[cache % CACHES].open() else {
             return self.take_common(shape);
         };
-        let (first, count) = cache.list();
-        if first == 0 {
+        let Some(slot) = self.unlink(shape, &cache) else {
             drop(cache);
             return self.take_common(shape);
-        }
-        let slot = self.at(shape, first);
-        let tag = Self::tag(shape, slot);
-        cache.set_list((tag.link.load(Order::RELAXED), count - 1));
-        tag.keeper.store(TAKEN, Order::RELAXED);
+        };
+        Self::tag(shape, slot).keeper.store(TAKEN, Order::RELAXED);
         slot
+    }
+
+    /// The first slot of the calling thread's list that is with no other thread, as far as its looks go; it is
+    /// in the list no more.
+    #[inline(never)]
+    fn unlink(&self, shape: &Shape, cache: &Opened<'_>) -> Option<NonNull<u8>> {
+        let me = thread().id();
+        let (first, count) = cache.list();
+        let mut number = first;
+        let mut before: Option<&Tag> = None;
+        for _ in 0..shape.cached {
+            if number == 0 {
+                break;
+            }
+            let slot = self.at(shape, number);
+            let tag = Self::tag(shape, slot);
+            let next = tag.link.load(Order::RELAXED);
+            if tag.keeper.load(ARENA_KEEPER) == me || mutant(flaw::TAKE_LEFT) {
+                match before {
+                    Some(before) => before.link.store(next, Order::RELAXED),
+                    None => number = next,
+                }
+                let first = if before.is_none() { number } else { first };
+                cache.set_list((first, count - 1));
+                return Some(slot);
+            }
+            (before, number) = (Some(tag), next);
+        }
+        None
+    }
+
+    /// Puts a slot at the head of the calling thread's list.
+    fn link(cache: &Opened<'_>, tag: &Tag, keeper: u32) {
+        let (first, count) = cache.list();
+        tag.link.store(first, Order::RELAXED);
+        tag.keeper.store(keeper, ARENA_KEEP);
+        cache.set_list((tag.number.load(Order::RELAXED), count + 1));
     }
 
     /// [`give`](Self::give), when it has one.
@@ -355,17 +411,55 @@ impl Slots {
         me.settle();
         let tag = Self::tag(shape, slot);
         let Some(cache) = me.caches[cache % CACHES].open() else {
-            return self.push(tag);
+            self.push(tag, u32::MAX);
+            return;
         };
-        let (first, count) = cache.list();
+        let kept = cache.list().1;
+        // As many are kept as the list can count.
+        let attempts = if kept < u16::MAX { ATTEMPTS } else { u32::MAX };
+        self.give_to(shape, &cache, tag, attempts);
+    }
+
+    /// Gives a slot to the common list if the thread keeps enough, and one more where it keeps too many; or keeps
+    /// it where that would take too many exchanges.
+    fn give_to(&self, shape: &Shape, cache: &Opened<'_>, tag: &'static Tag, attempts: u32) {
         // One more is at hand.
-        if u32::from(count) + 1 >= shape.cached {
-            drop(cache);
-            return self.push(tag);
+        let kept = u32::from(cache.list().1) + 1;
+        let mut tag = tag;
+        for _ in shape.cached..=kept.min(shape.cached + 1) {
+            if !self.push(tag, attempts) {
+                break;
+            }
+            let Some(slot) = self.unlink(shape, cache) else {
+                return;
+            };
+            tag = Self::tag(shape, slot);
         }
-        tag.link.store(first, Order::RELAXED);
-        tag.keeper.store(me.id(), ARENA_KEEP);
-        cache.set_list((tag.number.load(Order::RELAXED), count + 1));
+        Self::link(cache, tag, thread().id());
+    }
+
+    /// The calling thread remembers a slot that others have to return, where there is room.
+    #[cold]
+    #[inline(never)]
+    fn leave(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
+        let me = thread();
+        me.settle();
+        if let Some(cache) = me.caches[cache % CACHES].open()
+            && u32::from(cache.list().1) + 1 < shape.cached
+        {
+            Self::link(&cache, Self::tag(shape, slot), LEFT | me.id());
+        }
+    }
+
+    /// Gives a slot back that its owner may have left; it is that thread's again then.
+    #[cold]
+    #[inline(never)]
+    fn return_left(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
+        let keeper = &Self::tag(shape, slot).keeper;
+        match keeper.load(Order::RELAXED) {
+            TAKEN => self.give(shape, cache, slot),
+            owner => keeper.store(owner & !LEFT, ARENA_KEEP),
+        }
     }
 
     /// [`take`](Self::take), once for all shapes; and so the two below.
@@ -384,13 +478,14 @@ impl Slots {
         self.at(shape, number)
     }
 
+    /// Puts a slot on the common list; false after so many failed exchanges.
     #[cold]
     #[inline(never)]
-    fn push(&self, tag: &Tag) {
+    fn push(&self, tag: &Tag, attempts: u32) -> bool {
         tag.keeper.store(COMMON, Order::RELAXED);
         let number = u64::from(tag.number.load(Order::RELAXED));
         let mut head = self.common.load(Order::RELAXED);
-        loop {
+        for _ in 0..attempts {
             tag.link.store(head as u32, Order::RELAXED);
             match self.common.compare_exchange(
                 head,
@@ -398,19 +493,21 @@ impl Slots {
                 ARENA_PUSH,
                 Order::RELAXED,
             ) {
-                Ok(_) => return,
+                Ok(_) => return true,
                 Err(now) => head = now,
             }
         }
+        false
     }
 
     fn is_common_empty(&self) -> bool {
         self.common.load(Order::RELAXED) as u32 == 0
     }
 
+    /// Takes a slot off the common list; nothing where that is empty, or took too many exchanges.
     fn pop(&self, shape: &Shape) -> Option<NonNull<u8>> {
         let mut head = self.common.load(ARENA_POP);
-        loop {
+        for _ in 0..ATTEMPTS {
             let number = head as u32;
             if number == 0 {
                 return None;
@@ -429,6 +526,7 @@ impl Slots {
                 Err(now) => head = now,
             }
         }
+        None
     }
 
     /// When neither the thread nor the common list has a node.
@@ -528,7 +626,7 @@ impl Slots {
             }
             let tag = Self::tag(shape, self.at(shape, number));
             let keeper = tag.keeper.load(ARENA_KEEPER);
-            if matches!(keeper, TAKEN | COMMON) || keeper == alive {
+            if keeper == TAKEN || keeper & LEFT != 0 || keeper == alive {
                 continue;
             }
             if !is_gone(keeper) {
@@ -538,7 +636,7 @@ impl Slots {
                 .compare_exchange(keeper, TAKEN, ARENA_KEEPER, Order::RELAXED)
                 .is_ok()
             {
-                self.push(tag);
+                self.push(tag, u32::MAX);
                 adopted += 1;
             }
         }
@@ -601,6 +699,16 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         let slot = NonNull::from(node).cast();
         self.slots
             .give_seldom(&Self::SHAPE, self.moved.place(self.cache), slot);
+    }
+
+    unsafe fn leave(&self, node: &'static T) {
+        let (slot, cache) = (NonNull::from(node).cast(), self.moved.place(self.cache));
+        self.slots.leave(&Self::SHAPE, cache, slot);
+    }
+
+    unsafe fn return_left(&self, node: &'static T) {
+        let (slot, cache) = (NonNull::from(node).cast(), self.moved.place(self.cache));
+        self.slots.return_left(&Self::SHAPE, cache, slot);
     }
 
     #[inline]
@@ -799,5 +907,62 @@ unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
 
     fn bytes(&self) -> usize {
         self.0.bytes()
+    }
+}
+
+// Atoms of the other worlds live inside their runs only.
+#[cfg(all(test, world = "native"))]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::vec::Vec;
+
+    /// A cache that no other arena of these tests has.
+    const CACHE: usize = 15;
+
+    fn number(node: &'static u64) -> u32 {
+        let slot = NonNull::from(node).cast();
+        Slots::tag(&Arena::<u64>::SHAPE, slot)
+            .number
+            .load(Order::RELAXED)
+    }
+
+    /// A thread keeps what the common list does not take, and gives it there later.
+    #[test]
+    fn what_the_common_list_does_not_take_is_kept() {
+        const SHAPE: &Shape = &Arena::<u64>::SHAPE;
+        const NODES: u16 = 3 * ARENA_CACHED as u16;
+        std::thread::spawn(|| {
+            let arena = Arena::<u64>::new(CACHE);
+            let me = thread();
+            me.settle();
+            let kept = || {
+                let cache = me.caches[CACHE].open().expect("it is closed");
+                cache.list().1
+            };
+            let give = |node: &'static u64, attempts| {
+                let tag = Slots::tag(SHAPE, NonNull::from(node).cast());
+                let cache = me.caches[CACHE].open().expect("it is closed");
+                arena.slots.give_to(SHAPE, &cache, tag, attempts);
+            };
+            let taken: Vec<_> = (0..NODES).map(|_| arena.take()).collect();
+            taken.iter().for_each(|node| give(node, 0));
+            assert_eq!(kept(), NODES);
+            for node in &taken {
+                let before = kept();
+                let again = arena.take();
+                give(again, ATTEMPTS);
+                let less = u16::from(u32::from(before) > SHAPE.cached) + 1;
+                let least = ARENA_CACHED as u16 - 1;
+                assert_eq!(kept(), (before - less).max(least), "{}", number(node));
+            }
+            let again: BTreeSet<u32> = (0..NODES).map(|_| number(arena.take())).collect();
+            assert_eq!(again, taken.iter().map(|node| number(node)).collect());
+            assert_eq!(arena.used(), u32::from(NODES));
+        })
+        .join()
+        .unwrap();
     }
 }

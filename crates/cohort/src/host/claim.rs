@@ -15,6 +15,17 @@
 //! | `OWED` | the holder got the lock so, and releases it in the ordinary way | the head that noticed; the holder, before it releases |
 //! | `BEHIND` | others may sleep here until the head has left | a waiter that goes to sleep; the head that wakes one |
 //!
+//! Each change keeps all marks that it does not name, a gate's too.
+//!
+//! | change | sets | clears |
+//! |---|---|---|
+//! | become the head | `HEAD`; `BEHIND`, if the thread was woken | |
+//! | fall asleep behind the head | `BEHIND` | |
+//! | be due, nap | `DUE`, `NAPPING` | |
+//! | hand the lock over | `GRANTED` | `DUE`, `NAPPING` |
+//! | leave | `OWED`, if the lock was granted | `HEAD`, `DUE`, `NAPPING`, `GRANTED`, `BEHIND`; it wakes one that was behind |
+//! | release what was granted | | `OWED` |
+//!
 //! None of these bits is nobody's claim.  The head takes a lock that comes free, like anybody; its
 //! turn comes once it has stood here for half a millisecond, or half of its patience is
 //! over.  Every other release at least is an ordinary one, so threads that queue get on too.
@@ -24,8 +35,8 @@
 //! long.
 
 use crate::door::{
-    AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, expired, flaws, mutant, now, orders,
-    policy, runs_out, sleep_within, wake,
+    AtomicU32, Order, Slept, Spinner, WaitPolicy, at_most, constructor, expired, flaws, mutant,
+    now, orders, policy, runs_out, sleep_within, wake,
 };
 use cohort_raw::{Deadline, Patience};
 
@@ -105,15 +116,6 @@ fn sleeps_after(waited: u64, spinner: &mut Spinner) -> bool {
 fn is_half_over(patience: &Patience, waited: u64) -> bool {
     let half = |deadline: &Deadline| expired(&deadline.earlier(waited));
     patience.deadline().is_some_and(half)
-}
-
-/// That patience, but no longer than a nap, whatever clock it is read on.
-fn at_most<'a>(patience: &Patience<'a>, nap: u64) -> Patience<'a> {
-    let ends_sooner = |deadline: &&Deadline| expired(&deadline.earlier(nap));
-    match patience.deadline().filter(ends_sooner) {
-        Some(_) => *patience,
-        None => patience.ending(Deadline::monotonic(now() + nap)),
-    }
 }
 
 impl Claim {

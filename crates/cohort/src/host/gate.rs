@@ -11,8 +11,21 @@
 //! | `INSIDE` | how many wait for the lock itself | each that passes; each that got the lock |
 //! | `PARKED` | there may be sleepers outside | a thread that goes to sleep; a holder that found nobody to wake |
 //! | `WOKEN` | a woken sleeper may be on its way, so nobody else is woken | a holder that wakes; the woken sleeper, or any that goes to sleep |
-//! | those of a [`Claim`] | waiters with deadlines, which do not pass here | see there |
-//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a holder that wakes |
+//! | those of a [`Claim`], but at a wide gate | waiters with deadlines, which do not pass here | see there |
+//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns; at a wide gate 8 bits of it | the thread that sets `PARKED`; a holder that wakes |
+//!
+//! | change | sets | clears | keeps |
+//! |---|---|---|---|
+//! | pass | one more inside | `WOKEN` if the thread was woken; it sets `PARKED` and `STAMP` where neither mark stands | the claim, `PARKED`, `STAMP` |
+//! | leave, depart, step out | | one of those inside | all |
+//! | fall asleep | `PARKED`, `STAMP` if it is the first | `WOKEN` | `INSIDE`, the claim, an earlier sleeper's `STAMP` |
+//! | announce a wake-up | `PARKED`, `WOKEN`, `STAMP` | | `INSIDE`, the claim |
+//! | find no sleeper | | `PARKED`, `WOKEN`, `STAMP` | `INSIDE`, the claim |
+//! | the claim's own | see [`Claim`] | see there | all of the gate's |
+//!
+//! Several threads depart at once.  If one of them finds no sleeper, the mark `WOKEN` that it then
+//! clears may be another's, who has woken one of several sleepers meanwhile.  So a woken thread that
+//! finds neither mark leaves `PARKED` for the others.
 //!
 //! A word of 0 is a gate at rest.  Places are taken by the thread that comes first,
 //! past the sleepers; but a holder wakes one before it releases when nobody is inside, or too few
@@ -42,6 +55,12 @@
 //! by which it came: it steps out before its release, and wakes a sleeper afterwards, when nobody waits
 //! for the holder.
 //!
+//! **Wide gates.**  An exchange fails where another thread has changed the word meanwhile: of as many as
+//! arrive at once each moves the line several times, and a holder that departs queues for it with them.
+//! A [wide](WideGate) gate counts by one addition.  Its count has room for all threads of the process, so no
+//! addition reaches a mark, however many threads have seen a free place before any of them has added.  Those
+//! that are too many stay; they run, and the gate is closed until as many have left.
+//!
 //! A signal handler that interrupts a thread at a gate or inside of one stops at none: the place that it
 //! would wait for may be its own thread's.
 //!
@@ -57,6 +76,7 @@ use crate::door::{
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
 use core::marker::PhantomData;
+use core::mem::replace;
 use core::ptr;
 
 flaws! {
@@ -64,21 +84,17 @@ flaws! {
     FORGET_WAKE = "gate.forget-wake";
     COUNT_TWICE = "gate.count-twice";
     STAY_INSIDE = "gate.stay-inside";
+    FORGET_OTHERS = "gate.forget-others";
     /// A signal handler waits for a place that the thread has which it interrupts.
     STOP_HANDLERS = "gate.stop-handlers";
 }
 
-const INSIDE: u32 = 0xff;
-const PARKED: u32 = 0x100;
-const WOKEN: u32 = 0x200;
-const STAMP: u32 = !0xffff;
+/// A stamp's unit is 2 to this power, in nanoseconds.
+const STAMP_UNIT_BITS: u32 = 16;
 
-/// What waiters that go to sleep, and holders that wake one, leave as it is.
-const KEPT: u32 = INSIDE | BITS;
-
-/// The most places a gate may have, well below what `INSIDE` can count: woken sleepers
-/// come on top.
-const PLACES: u32 = 128;
+/// A process has fewer threads than 2 to this power: Linux numbers those of all processes with so
+/// many bits.
+const THREAD_BITS: u32 = 22;
 
 /// How long others pass the sleepers before one of them is woken; less than a unit of
 /// `STAMP` earlier, since the stamp is cut off.
@@ -123,25 +139,23 @@ pub(super) fn are_cpus_scarce() -> bool {
     SCARCE.get().0.lasts(|| ())
 }
 
-/// The time, as a stamp.
-fn stamp() -> u32 {
-    now() as u32 & STAMP
-}
+/// A gate whose word has a [`Claim`] too; a thread is counted in by an exchange.
+pub type Gate = Admission<false>;
 
-/// Whether the patience that began at a word's stamp is over.
-fn is_over(word: u32) -> bool {
-    stamp().wrapping_sub(word & STAMP) >= PATIENCE_NANOSECONDS as u32 & STAMP
-}
+/// A gate without claims, at which threads of many CPUs arrive: its count has room for every thread of
+/// the process, so a thread is counted in by an addition.
+pub type WideGate = Admission<true>;
 
-/// The gate; zero, and at rest, when new.
+/// A gate; zero, and at rest, when new.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Gate {
-    /// In the same word.  Where holders do not [hand over](Self::hand_over), nobody claims.
+pub struct Admission<const WIDE: bool> {
+    /// In the same word.  Where holders do not [hand over](Gate::hand_over), and at a wide gate, it is
+    /// unused.
     pub claim: Claim,
 }
 
-impl Default for Gate {
+impl<const WIDE: bool> Default for Admission<WIDE> {
     fn default() -> Self {
         Self::new()
     }
@@ -212,7 +226,23 @@ impl<'a> Try<'a> {
     }
 }
 
-impl Gate {
+impl<const WIDE: bool> Admission<WIDE> {
+    const COUNT_BITS: u32 = if WIDE { THREAD_BITS } else { 8 };
+    const INSIDE: u32 = (1 << Self::COUNT_BITS) - 1;
+    const PARKED: u32 = 1 << Self::COUNT_BITS;
+    const WOKEN: u32 = Self::PARKED << 1;
+    const STAMP_SHIFT: u32 = if WIDE { Self::COUNT_BITS + 2 } else { 16 };
+    const STAMP: u32 = !0 << Self::STAMP_SHIFT;
+
+    /// What waiters that go to sleep, and holders that wake one, leave as it is.
+    const KEPT: u32 = Self::INSIDE | if WIDE { 0 } else { BITS };
+
+    /// The most places; where the count has no room for every thread, woken sleepers come on top.
+    const PLACES: u32 = if WIDE { Self::INSIDE } else { Self::INSIDE / 2 };
+
+    /// `PATIENCE_NANOSECONDS` as the difference of two stamps.
+    const PATIENCE: u32 = ((PATIENCE_NANOSECONDS >> STAMP_UNIT_BITS) as u32) << Self::STAMP_SHIFT;
+
     constructor! {
         /// A gate at rest.
         #[must_use]
@@ -222,11 +252,6 @@ impl Gate {
         }
     }
 
-    /// In loom's world, makes what all gates share, for a host that makes its gates later.
-    pub(super) fn make_ready() {
-        beforehand(&SCARCE);
-    }
-
     fn exchange(&self, old: u32, new: u32) -> bool {
         self.claim
             .word
@@ -234,16 +259,191 @@ impl Gate {
             .is_ok()
     }
 
-    /// From here on CPUs count as scarce, as if those inside had lost theirs, until that has not
-    /// shown for a tenth of a second.
-    pub fn expect_scarcity() {
-        SCARCE.get().0.expect();
+    /// The time, as a stamp.
+    fn stamp() -> u32 {
+        ((now() >> STAMP_UNIT_BITS) as u32) << Self::STAMP_SHIFT
     }
 
-    /// Of a gate at rest: from here on somebody may sleep at it, for all that others know, until a
-    /// holder has looked.
+    /// Whether the patience that began at a word's stamp is over.
+    fn is_over(word: u32) -> bool {
+        Self::stamp().wrapping_sub(word & Self::STAMP) >= Self::PATIENCE
+    }
+
+    /// Whether a word has sleepers, none of them woken.
+    #[inline(always)]
+    const fn is_due(word: u32) -> bool {
+        word & (Self::PARKED | Self::WOKEN) == Self::PARKED
+    }
+
+    /// Marks a gate at rest as if it had sleepers, until a holder finds none.
     pub fn expect_sleepers(&self) {
-        self.claim.word.store(PARKED, Order::RELAXED);
+        self.claim.word.store(Self::PARKED, Order::RELAXED);
+    }
+
+    /// Blocks until there is one of so many places inside, and counts the caller in; it sleeps
+    /// at once unless it `spins`, if it may sleep.  False if it has the lock instead, which it `tries`
+    /// before it waits.
+    #[cold]
+    pub fn admit(&self, places: u32, spins: bool, tries: Option<Try<'_>>) -> bool {
+        let places = places.clamp(1, Self::PLACES);
+        let spins = spins || policy() != WaitPolicy::Park;
+        let mut spinner = Spinner::new();
+        let mut woken = false;
+        // Whether this is its first look, at a gate whose count has room for every thread.
+        let mut adds = WIDE;
+        loop {
+            let word = self.claim.word.load(Order::RELAXED);
+            if replace(&mut adds, false) && word & Self::INSIDE < places {
+                // Threads that arrive at one time may be too many: they stay.
+                self.claim.word.fetch_add(1, Order::RELAXED);
+                return true;
+            }
+            // However many were woken: what no longer fits would be counted as a mark.
+            if word & Self::INSIDE < if woken { Self::INSIDE } else { places } {
+                let answered = if woken { Self::answered(word) } else { word };
+                // A woken thread brings no place along: it takes one.
+                let counted = if woken && mutant(flaw::COUNT_TWICE) {
+                    answered + 2
+                } else {
+                    answered + 1
+                };
+                if self.exchange(word, counted) {
+                    return true;
+                }
+                continue;
+            }
+            // A thread that was woken has a mark to take off, for which it passes.
+            if !woken && tries.is_some_and(Try::takes) {
+                return false;
+            }
+            if spins && spinner.step() == Advice::Again {
+                continue;
+            }
+            let since = if word & Self::PARKED != 0 {
+                word & Self::STAMP
+            } else {
+                Self::stamp()
+            };
+            let marked = word & Self::KEPT | Self::PARKED | since;
+            if word != marked && !self.exchange(word, marked) {
+                continue;
+            }
+            woken = sleep_on(&self.claim.word, marked, CLASS, None) == Slept::Woken;
+            spinner = Spinner::new();
+        }
+    }
+
+    /// The word of a sleeper that was woken and passes.
+    fn answered(word: u32) -> u32 {
+        if word & (Self::PARKED | Self::WOKEN) == 0 && !mutant(flaw::FORGET_OTHERS) {
+            // A thread that found no sleeper has cleared the marks of the wake-up, and of the
+            // sleepers behind this one.
+            word & !Self::STAMP | Self::PARKED | Self::stamp()
+        } else if mutant(flaw::KEEP_WOKEN) {
+            word
+        } else {
+            word & !Self::WOKEN
+        }
+    }
+
+    /// Counts a caller out that was [admitted](Self::admit), and wakes a sleeper if it is time
+    /// to, or if one of so many places is free; for a gate that outlives the lock behind it.
+    pub fn depart(&self, places: u32) {
+        let word = self.claim.word.fetch_sub(1, Order::RELAXED) - 1;
+        if Self::is_due(word) {
+            self.consider(word, places.saturating_sub(1));
+        }
+    }
+
+    /// Whether nobody is inside.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.claim.word.load(Order::RELAXED) & Self::INSIDE == 0
+    }
+
+    /// Counts the caller out, which was counted there and is about to release the lock; what
+    /// [`let_in`](Self::let_in) is told afterwards.
+    pub(super) fn step_out(&self) -> u32 {
+        if mutant(flaw::STAY_INSIDE) {
+            return 0;
+        }
+        self.claim.word.fetch_sub(1, Order::RELAXED) - 1
+    }
+
+    /// Wakes a sleeper if it is time to, for a thread that has [stepped out](Self::step_out) and released
+    /// the lock.  That may be another object's by now; the gate goes on with it.
+    pub(super) fn let_in(&self, left: u32) {
+        if Self::is_due(left) {
+            self.consider_need(left, groups());
+        }
+    }
+
+    /// Wakes a sleeper if it is time to, at one of so many gates; ahead of need where CPUs are
+    /// scarce.
+    #[cold]
+    #[inline(never)]
+    fn consider_need(&self, word: u32, gates: u32) {
+        let few = if are_cpus_scarce() {
+            few_places() / 2 / gates
+        } else {
+            0
+        };
+        self.consider(word, few);
+    }
+
+    /// Wakes a sleeper if no more than a `few` are inside, or if its patience is over.
+    #[cold]
+    #[inline(never)]
+    fn consider(&self, mut word: u32, few: u32) {
+        loop {
+            if word & Self::INSIDE > few && !Self::is_over(word) || !Self::is_due(word) {
+                return;
+            }
+            let announced = word & Self::KEPT | Self::PARKED | Self::WOKEN | Self::stamp();
+            if self.exchange(word, announced) {
+                break;
+            }
+            // Somebody is inside now, or the claim has changed.
+            word = self.claim.word.load(Order::RELAXED);
+        }
+        if mutant(flaw::FORGET_WAKE) {
+            return;
+        }
+        if wake(&raw const self.claim.word, 1, CLASS) > 0 {
+            return;
+        }
+        // A thread that goes to sleep takes the mark off, so nobody has while it stands; unless it is
+        // another's by now, whose woken sleeper sees to the others.
+        let mut word = self.claim.word.load(Order::RELAXED);
+        while word & Self::WOKEN != 0 {
+            match self.claim.word.compare_exchange(
+                word,
+                word & Self::KEPT,
+                Order::RELAXED,
+                Order::RELAXED,
+            ) {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Forgets everybody.
+    pub fn reset(&self) {
+        self.claim.word.store(0, Order::RELAXED);
+    }
+}
+
+impl Gate {
+    /// In loom's world, makes what all gates share, for a host that makes its gates later.
+    pub(super) fn make_ready() {
+        beforehand(&SCARCE);
+    }
+
+    /// Treats CPUs as oversubscribed, as after a preempted waiter, until a tenth of a second passes without
+    /// such a sign.
+    pub fn expect_scarcity() {
+        SCARCE.get().0.expect();
     }
 
     /// Blocks until the lock behind the gate is held; a thread that finds it free does not stop
@@ -295,7 +495,7 @@ impl Gate {
     /// lock is held.
     fn comes_first(&self, tries: Try<'_>) -> bool {
         let mut spinner = Spinner::new();
-        while self.claim.word.load(Order::RELAXED) & PARKED != 0 {
+        while self.claim.word.load(Order::RELAXED) & Self::PARKED != 0 {
             if tries.takes() {
                 return true;
             }
@@ -304,70 +504,6 @@ impl Gate {
             }
         }
         false
-    }
-
-    /// Blocks until there is one of so many places inside, and counts the caller in; it sleeps
-    /// at once unless it `spins`, if it may sleep.  False if it has the lock instead, which it `tries`
-    /// before it waits.
-    #[cold]
-    pub(crate) fn admit(&self, places: u32, spins: bool, tries: Option<Try<'_>>) -> bool {
-        let places = places.clamp(1, PLACES);
-        let spins = spins || policy() != WaitPolicy::Park;
-        let mut spinner = Spinner::new();
-        let mut woken = false;
-        loop {
-            let word = self.claim.word.load(Order::RELAXED);
-            // However many were woken: what no longer fits would be counted as a mark.
-            if word & INSIDE < if woken { INSIDE } else { places } {
-                let answered = if woken && !mutant(flaw::KEEP_WOKEN) {
-                    word & !WOKEN
-                } else {
-                    word
-                };
-                // A woken thread brings no place along: it takes one.
-                let counted = if woken && mutant(flaw::COUNT_TWICE) {
-                    answered + 2
-                } else {
-                    answered + 1
-                };
-                if self.exchange(word, counted) {
-                    return true;
-                }
-                continue;
-            }
-            // A thread that was woken has a mark to take off, for which it passes.
-            if !woken && tries.is_some_and(Try::takes) {
-                return false;
-            }
-            if spins && spinner.step() == Advice::Again {
-                continue;
-            }
-            let since = if word & PARKED != 0 {
-                word & STAMP
-            } else {
-                stamp()
-            };
-            let marked = word & KEPT | PARKED | since;
-            if word != marked && !self.exchange(word, marked) {
-                continue;
-            }
-            woken = sleep_on(&self.claim.word, marked, CLASS, None) == Slept::Woken;
-            spinner = Spinner::new();
-        }
-    }
-
-    /// Counts a caller out that was [admitted](Self::admit), and wakes a sleeper if it is time
-    /// to, or if one of so many places is free; for a gate that outlives the lock behind it.
-    pub(crate) fn depart(&self, places: u32) {
-        let word = self.claim.word.fetch_sub(1, Order::RELAXED) - 1;
-        if word & (PARKED | WOKEN) == PARKED {
-            self.consider(word, places.saturating_sub(1));
-        }
-    }
-
-    /// Whether nobody is inside.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.claim.word.load(Order::RELAXED) & INSIDE == 0
     }
 
     /// Gives the place up; the caller holds the lock.
@@ -422,79 +558,13 @@ impl Gate {
         cpus().max(2).div_ceil(groups())
     }
 
-    /// Counts the caller out, which was counted there and is about to release the lock; what
-    /// [`let_in`](Self::let_in) is told afterwards.
-    pub(super) fn step_out(&self) -> u32 {
-        if mutant(flaw::STAY_INSIDE) {
-            return 0;
-        }
-        self.claim.word.fetch_sub(1, Order::RELAXED) - 1
-    }
-
-    /// Wakes a sleeper if it is time to, for a thread that has [stepped out](Self::step_out) and released
-    /// the lock.  That may be another object's by now; the gate goes on with it.
-    pub(super) fn let_in(&self, left: u32) {
-        if left & (PARKED | WOKEN) == PARKED {
-            self.consider_need(left, groups());
-        }
-    }
-
     /// Wakes a sleeper if it is time to; the caller holds the lock and is about to
     /// release it, after which the gate may be gone.
     #[inline(always)]
     pub fn pass_on(&self) {
         let word = self.claim.word.load(Order::RELAXED);
-        if word & (PARKED | WOKEN) == PARKED {
+        if Self::is_due(word) {
             self.consider_need(word, 1);
-        }
-    }
-
-    /// Wakes a sleeper if it is time to, at one of so many gates; ahead of need where CPUs are
-    /// scarce.
-    #[cold]
-    #[inline(never)]
-    fn consider_need(&self, word: u32, gates: u32) {
-        let few = if are_cpus_scarce() {
-            few_places() / 2 / gates
-        } else {
-            0
-        };
-        self.consider(word, few);
-    }
-
-    /// Wakes a sleeper if no more than a `few` are inside, or if its patience is over.
-    #[cold]
-    #[inline(never)]
-    fn consider(&self, mut word: u32, few: u32) {
-        loop {
-            if word & INSIDE > few && !is_over(word) || word & (PARKED | WOKEN) != PARKED {
-                return;
-            }
-            let announced = word & KEPT | PARKED | WOKEN | stamp();
-            if self.exchange(word, announced) {
-                break;
-            }
-            // Somebody is inside now, or the claim has changed.
-            word = self.claim.word.load(Order::RELAXED);
-        }
-        if mutant(flaw::FORGET_WAKE) {
-            return;
-        }
-        if wake(&raw const self.claim.word, 1, CLASS) > 0 {
-            return;
-        }
-        // A thread that goes to sleep takes the mark off, so nobody has while it stands.
-        let mut word = self.claim.word.load(Order::RELAXED);
-        while word & WOKEN != 0 {
-            match self.claim.word.compare_exchange(
-                word,
-                word & KEPT,
-                Order::RELAXED,
-                Order::RELAXED,
-            ) {
-                Ok(_) => return,
-                Err(now) => word = now,
-            }
         }
     }
 
@@ -502,7 +572,7 @@ impl Gate {
     /// not, sleepers were [thought of](Self::pass_on).
     #[inline(always)]
     pub fn hand_over(&self) -> bool {
-        self.claim.word.load(Order::RELAXED) & (PARKED | WOKEN | FOR_HOLDERS) != 0
+        self.claim.word.load(Order::RELAXED) & (Self::PARKED | Self::WOKEN | FOR_HOLDERS) != 0
             && self.hand_over_to_somebody()
     }
 
@@ -515,9 +585,24 @@ impl Gate {
         }
         handed_over
     }
+}
 
-    /// Forgets everybody.
-    pub fn reset(&self) {
-        self.claim.word.store(0, Order::RELAXED);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_gate_counts_every_thread_and_touches_no_mark() {
+        let gate = WideGate::new();
+        // More than the count of the other gates has room for, all of which saw a free place.
+        let many = 2 * Gate::INSIDE;
+        gate.expect_sleepers();
+        (0..many).for_each(|_| assert!(gate.admit(many, false, None)));
+        assert_eq!(
+            gate.claim.word.load(Order::RELAXED),
+            WideGate::PARKED + many
+        );
+        const { assert!(WideGate::INSIDE >= (1 << THREAD_BITS) - 1) };
+        const { assert!(WideGate::INSIDE ^ WideGate::PARKED ^ WideGate::WOKEN ^ WideGate::STAMP == !0) };
     }
 }

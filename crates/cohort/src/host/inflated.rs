@@ -10,6 +10,14 @@
 //! | `FAT`, users u, number n | of a lock that waiters can leave, or on few CPUs: held, or about to be; u threads hold or wait for fat lock n |
 //! | and `HURRIED` | some of them may give up: that they wait does not say that they will hold it |
 //!
+//! | change | by | keeps |
+//! |---|---|---|
+//! | `THIN` to `FAT` and number, or to 0 | an exchange of exactly `THIN` | there is nothing else |
+//! | one more user, `HURRIED`, a group's bit | an exchange of the word that was seen, without `BARRED` | all |
+//! | one user fewer | an exchange | all; the last user leaves 0 |
+//! | `BARRED` set, cleared | bit operations of the holder | all |
+//! | barred to 0 | a store of the holder: no thread changes a barred word | nothing |
+//!
 //! The first thread that finds the object held inflates it: it takes a fat lock,
 //! acquires it on the thin holder's behalf, and puts its number in the word.
 //!
@@ -198,6 +206,12 @@ pub trait AdaptingPool {
     /// The number stood in an object's word.
     unsafe fn is_strict(&self, fat: u32) -> bool;
 
+    /// Has that one, which the caller holds by the record of that number, go on as the lock of `object`.
+    ///
+    /// # Safety
+    /// As [`release`](FatPool::release).
+    unsafe fn begin_anew(&self, fat: u32, record: u32, object: &Inflated);
+
     /// Takes it past those that wait, if it does not and is free; the number of the record.
     ///
     /// # Safety
@@ -206,13 +220,16 @@ pub trait AdaptingPool {
 }
 
 impl dyn FatPool + '_ {
-    /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while the thread that
+    /// A fat lock for that object, acquired for its thin holder.  Blocks while the thread that
     /// used it last is on its way out.
-    pub fn take(&self) -> u32 {
+    pub fn take(&self, object: &Inflated) -> u32 {
         let fat = self.draw_open();
         // SAFETY: drawn just now, so it is the caller's.
         unsafe {
             let record = self.acquire(fat, None, None);
+            if let Some(adapting) = self.adapting() {
+                adapting.begin_anew(fat, record, object);
+            }
             self.header(fat).comers.hold(record, Way::default());
         }
         fat
@@ -355,9 +372,6 @@ where
                 gate.leave(passed);
             } else {
                 Self::acquire_by(fat, &record.context);
-                if let (true, None, Some(adapting)) = (ADAPTS, object, &self.adapting) {
-                    (adapting.begin_anew)(&fat.lock, &record.context);
-                }
             }
         }
         self.records.number(record)
@@ -432,6 +446,20 @@ where
         // SAFETY: the caller's.
         let lock = unsafe { &self.fats.at(fat).lock };
         (self.adapting.as_ref()).is_none_or(|adapting| (adapting.is_strict)(lock))
+    }
+
+    unsafe fn begin_anew(&self, fat: u32, record: u32, object: &Inflated) {
+        if let Some(adapting) = &self.adapting {
+            // SAFETY: the caller's.
+            unsafe {
+                let (fat, record) = (self.fats.at(fat), self.records.at(record));
+                (adapting.begin_anew)(
+                    &fat.lock,
+                    &record.context,
+                    core::ptr::from_ref(object).addr(),
+                );
+            }
+        }
     }
 
     unsafe fn take_past(&self, fat: u32, object: &Inflated) -> Option<u32> {
@@ -970,7 +998,7 @@ impl Inflated {
     /// Publishes a fat lock, held for the thin holder; nothing if the thin holder was gone.  Where users
     /// are counted in the word, that holder and this thread are, and the number is returned.
     fn inflate(&self, fat_pool: &dyn FatPool, mark: u64, group: usize) -> Option<u32> {
-        let new = fat_pool.take();
+        let new = fat_pool.take(self);
         let counts = fat_pool.gives_up() || counts_in_word();
         let users = if counts {
             (2 * USER) | mark

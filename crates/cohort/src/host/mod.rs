@@ -25,7 +25,7 @@ mod spell;
 
 pub use arena::{Arena, MadeInPlace, Often, Seldom};
 pub use claim::Claim;
-pub use gate::{Gate, Try};
+pub use gate::{Gate, Try, WideGate};
 pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{AdaptingPool, Fat, FatPool, Inflated, Pooled};
@@ -99,6 +99,23 @@ pub unsafe trait Pool<T: 'static>: Sync {
     /// # Safety
     /// It was taken from this pool, and nobody will touch it as their own.
     unsafe fn give(&self, node: &'static T);
+
+    /// Leaves a node to other threads, one of which [returns](Self::return_left) it.  The pool may keep it for
+    /// the calling thread then.
+    ///
+    /// # Safety
+    /// It was taken from this pool, and others will see it as left after this call alone; the caller will not
+    /// touch it as its own.
+    unsafe fn leave(&self, _node: &'static T) {}
+
+    /// Gives a node back that another thread may have [left](Self::leave).
+    ///
+    /// # Safety
+    /// As [`give`](Self::give).
+    unsafe fn return_left(&self, node: &'static T) {
+        // SAFETY: passed on.
+        unsafe { self.give(node) };
+    }
 
     /// [`take`](Self::take) by code that all nodes may share, smaller and a little slower.
     fn take_seldom(&self) -> &'static T {

@@ -62,7 +62,8 @@ impl Learnt {
     }
 }
 
-impl Entry for WhereMet {
+// SAFETY: see `level`.
+unsafe impl Entry for WhereMet {
     const LEARNS: bool = true;
 
     #[inline]

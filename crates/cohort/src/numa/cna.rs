@@ -28,7 +28,9 @@
 //! decides by chance when a turn is over; a count bounds every wait.
 
 use super::linked;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
+use crate::door::{
+    self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders, policies,
+};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -60,6 +62,11 @@ flaws! {
     FORGET_ASIDE = "cna.forget-aside";
     KEEP_FOR_EVER = "cna.keep-for-ever";
     LOSE_ASIDE = "cna.lose-aside";
+}
+
+policies! {
+    /// The lock goes to the first waiter, whatever its NUMA node.
+    SET_NOBODY_ASIDE = "cna.set-nobody-aside";
 }
 
 const NO: u32 = 0;
@@ -240,6 +247,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         // SAFETY: a linked successor stays until it is granted.
         let successor = unsafe { &*successor };
         if (node.consecutive() < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER))
+            && !mutant(policy::SET_NOBODY_ASIDE)
             && let Some((neighbour, passed)) = node.neighbour(successor)
         {
             let aside = if mutant(flaw::LOSE_ASIDE) && passed.is_some() {
@@ -298,7 +306,7 @@ impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 // then not the tail; either leaves with the lock only.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
-    fn has_waiters(&self, node: &CnaNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &CnaNode<P>) -> bool {
         node.aside().is_some() || self.tail.load(Order::RELAXED) != node.pointer()
     }
 }

@@ -238,7 +238,7 @@ impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 // unseen.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
-    fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
         self.tail().load(Order::RELAXED) != node.pointer()
     }
 }

@@ -160,7 +160,7 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     for Fissile<P, GRACE, HAND_OFFS>
 {
     #[inline]
-    fn has_waiters(&self, _node: &CnaNode<P>) -> bool {
+    unsafe fn has_waiters(&self, _node: &CnaNode<P>) -> bool {
         self.queue.is_locked()
     }
 }

@@ -58,13 +58,13 @@ use crate::basic::Futex;
 use crate::compose::{CacheGroup, Numa};
 use crate::door::{
     self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Hearer, Level, Mode, Order,
-    QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus,
+    QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
     fence_after_update, flaws, generation, has_lost_cpu, has_waited, hearer, is_long_quiet,
     is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide, repeated, thread,
     waits_often,
 };
 use crate::fairly::ReleaseFairly;
-use crate::host::{Census, Gate, Generation, Pool, Scarcity, Spell};
+use crate::host::{Census, Generation, Pool, Scarcity, Spell, WideGate};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
@@ -94,17 +94,13 @@ flaws! {
     PASS_WHAT_IS_FREE = "futex-hmcs.pass-what-is-free";
 }
 
-/// How often in a row a cohort has the lock.  Four times as often brings a few hundredths more,
+/// How often in a row a cohort has the lock while another waits.  Four times as often brings a few hundredths more,
 /// and makes a group that has few waiters wait four times as long.
 const HAND_OFFS: u32 = 16;
 
 /// With so many CPUs of one cache group, or fewer, waiters need no order: all may compete for the
 /// word.  An order costs what a crowd tolerates: waiters that leave by a jump, and others' priorities.
 const CROWD: u32 = 4;
-
-/// How many may be in the queue of a lock that one cache group wants.  More would only spin on the
-/// holder's cores, and so many are enough for somebody to be ready while a sleeper is woken.
-const PLACES_IN_ONE: u32 = 16;
 
 /// For how long a waiter of the only cache group competes for the word before it goes to the queue,
 /// unless others are there.  A few waiters are all served in that time, and have spared the
@@ -129,6 +125,10 @@ const MEASURED_ONE_IN: u32 = 16;
 
 /// How rarely a lock tries for a queue that is another lock's.
 const ONE_IN: u32 = 16;
+
+/// How often a waiter tries to join while a thread sees after what another lock has left: that thread
+/// may have lost its CPU.
+const JOINS: u32 = 64;
 
 /// The owner of a queue that is nobody's.
 const NOBODY: usize = 0;
@@ -168,12 +168,21 @@ enum Length {
     Slow,
 }
 
+/// What has become of a waiter that went to the queue.
+enum Joined {
+    Acquired,
+    /// The lock has none, or the waiter is not to be in it.
+    NoQueue,
+    /// A thread sees after what another lock has left at this address.
+    NotYet,
+}
+
 #[derive(Debug)]
-struct Gates([CachePadded<Gate>; QUEUE_GROUPS]);
+struct Gates([CachePadded<WideGate>; QUEUE_GROUPS]);
 
 impl Default for Gates {
     fn default() -> Self {
-        Self(repeated!(CachePadded(Gate::new()), QUEUE_GROUPS))
+        Self(repeated!(CachePadded(WideGate::new()), QUEUE_GROUPS))
     }
 }
 
@@ -342,6 +351,11 @@ impl Queue {
     fn bind(&self, lock: usize, tells: bool) -> bool {
         let bound = &self.bound.0;
         let owner = bound.owner.load(Order::RELAXED);
+        if owner == lock {
+            // Another of its waiters was first.  With a second queue, this one's waiters would be passed
+            // by the first one's for as long as that has any.
+            return true;
+        }
         if owner == TAKEN || owner != NOBODY && !is_worth_a_try(ONE_IN) {
             return false;
         }
@@ -389,8 +403,7 @@ impl Queue {
         }
         let gate = &self.gates.0[group].0;
         let length = self.length();
-        let spins = length == Length::Whole && (cache_groups() > 1 || cpus() <= PLACES_IN_ONE);
-        gate.admit(Self::places(length), spins, None);
+        gate.admit(Self::places(length), length == Length::Whole, None);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);
@@ -400,11 +413,10 @@ impl Queue {
     }
 
     /// How many of a cache group may be in a queue of that length: as many as have CPUs; of a short
-    /// one as many as it takes to have enough in all, but one.
+    /// one as many as it takes to have enough in all.
     fn places(length: Length) -> u32 {
         let groups = cache_groups().max(1) as u32;
         let all = match length {
-            Length::Whole if groups == 1 => cpus().min(PLACES_IN_ONE),
             Length::Whole => cpus(),
             Length::Crowded => CROWDED_PLACES,
             Length::Slow => SLOW_PLACES,
@@ -415,15 +427,23 @@ impl Queue {
     /// How long it may be.
     #[inline(never)]
     fn length(&self) -> Length {
-        let bound = &self.bound.0;
-        let whole_again = |why| self.tell_own(Mode::ShortQueue, Mode::Queue, why);
-        if bound.slow.lasts(|| whole_again("sections are short again")) {
+        let whole_again = || {
+            self.tell_own(Mode::ShortQueue, Mode::Queue, "sections are short again");
+        };
+        if self.bound.0.slow.lasts(whole_again) {
             Length::Slow
-        } else if bound.crowded.lasts(|| whole_again("CPUs suffice again")) {
+        } else if self.is_crowded() {
             Length::Crowded
         } else {
             Length::Whole
         }
+    }
+
+    /// Whether others want the waiters' CPUs.
+    #[inline]
+    fn is_crowded(&self) -> bool {
+        let crowded = &self.bound.0.crowded;
+        crowded.lasts(|| self.tell_own(Mode::ShortQueue, Mode::Queue, "CPUs suffice again"))
     }
 
     /// Notes that others want the waiters' CPUs.
@@ -521,7 +541,8 @@ impl Drop for FutexHmcs {
     fn drop(&mut self) {
         // Nobody released it; the queue goes on.
         if self.futex.is_queued() {
-            Self::begin_at(self);
+            // SAFETY: the lock ends.
+            unsafe { Self::begin_at(self) };
         }
     }
 }
@@ -540,27 +561,27 @@ impl Place {
         way.lock.store(0, Order::RELAXED);
         // SAFETY: queues stay.
         let queue = unsafe { &*way.queue.load(Order::RELAXED) };
-        let group = way.group.load(Order::RELAXED) as usize;
-        let since = way.since.load(Order::RELAXED);
-        if since != 0 {
-            queue.measure(since);
-        }
-        let length = queue.length();
         let word = Word {
             futex,
             goes_on,
             fairly,
-            length,
+            queue,
         };
         // SAFETY: held by this context.
         unsafe { queue.order.release_carried(&self.context, &word) };
-        queue.gates.0[group].0.depart(Queue::places(length));
+        // The next holder's section has begun: nothing from here on keeps it waiting.
+        let since = way.since.load(Order::RELAXED);
+        if since != 0 {
+            queue.measure(since);
+        }
+        let group = way.group.load(Order::RELAXED) as usize;
+        let places = Queue::places(queue.length());
+        queue.gates.0[group].0.depart(places);
         self.give();
     }
 
-    /// Gives it back.
+    /// Gives back a place by which no lock is held.
     fn give(&'static self) {
-        self.way.0.lock.store(0, Order::RELAXED);
         // SAFETY: taken by the acquisition that ends here; no queue of this process has it.
         unsafe { PLACES.give(self) };
     }
@@ -572,9 +593,7 @@ struct Word<'a> {
     goes_on: bool,
     /// Where the queue does not go on with it, a thread that sleeps for it is the next.
     fairly: bool,
-    /// Where others want the waiters' CPUs, a waiter that has given its own away would keep the
-    /// word from everybody until it comes back.
-    length: Length,
+    queue: &'a Queue,
 }
 
 impl Carried for Word<'_> {
@@ -600,8 +619,15 @@ impl Carried for Word<'_> {
     }
 
     #[inline]
+    fn stays_alone(&self) -> bool {
+        true
+    }
+
+    /// Where others want the waiters' CPUs, a waiter that has given its own away would keep the
+    /// word from everybody until it comes back.
+    #[inline]
     fn needs_presence(&self) -> bool {
-        self.length == Length::Crowded
+        self.queue.is_crowded()
     }
 }
 
@@ -621,18 +647,25 @@ impl FutexHmcs {
         NEVER.get().0.store(1, Order::RELAXED);
     }
 
-    /// Takes a free lock without an atomic read-modify-write; false if it was not free.  Only
-    /// for the one thread of a process that has one.
+    /// Takes a free lock without an atomic read-modify-write; false if it was not free.
+    ///
+    /// # Safety
+    /// The process has one thread.
     #[inline(always)]
-    pub fn acquire_alone(&self) -> bool {
-        self.futex.acquire_alone()
+    pub unsafe fn acquire_alone(&self) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.futex.acquire_alone() }
     }
 
     /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone) took it; false
     /// if it has some.
+    ///
+    /// # Safety
+    /// The process has one thread, and the caller holds the lock.
     #[inline(always)]
-    pub fn release_alone(&self) -> bool {
-        self.futex.release_alone()
+    pub unsafe fn release_alone(&self) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.futex.release_alone() }
     }
 
     /// As [`Futex::adopt`].
@@ -704,10 +737,8 @@ impl FutexHmcs {
 
     fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
         let visits = !waits_often();
-        // What a thread wants that seldom comes is to be in and out.
-        let in_queue = !visits && patience.is_endless() && self.acquire_in_queue(tells);
-        let outcome = if in_queue {
-            Outcome::Acquired
+        let outcome = if patience.is_endless() && has_queues() {
+            self.wait_endlessly(visits, tells)
         } else {
             self.futex.wait_long(patience, visits)
         };
@@ -715,35 +746,54 @@ impl FutexHmcs {
         outcome
     }
 
-    /// Blocks until the lock is held by way of a queue, or as one of a few; false if there is no
-    /// queue for it.
-    fn acquire_in_queue(&self, tells: bool) -> bool {
+    /// Blocks until the lock is held.  What a thread wants that seldom comes is to be in and out; but a
+    /// lock that a queue passes on is not free meanwhile.
+    fn wait_endlessly(&self, visits: bool, tells: bool) -> Outcome {
+        let mut spinner = Spinner::new();
+        for _ in 0..JOINS {
+            if visits
+                && !self.futex.is_queued()
+                && let Some(outcome) = self.futex.acquire_unless_queued()
+            {
+                return outcome;
+            }
+            match self.acquire_in_queue(tells) {
+                Joined::Acquired => return Outcome::Acquired,
+                Joined::NoQueue => break,
+                Joined::NotYet => spinner.turn(),
+            }
+        }
+        self.futex.wait_long(&Patience::ENDLESS, visits)
+    }
+
+    /// Blocks until the lock is held by way of a queue, or as one of a few.
+    fn acquire_in_queue(&self, tells: bool) -> Joined {
         // Asking makes it known.
         let _ = door::cohort(Level::CacheGroup);
         if !has_queues() || NEVER.get().0.load(Order::RELAXED) != 0 {
-            return false;
+            return Joined::NoQueue;
         }
         let lock = self.address();
         let table = TABLE.get();
         let is_free = || mutant(flaw::TRUST_ADDRESS) || !table.is_in_use(lock);
         let free = || while Self::forget_holder(lock) {};
         if !self.futex.may_queue(lock, is_free, free) {
-            return false;
+            return Joined::NotYet;
         }
         if cache_groups() < 2 {
             let length = table.known(lock).map_or(Length::Whole, Queue::length);
             if length == Length::Crowded {
-                return false;
+                return Joined::NoQueue;
             }
             if length == Length::Whole && self.futex.wait_among_few(AMONG_FEW_NANOSECONDS) {
-                return true;
+                return Joined::Acquired;
             }
         }
         let Some(queue) = table.find(lock, tells) else {
-            return false;
+            return Joined::NoQueue;
         };
         let Some(group) = queue.enter(lock) else {
-            return false;
+            return Joined::NoQueue;
         };
         let place = PLACES.take();
         let way = &place.way.0;
@@ -751,6 +801,11 @@ impl FutexHmcs {
             .store(ptr::from_ref(queue).cast_mut(), Order::RELAXED);
         way.group.store(group, Order::RELAXED);
         way.generation.store(generation(), Order::RELAXED);
+        // Before the wait, so that the section begins sooner after it.
+        let turns = way.turns.load(Order::RELAXED);
+        way.turns.store(turns.wrapping_add(1), Order::RELAXED);
+        way.since.store(0, Order::RELAXED);
+        Self::remembered(lock).set(PLACES.number(place));
         keep_cpu(true);
         // SAFETY: the place was taken for this acquisition and goes back when it is released; queues stay.
         if !unsafe { queue.order.acquire_counted(&place.context) } {
@@ -760,15 +815,12 @@ impl FutexHmcs {
         if has_lost_cpu() {
             queue.be_crowded();
         }
-        let turns = way.turns.load(Order::RELAXED);
-        way.turns.store(turns.wrapping_add(1), Order::RELAXED);
         // Not its first: that section's data are in no cache yet.
-        let is_measured = turns % MEASURED_ONE_IN == 1;
-        way.since
-            .store(if is_measured { now() } else { 0 }, Order::RELAXED);
+        if turns % MEASURED_ONE_IN == 1 {
+            way.since.store(now(), Order::RELAXED);
+        }
         way.lock.store(lock, Order::RELAXED);
-        Self::remembered(lock).set(PLACES.number(place));
-        true
+        Joined::Acquired
     }
 
     /// Where the calling thread remembers its place as the holder of the lock at that address.
@@ -815,6 +867,7 @@ impl FutexHmcs {
             left_behind => {
                 self.futex.release_queued();
                 if let Some(place) = left_behind {
+                    place.way.0.lock.store(0, Order::RELAXED);
                     place.give();
                 }
             }
@@ -823,8 +876,11 @@ impl FutexHmcs {
 
     /// Where a lock begins, or ends though somebody may hold it, which POSIX leaves undefined: a
     /// queue by which somebody came to the one that was here goes on without it.
+    ///
+    /// # Safety
+    /// The calling thread holds no lock at that address, or the lock there ends.
     #[inline]
-    pub fn begin_at(place: *const Self) {
+    pub unsafe fn begin_at(place: *const Self) {
         if has_queues() {
             let _ = Self::forget_holder(place.addr());
         }
@@ -843,9 +899,12 @@ impl FutexHmcs {
         false
     }
 
-    /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
+    /// Releases a lock by an exchange, be it in a quick time or not.
+    ///
+    /// # Safety
+    /// The caller holds the lock.
     #[inline(never)]
-    pub fn release_attentive(&self) {
+    pub unsafe fn release_attentive(&self) {
         let quiet = is_long_quiet();
         // A look at the word waits for the exchange that took it, so that a short section would take
         // half as long again; where there are queues, exchanges that must fail cost more.
@@ -892,7 +951,8 @@ unsafe impl RawLock for FutexHmcs {
         match unsafe { self.release_quickly(&()) } {
             Quick::Released => {}
             Quick::MarkLost => Self::wake_everybody(place),
-            Quick::Refused => self.release_attentive(),
+            // SAFETY: the caller's.
+            Quick::Refused => unsafe { self.release_attentive() },
         }
     }
 
@@ -1003,7 +1063,20 @@ mod tests {
             let found = FutexHmcs::place(lock).expect("both have its address");
             assert!(ptr::eq(found, places[own]), "{own}");
         }
-        places.into_iter().for_each(Place::give);
+        for place in places {
+            place.way.0.lock.store(0, Order::RELAXED);
+            place.give();
+        }
+    }
+
+    #[test]
+    fn a_lock_has_one_queue_though_two_waiters_look_for_one() {
+        let lock = 0x1_0de0;
+        let [first, _] = TABLE.get().queues(lock);
+        // Both have seen that it has none.
+        for waiter in 0..2 {
+            assert!(first.bind(lock, false), "waiter {waiter} goes to another");
+        }
     }
 
     #[test]

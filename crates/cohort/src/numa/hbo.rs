@@ -1,6 +1,7 @@
 //! `hbo`: as `bo`, but a waiter whose NUMA node has the lock looks often, and one of
 //! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; Dice et al.
-//! 2015 §1, §5.1).
+//! 2015 §1, §5.1).  A remote waiter that has waited for long becomes impatient, and looks as often
+//! as a near one until it has the lock (Dice et al. 2015 §1.1).
 //!
 //! **Not for** threads that must not wait long: it is unfair between nodes by intent and within
 //! them by nature.  Nor for a load that it was not tuned for (Dice et al. 2015 §5.1.1): how long
@@ -16,13 +17,18 @@
 //! any [`Flag`].
 
 pub use crate::basic::bo::Pauses;
-use crate::door::{self, AtomicU32, Level, Order, constructor};
+use crate::door::{self, AtomicU32, Level, Order, constructor, mutant, policies};
 use crate::wait::{Backoff, Flag, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
     TwoForms, standalone,
 };
 use core::marker::PhantomData;
+
+policies! {
+    /// Remote waiters stay patient, however long they wait.
+    STAY_PATIENT = "hbo.stay-patient";
+}
 
 /// How long waiters pause.
 pub trait Tuning: Send + Sync + 'static {
@@ -87,7 +93,8 @@ impl<P: Parking, T> Default for Hbo<P, T> {
     }
 }
 
-/// Waiters pause for longer and longer, and longer still for a lock that is far away.
+/// Waiters pause for longer and longer, and longer still for a lock that is far away, until the
+/// bound of their far pauses is the largest: then they are impatient.
 struct ByPlace<'a> {
     holder: &'a AtomicU32,
     own: u32,
@@ -95,11 +102,17 @@ struct ByPlace<'a> {
     far: Pauses,
 }
 
+impl ByPlace<'_> {
+    fn is_impatient(&self) -> bool {
+        self.far.first >= self.far.most && !mutant(policy::STAY_PATIENT)
+    }
+}
+
 impl Backoff for ByPlace<'_> {
     const LOOKS_FIRST: bool = true;
 
     fn pause(&mut self) -> u64 {
-        if self.holder.load(Order::RELAXED) == self.own {
+        if self.is_impatient() || self.holder.load(Order::RELAXED) == self.own {
             self.near.pause()
         } else {
             self.far.pause()

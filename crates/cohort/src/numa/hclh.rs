@@ -256,7 +256,7 @@ impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 // behind it, which is served from there; one not yet spliced may go unseen.
 unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
-    fn has_waiters(&self, cx: &Self::Context) -> bool {
+    unsafe fn has_waiters(&self, cx: &Self::Context) -> bool {
         cx.node()
             .is_some_and(|node| self.tail().load(Order::RELAXED) != pointer(node))
     }

@@ -16,8 +16,8 @@
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
 //! | `tail` | arrivals; the last to leave | as in `mcs` |
-//! | `node` | the holder of the cohort's queue | its place in the queue above |
-//! | `above` | its maker | the cohort around it; null: that is the whole system |
+//! | `up.node` | the holder of the cohort's queue | its place in the queue above |
+//! | `up.above` | its maker | the cohort around it; null: that is the whole system |
 //!
 //! A node is of one queue, and what holds for that holds for any: so an acquisition may
 //! enter the tree above its leaf, among the cohorts of its cohort.  One that does not wait
@@ -222,15 +222,34 @@ impl<P: Parking> Queue<P> {
 #[repr(C, align(128))]
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
+    /// On a line of its own: holders read it on release, and arrivals at the queue must not slow them down.
+    up: CachePadded<Up<P>>,
+}
+
+/// Where a cohort is in the tree.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Up<P: Parking> {
+    node: Node<P>,
     above: AtomicPtr<Cohort<P>>,
-    /// It is written by others than the threads that come to the cohort.
-    node: CachePadded<Node<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
     fn above(&self) -> Option<&Self> {
         // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
-        unsafe { self.above.load(Order::RELAXED).as_ref() }
+        unsafe { self.up.0.above.load(Order::RELAXED).as_ref() }
+    }
+
+    /// Whether no other cohort was linked behind this one a moment ago, at any level; for the holder.
+    fn is_alone(&self) -> bool {
+        let mut cohort = Some(self);
+        while let Some(here) = cohort {
+            if !here.up.0.node.next.load(Order::RELAXED).is_null() {
+                return false;
+            }
+            cohort = here.above();
+        }
+        true
     }
 }
 
@@ -252,6 +271,9 @@ pub(crate) trait Carried {
 
     /// Whether it may go on to the next of the same cohort.
     fn may_go_on(&self) -> bool;
+
+    /// Whether it stays in a cohort that has had its turns while no other cohort waits.
+    fn stays_alone(&self) -> bool;
 
     /// Whether it stays in a cohort only if the next there has not given its CPU away.
     fn needs_presence(&self) -> bool;
@@ -292,6 +314,11 @@ impl Carried for Nothing {
     }
 
     #[inline]
+    fn stays_alone(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn needs_presence(&self) -> bool {
         false
     }
@@ -299,9 +326,15 @@ impl Carried for Nothing {
 
 /// At which level acquisitions enter the tree, and what a context remembers for that.
 /// Levels are numbered from the smallest cohorts', 0, to the system's, `top`.
-pub trait Entry: Default + Send + Sync + 'static {
+///
+/// # Safety
+/// A tree is entered by it: [`level`](Self::level) is at most `top`.
+pub unsafe trait Entry: Default + Send + Sync + 'static {
     /// Whether it goes by what was met.
     const LEARNS: bool;
+
+    /// Whether an acquisition first tries the system's queue.
+    const TRIES_FIRST: bool = false;
 
     /// The level at which the next acquisition enters.
     fn level(&self, top: usize) -> usize;
@@ -315,8 +348,28 @@ pub trait Entry: Default + Send + Sync + 'static {
 #[derive(Debug, Default)]
 pub struct AtLeaf;
 
-impl Entry for AtLeaf {
+// SAFETY: there is a level 0.
+unsafe impl Entry for AtLeaf {
     const LEARNS: bool = false;
+
+    #[inline]
+    fn level(&self, _top: usize) -> usize {
+        0
+    }
+
+    #[inline]
+    fn learn(&self, _top: usize, _met: usize) {}
+}
+
+/// Always at the smallest cohort, unless the system's queue is empty and one look takes the lock
+/// (Chabbi et al. 2017 §5: the fast path).
+#[derive(Debug, Default)]
+pub struct ByFastPath;
+
+// SAFETY: there is a level 0.
+unsafe impl Entry for ByFastPath {
+    const LEARNS: bool = false;
+    const TRIES_FIRST: bool = true;
 
     #[inline]
     fn level(&self, _top: usize) -> usize {
@@ -422,6 +475,19 @@ pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P
 /// *total.lock() += 1;
 /// ```
 pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
+/// The same with the fast path that `hmcs-t` has: a thread that finds the system's queue empty
+/// enters no other.
+///
+/// ```
+/// use cohort::{Mutex, numa::{AnyHmcsFast, ChosenShape}, tree::Tree};
+/// use cohort::recipe::{Level, Levels};
+///
+/// let levels = Levels::of(&[Level::CacheGroup, Level::Numa]);
+/// let shape = ChosenShape::of(&Tree::default(), levels, None);
+/// let total: Mutex<u64, AnyHmcsFast> = Mutex::from_raw(AnyHmcsFast::shaped(shape), 1);
+/// *total.lock() += 1;
+/// ```
+pub type AnyHmcsFast<P = MayPark> = Hmcs<ChosenShape, 512, 128, P, 128, ByFastPath>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
@@ -500,7 +566,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort<P> {
         let new = P::cohorts().take();
         new.queue.reset(None);
-        new.above.store(self.find(level + 1), Order::RELAXED);
+        new.up.0.above.store(self.find(level + 1), Order::RELAXED);
         self.cohorts
             .put((level, self.shape.count(), cohort), new, P::cohorts())
     }
@@ -529,7 +595,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
             }
             match cohort {
                 Some(here) if entered != Entered::WithAllAbove => {
-                    (cohort, node) = (here.above(), &here.node.0);
+                    (cohort, node) = (here.above(), &here.up.0.node);
                     level += 1;
                 }
                 _ => return (met, entered == Entered::WithAllAbove),
@@ -562,20 +628,29 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         };
         let consecutive = node.status.value(Order::RELAXED);
         let most = self.shape.in_a_row(HAND_OFFS);
-        let may = carried.may_go_on() && (consecutive < most || mutant(flaw::KEEP_FOR_EVER));
+        let may = carried.may_go_on()
+            && (consecutive < most
+                || carried.stays_alone() && here.is_alone()
+                || mutant(flaw::KEEP_FOR_EVER));
         let away = may && carried.needs_presence() && Queue::next_is_away(node);
         if away && mutant(flaw::FORGET_THE_AWAY) {
             return;
         }
-        if may && !away && here.queue.pass(node, (consecutive + 1).min(most)) {
+        // A cohort that keeps the lock counts anew, and looks again after as many hand-overs.
+        let count = if consecutive < most {
+            consecutive + 1
+        } else {
+            FIRST
+        };
+        if may && !away && here.queue.pass(node, count) {
             return;
         }
         if mutant(flaw::LOW_FIRST) {
             here.queue.leave(node, ALONE);
-            return self.pass_on(here.above(), &here.node.0, carried);
+            return self.pass_on(here.above(), &here.up.0.node, carried);
         }
         if !mutant(flaw::FORGET_ABOVE) {
-            self.pass_on(here.above(), &here.node.0, carried);
+            self.pass_on(here.above(), &here.up.0.node, carried);
         }
         here.queue.leave(node, ALONE);
     }
@@ -598,6 +673,10 @@ unsafe impl<
 
     #[inline]
     unsafe fn acquire(&self, cx: &HmcsContext<P, E>) {
+        // SAFETY: the caller's.
+        if E::TRIES_FIRST && unsafe { self.try_acquire(cx) } {
+            return;
+        }
         let top = self.shape.count();
         let (met, _) = self.climb(cx.entry.level(top), cx, false);
         cx.entry.learn(top, met);
@@ -669,14 +748,14 @@ unsafe impl<
 > DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     #[inline]
-    fn has_waiters(&self, cx: &HmcsContext<P, E>) -> bool {
+    unsafe fn has_waiters(&self, cx: &HmcsContext<P, E>) -> bool {
         let mut cohort = cx.cohort();
         let mut node = &cx.node;
         while let Some(here) = cohort {
             if here.queue.tail.load(Order::RELAXED) != node.pointer() {
                 return true;
             }
-            (cohort, node) = (here.above(), &here.node.0);
+            (cohort, node) = (here.above(), &here.up.0.node);
         }
         self.root.0.tail.load(Order::RELAXED) != node.pointer()
     }
@@ -703,7 +782,7 @@ unsafe impl<
         let mut node = &cx.node;
         while let Some(here) = cohort {
             here.queue.reset(Some(node));
-            (cohort, node) = (here.above(), &here.node.0);
+            (cohort, node) = (here.above(), &here.up.0.node);
         }
         self.root.0.reset(Some(node));
     }

@@ -1338,9 +1338,11 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         let _ = self.climb(0, cx, last, &Patience::ENDLESS);
     }
 
-    /// Whether somebody has entered a queue that the holder has, and waits or has given up:
-    /// a hint, for the holder.
-    pub fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
+    /// Whether somebody has entered a queue that the holder has, and waits or has given up: a hint.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    pub unsafe fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
         let (mut cohort, mut place) = cx.way.stands(&self.root.0);
         loop {
             let queue = self.root.0.at(cohort);

@@ -437,7 +437,7 @@ impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]
-    fn has_waiters(&self, node: &NearNode<P>) -> bool {
+    unsafe fn has_waiters(&self, node: &NearNode<P>) -> bool {
         node.front().known > 0
             || !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()

@@ -8,7 +8,10 @@ use cohort_raw::recipe::Levels;
 use cohort_raw::tree::{Abandonment, Tree};
 
 /// What a tree is like.  Whatever is not said is as usual.
-pub trait Shape: Default + Send + Sync + 'static {
+///
+/// # Safety
+/// Trees are walked by it: [`count`](Self::count) is always the same, and at most [`MOST`](Self::MOST).
+pub unsafe trait Shape: Default + Send + Sync + 'static {
     /// How many levels have cohorts, at most: the whole system stands above them.
     const MOST: usize;
 
@@ -78,7 +81,8 @@ impl Gives for Abandonment {
 
 macro_rules! levels {
     ($(($($name:ident $number:literal),*) $count:literal $inline:meta;)+) => {
-        $(impl<$($name: StaticLevel + Default),*> Shape for ($($name,)*) {
+        // SAFETY: the count is the most.
+        $(unsafe impl<$($name: StaticLevel + Default),*> Shape for ($($name,)*) {
             const MOST: usize = $count;
 
             type Gives = Usual;
@@ -148,7 +152,8 @@ impl Default for ChosenShape {
     }
 }
 
-impl Shape for ChosenShape {
+// SAFETY: the levels of a shape do not change, and are no more than a recipe has.
+unsafe impl Shape for ChosenShape {
     const MOST: usize = cohort_raw::recipe::LEVELS - 1;
 
     type Gives = Abandonment;

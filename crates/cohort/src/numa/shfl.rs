@@ -31,7 +31,9 @@
 
 use super::linked;
 use crate::basic::Ttas;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
+use crate::door::{
+    self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders, policies,
+};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -55,6 +57,11 @@ orders! {
 flaws! {
     MOVE_THE_LAST = "shfl.move-the-last";
     FORGET_THE_GAP = "shfl.forget-the-gap";
+}
+
+policies! {
+    /// The queue stays in the order of arrival.
+    LEAVE_UNSORTED = "shfl.leave-unsorted";
 }
 
 const NO: u32 = 0;
@@ -245,7 +252,7 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
             node.granted
                 .wait_for(SHFL_GRANTED, CLASS, |granted| granted == YES);
         }
-        if node.part().sorts {
+        if node.part().sorts && !mutant(policy::LEAVE_UNSORTED) {
             self.sort(node);
         }
         // SAFETY: the caller's, of the word, which has no contexts.
@@ -287,7 +294,7 @@ impl<P: Parking, const BATCH: u32> Fair for Shfl<P, BATCH> {}
 // word.
 unsafe impl<P: Parking, const BATCH: u32> DetectsWaiters for Shfl<P, BATCH> {
     #[inline]
-    fn has_waiters(&self, _node: &ShflNode<P>) -> bool {
+    unsafe fn has_waiters(&self, _node: &ShflNode<P>) -> bool {
         !self.tail.load(Order::RELAXED).is_null()
     }
 }

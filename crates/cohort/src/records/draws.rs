@@ -1,258 +1,455 @@
-//! Which of a thread's acquisitions are sampled.
+//! Which acquisitions of a lock at a place are timed.
 //!
-//! Of as many as the reader says one is drawn, at random.  While half of the thread's places for samples
-//! are taken, because the reader has not found the process yet or waits for a CPU, the thread draws
-//! half as many with each draw: a sample that would find no place is mostly not drawn at all, and each that
-//! is stands for as many acquisitions as it was drawn of then.
+//! Each acquisition of such a pair is timed with a known probability, one in a power of two, independently
+//! of how long it waits or holds: a duration counts for as many acquisitions as one was drawn of.  The
+//! number follows the clock, pair by pair: a pair that is taken less often than the reader's *spacing*
+//! allows is timed each time, so a rare place is never lost behind a busy one of its thread; the number of a
+//! busy pair doubles until its samples lie that far apart.  A pair may save up [`BURST`] spacings.
 //!
-//! The reader's number follows how often the program locks.  A thread that has locked very often, and then
-//! does so seldom, is not to count to the end of a number that is not the reader's any more: on its way there
-//! it asks now and then, and draws anew where the number has become much less.
+//! The distance to the next sample is geometric: a thread may draw anew at any time without favouring
+//! any acquisition, and a thread of few acquisitions is sampled as likely as any.
+//!
+//! While half of the thread's places for samples are taken, the number doubles with each draw.
 
-use super::{MOST_OF, SAMPLES};
+use super::SAMPLES;
 use core::cell::Cell;
 
-/// After how many acquisitions the reader is asked again where it wants no samples, or fewer: a thread that
-/// locks seldom is to find out soon too that nobody watches, or that its acquisitions are few.
-const ASKED_AFTER: u32 = 256;
+/// How many spacings a pair saves up while it is idle: so many samples may follow each other at once.
+pub const BURST: u64 = 64;
 
-/// By how much the reader's number has to become less for a thread to draw anew on its way: it goes up and
-/// down a little all the time, and acquisitions that a thread has passed then are stood for by no sample.
-const MUCH: u32 = 4;
+/// How many acquisitions a thread counts on at most until it looks at the clock: a busy phase
+/// may have ended.
+const ASKED_AFTER: u32 = 1024;
 
-/// How often the reader's number is doubled at most.
-const MOST_DOUBLED: u8 = 24;
+/// One in at most so many, as a power of two, is drawn.
+pub const MOST_DOUBLED: u8 = 24;
 
-/// Of how many acquisitions one is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a rate has saved once it has changed, so that it does not change again by chance.
+const MIDDLE: u64 = BURST / 4;
+
+/// How often one is drawn; all zero at first: each time.
+#[derive(Debug, Default)]
 #[repr(C)]
-pub struct Chance {
-    /// So many.
-    pub of: u32,
-    /// How often the reader's number was doubled for that.
-    pub doubled: u8,
+struct Rate {
+    /// When the next sample would be due if they lay one spacing apart; 0: none was drawn yet.
+    due: Cell<u64>,
+    /// One in two to the power of that.
+    doubled: Cell<u8>,
 }
 
-impl Chance {
-    /// The same number doubled so often; no more than [`MOST_OF`].
-    #[must_use]
-    pub const fn doubled(every: u32, doubled: u8) -> Self {
-        let of = (every as u64) << doubled;
-        let of = if of < MOST_OF as u64 {
-            of as u32
-        } else {
-            MOST_OF
+impl Rate {
+    fn begin(&self, doubled: u8) {
+        self.due.set(0);
+        self.doubled.set(doubled);
+    }
+
+    fn change(&self, doubled: u8, terms: &Terms) {
+        self.doubled.set(doubled.min(MOST_DOUBLED));
+        self.due.set(terms.before(MIDDLE));
+    }
+
+    /// One was drawn: the next may be one of more, or of fewer.
+    fn follow(&self, terms: &Terms) {
+        let doubled = self.doubled.get();
+        let due = match self.due.get() {
+            0 if doubled > 0 => terms.before(MIDDLE),
+            due => due.max(terms.before(BURST)),
         };
-        Self { of, doubled }
+        if terms.is_crowded() || due > terms.now {
+            self.change(doubled + 1, terms);
+        } else if doubled > 0 && due < terms.before(BURST / 2) {
+            self.change(doubled - 1, terms);
+        } else {
+            self.due.set(due + terms.spacing());
+        }
+    }
+
+    /// None has been drawn for a while: whether the next is one of fewer now.
+    fn is_idle(&self, terms: &Terms) -> bool {
+        let doubled = self.doubled.get();
+        let saved = terms.now.saturating_sub(self.due.get()) / (BURST * terms.spacing());
+        let Some(log) = saved.checked_ilog2().filter(|_| doubled > 0) else {
+            return false;
+        };
+        self.change(doubled.saturating_sub(log as u8 + 1), terms);
+        true
     }
 }
 
-/// A thread's draws; all zero at first.
-#[derive(Clone, Debug, Default)]
+/// The draws of one pair: of acquisitions that found the lock free, and of those that waited.  All zero at
+/// first.
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Draws {
-    /// Acquisitions up to the next that is sampled, or until the reader is asked on the way there, that one
-    /// included; 0: not drawn yet.
-    left: Cell<u32>,
-    /// How many come after those until the next is sampled.
+    /// How many acquisitions come after the next look at the clock until one is timed.
     beyond: Cell<u32>,
-    /// Of how many the next is one; of none, as long as none is drawn.
-    next: Cell<Chance>,
+    rate: Rate,
+    waits: Rate,
+}
+
+/// What the reader asks for, and what a thread has to draw by.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Nanoseconds between samples of a pair; none are wanted if there are none.
+    pub spacing: Option<u32>,
+    /// The time.
+    pub now: u64,
+    /// Samples in the thread's places that the reader has not taken.
+    pub waiting: u32,
+    /// Any random number.
+    pub random: u64,
+}
+
+impl Terms {
+    fn is_crowded(&self) -> bool {
+        self.waiting >= SAMPLES as u32 / 2
+    }
+
+    /// Whether a sample, of two or three words for one acquisition, may find no place.
+    fn is_full(&self) -> bool {
+        self.waiting + 4 > SAMPLES as u32
+    }
+
+    fn spacing(&self) -> u64 {
+        self.spacing.unwrap_or(u32::MAX).max(1).into()
+    }
+
+    /// So many spacings before now.
+    fn before(&self, spacings: u64) -> u64 {
+        self.now.saturating_sub(spacings * self.spacing())
+    }
 }
 
 impl Draws {
-    /// Begins as at first.
-    pub fn forget(&self) {
-        self.left.set(0);
-        self.beyond.set(0);
-        self.next.set(Chance::default());
+    /// Begins with a pair, at one in two to the power of `doubled`; after how many acquisitions the thread is
+    /// to [come](Self::come).
+    pub fn begin(&self, doubled: u8, random: u64) -> u32 {
+        self.rate.begin(doubled);
+        self.waits.begin(doubled);
+        self.go_for(random)
     }
 
-    /// Goes on as others that were cloned from these.
-    pub fn go_on(&self, kept: &Self) {
-        self.left.set(kept.left.get());
-        self.beyond.set(kept.beyond.get());
-        self.next.set(kept.next.get());
+    /// Draws which acquisition is next; after how many to come.
+    fn go_for(&self, random: u64) -> u32 {
+        self.wait_for(gap(self.rate.doubled.get(), random))
     }
 
-    /// The next one that is drawn is as far as can be.
-    pub fn go_far(&self) {
-        self.left.set(u32::MAX);
+    fn wait_for(&self, acquisitions: u32) -> u32 {
+        let near = acquisitions.min(ASKED_AFTER);
+        self.beyond.set(acquisitions - near);
+        near
     }
 
-    /// Whether the acquisition that comes is neither sampled nor a time to draw.
-    #[inline(always)]
-    pub fn is_far(&self) -> bool {
-        self.left.get() > 1
-    }
-
-    /// One that [is far](Self::is_far) has come.
-    #[inline(always)]
-    pub fn pass(&self) {
-        self.left.set(self.left.get() - 1);
-    }
-
-    /// The next is sampled after so many, that one included.
-    fn go_for(&self, acquisitions: u32) {
-        let left = acquisitions.min(ASKED_AFTER);
-        self.left.set(left);
-        self.beyond.set(acquisitions - left);
-    }
-
-    /// Draws which acquisition is sampled next, by the number that the reader says, by how many samples it
-    /// has left here, and by any random number; and says of how many the acquisition that comes is the one
-    /// that was drawn, if it is.  While the reader has no number none is drawn.
-    pub fn draw(&self, every: Option<u32>, waiting: u32, random: u64) -> Option<Chance> {
-        let came = self.next.get();
+    /// The acquisition has come that the thread counted to: whether it is timed, and then the power of two of
+    /// which it is one; and after how many to come again.
+    pub fn come(&self, terms: &Terms) -> (Option<u8>, u32) {
+        if terms.spacing.is_none() {
+            // None is drawn before there is a spacing again.
+            self.beyond.set(0);
+            return (None, ASKED_AFTER);
+        }
         let beyond = self.beyond.get();
-        let is_due = self.left.get() == 1 && beyond == 0 && came.of != 0;
-        let Some(every) = every else {
-            self.go_for(ASKED_AFTER);
-            self.next.set(Chance::default());
-            return None;
-        };
-        let same = Chance::doubled(every.max(1), came.doubled);
-        if beyond != 0 && same.of >= came.of / MUCH {
-            self.go_for(beyond);
+        if beyond > 0 {
+            let after = if self.rate.is_idle(terms) {
+                self.go_for(terms.random)
+            } else {
+                self.wait_for(beyond)
+            };
+            return (None, after);
+        }
+        let drawn = self.rate.doubled.get();
+        self.rate.follow(terms);
+        let after = self.go_for(terms.random);
+        ((!terms.is_full()).then_some(drawn), after)
+    }
+
+    /// Whether an acquisition that has to wait is timed, and of which power of two it is one then.
+    pub fn waits(&self, terms: &Terms) -> Option<u8> {
+        terms.spacing?;
+        let drawn = self.waits.doubled.get();
+        if terms.random & ((1 << drawn) - 1) != 0 {
+            self.waits.is_idle(terms);
             return None;
         }
-        let doubled = if waiting >= SAMPLES as u32 / 2 {
-            (came.doubled + 1).min(MOST_DOUBLED)
-        } else {
-            0
-        };
-        let next = Chance::doubled(every.max(1), doubled);
-        // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
-        self.go_for(1 + (random % u64::from(2 * next.of - 1)) as u32);
-        self.next.set(next);
-        is_due.then_some(came)
+        self.waits.follow(terms);
+        (!terms.is_full()).then_some(drawn)
     }
+}
+
+/// How often a thread begins to count a pair by a draw: pairs that come and go would be
+/// timed each time otherwise.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Beginnings(Rate);
+
+impl Beginnings {
+    /// The power of two of which a new pair's first acquisitions are drawn.
+    pub fn doubled(&self) -> u8 {
+        self.0.doubled.get()
+    }
+
+    /// The first sample of a pair was taken.
+    pub fn took(&self, terms: &Terms) {
+        if terms.spacing.is_some() {
+            self.0.follow(terms);
+        }
+    }
+
+    /// A pair is new that is not drawn at once.
+    pub fn pass(&self, terms: &Terms) {
+        if terms.spacing.is_some() {
+            self.0.is_idle(terms);
+        }
+    }
+}
+
+/// How many acquisitions it takes until one is drawn, that one included, if each is with the probability one in
+/// two to the power of `doubled`.
+fn gap(doubled: u8, random: u64) -> u32 {
+    if doubled == 0 {
+        return 1;
+    }
+    // The whole part of an exponentially distributed number has that distribution: one in `of`, if the mean is
+    // about `of` - 1/2 - 1/12 `of`.
+    const ONE: u64 = 1 << 16;
+    let mean = (ONE << doubled) - ONE / 2 - ((ONE / 12) >> doubled);
+    let whole = (u128::from(exponential(random)) * u128::from(mean)) >> 32;
+    (whole as u64 + 1).min(u64::from(u32::MAX)) as u32
+}
+
+/// An exponentially distributed number with the mean one, in 65,536ths: the logarithm of a random number
+/// between zero and one, of which the fraction is taken by a parabola.
+fn exponential(random: u64) -> u64 {
+    const LN_2: u64 = 45_426;
+    let random = random | 1;
+    let zeros = random.leading_zeros();
+    // What comes behind the first one, in 65,536ths.
+    let rest = ((random << zeros) << 1) >> 48;
+    // log2(1 + x) = x + c x (1 - x).
+    let curve = (rest * (65_536 - rest)) >> 16;
+    let log = rest + ((curve * 22_487) >> 16);
+    (((u64::from(zeros) + 1) * 65_536 - log) * LN_2) >> 16
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What came of a number of acquisitions.
-    #[derive(Debug, Default)]
-    struct Ran {
-        /// How many were drawn, how many of these by the reader's own number, and for how many
-        /// acquisitions all of them stand.
-        drawn: u32,
-        as_told: u32,
-        stand_for: u32,
-        /// How many of them found no place.
-        dropped: u32,
+    /// Random numbers.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut bits = self.0;
+            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            bits ^ (bits >> 31)
+        }
     }
 
-    /// Goes through so many acquisitions; before each, the reader says how many of the samples that wait
-    /// it leaves.
-    fn run(
-        draws: &Draws,
-        acquisitions: u32,
-        every: u32,
-        mut leaves: impl FnMut(u32, u32) -> u32,
-    ) -> Ran {
-        let (mut ran, mut waiting, mut random) = (Ran::default(), 0, 1_u64);
-        for number in 0..acquisitions {
-            waiting = leaves(number, waiting);
-            if draws.is_far() {
-                draws.pass();
-                continue;
+    /// A thread that takes one lock at one place.
+    struct Pair {
+        draws: Draws,
+        random: Random,
+        now: u64,
+        due: u32,
+        /// How many acquisitions were timed, for how many they stand, and at which number the last was.
+        timed: u32,
+        stand_for: u64,
+    }
+
+    const SPACING: u32 = 100_000;
+
+    impl Pair {
+        fn new(seed: u64) -> Self {
+            let (draws, mut random) = (Draws::default(), Random(seed));
+            let due = draws.begin(0, random.next());
+            Self {
+                draws,
+                random,
+                now: 1_000_000_000,
+                due,
+                timed: 0,
+                stand_for: 0,
             }
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            if let Some(chance) = draws.draw(Some(every), waiting, random >> 33) {
-                ran.drawn += 1;
-                ran.as_told += u32::from(chance.of == every);
-                ran.stand_for += chance.of;
-                let has_room = waiting < SAMPLES as u32;
-                waiting += u32::from(has_room);
-                ran.dropped += u32::from(!has_room);
+        }
+
+        fn terms(&mut self, waiting: u32) -> Terms {
+            Terms {
+                spacing: Some(SPACING),
+                now: self.now,
+                waiting,
+                random: self.random.next(),
             }
         }
-        ran
-    }
 
-    #[test]
-    fn a_reader_that_keeps_up_gets_as_many_as_it_wants() {
-        let ran = run(&Draws::default(), 1_000_000, 100, |_, _| 0);
-        assert!((9_500..10_500).contains(&ran.drawn), "{ran:?}");
-        assert_eq!((ran.as_told, ran.dropped), (ran.drawn, 0));
-    }
-
-    #[test]
-    fn while_nobody_reads_few_are_dropped_and_the_others_stand_for_them() {
-        let acquisitions = 1_000_000;
-        let ran = run(&Draws::default(), acquisitions, 256, |_, waiting| waiting);
-        // Four thousand would have been sampled.
-        assert!(ran.dropped <= 12, "{ran:?}");
-        let about = acquisitions / 8..acquisitions * 4;
-        assert!(about.contains(&ran.stand_for), "{ran:?}");
-    }
-
-    #[test]
-    fn once_somebody_reads_again_as_many_are_drawn_as_before() {
-        let draws = Draws::default();
-        run(&draws, 100_000, 10, |_, waiting| waiting);
-        let ran = run(&draws, 1_000_000, 10, |_, _| 0);
-        assert!(ran.drawn > 50_000, "{ran:?}");
-        // The first was drawn before.
-        assert_eq!((ran.as_told, ran.dropped), (ran.drawn - 1, 0));
-    }
-
-    /// The reader comes once in a thousand acquisitions, of which twenty should be sampled.
-    #[test]
-    fn samples_stand_for_all_acquisitions_though_the_reader_is_late() {
-        let acquisitions = 2_000_000;
-        let ran = run(&Draws::default(), acquisitions, 50, |number, waiting| {
-            if number % 1_000 == 0 { 0 } else { waiting }
-        });
-        assert!(ran.dropped * 50 < ran.drawn, "{ran:?}");
-        let share = f64::from(ran.stand_for) / f64::from(acquisitions);
-        assert!((0.9..1.1).contains(&share), "{ran:?}");
-    }
-
-    #[test]
-    fn a_thread_that_locks_seldom_again_does_not_count_to_the_end_of_a_great_number() {
-        let draws = Draws::default();
-        draws.draw(Some(MOST_OF), 0, u64::from(MOST_OF));
-        let ran = run(&draws, 100_000, 1_000, |_, _| 0);
-        assert!(ran.drawn > 50, "{ran:?}");
-    }
-
-    #[test]
-    fn what_is_drawn_is_set_aside_and_gone_on_by() {
-        let draws = Draws::default();
-        draws.draw(Some(8), 0, 0);
-        // The fifth from here on.
-        draws.draw(Some(8), 0, 4);
-        let kept = draws.clone();
-        draws.go_far();
-        for _ in 0..1_000 {
-            assert!(draws.is_far());
-            draws.pass();
+        /// One acquisition, so many nanoseconds after the last; whether it was timed.
+        fn acquire(&mut self, after: u64, waiting: u32) -> bool {
+            self.now += after;
+            self.due -= 1;
+            if self.due > 0 {
+                return false;
+            }
+            let terms = self.terms(waiting);
+            let (drawn, next) = self.draws.come(&terms);
+            self.due = next;
+            if let Some(doubled) = drawn {
+                self.timed += 1;
+                self.stand_for += 1 << doubled;
+            }
+            drawn.is_some()
         }
-        draws.go_on(&kept);
-        for _ in 0..4 {
-            assert!(draws.is_far());
-            draws.pass();
+    }
+
+    #[test]
+    fn a_pair_that_is_taken_seldom_is_timed_each_time() {
+        let mut pair = Pair::new(1);
+        for number in 1..=1_000 {
+            assert!(pair.acquire(2 * u64::from(SPACING), 0), "{number}");
         }
-        assert!(!draws.is_far() && draws.draw(Some(8), 0, 4).is_some());
+    }
+
+    #[test]
+    fn samples_of_a_busy_pair_lie_a_spacing_apart_and_stand_for_all() {
+        let mut pair = Pair::new(2);
+        const ALL: u32 = 20_000_000;
+        for _ in 0..ALL {
+            pair.acquire(50, 0);
+        }
+        // One second.
+        assert!((5_000..20_000).contains(&pair.timed), "{}", pair.timed);
+        let share = pair.stand_for as f64 / f64::from(ALL);
+        assert!((0.95..1.05).contains(&share), "{share}");
+    }
+
+    /// Of 10,000 threads with forty acquisitions each, as of one with as many.
+    #[test]
+    fn threads_of_few_acquisitions_are_sampled_as_likely_as_others() {
+        let mut stand_for = 0;
+        let mut random = Random(3);
+        for _ in 0..10_000 {
+            let mut due = gap(8, random.next());
+            while due <= 40 {
+                stand_for += 256;
+                due += gap(8, random.next());
+            }
+        }
+        let share = f64::from(stand_for) / 400_000.0;
+        assert!((0.93..1.07).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn gaps_have_the_mean_and_the_variance_of_geometric_ones() {
+        let mut random = Random(4);
+        for doubled in [1, 2, 4, 8, 16] {
+            const DRAWN: u32 = 200_000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..DRAWN {
+                let gap = f64::from(gap(doubled, random.next()));
+                assert!(gap >= 1.0);
+                sum += gap;
+                squares += gap * gap;
+            }
+            let mean = sum / f64::from(DRAWN);
+            let variance = squares / f64::from(DRAWN) - mean * mean;
+            let of = f64::from(1_u32 << doubled);
+            assert!((0.96..1.05).contains(&(mean / of)), "{doubled}: {mean}");
+            let share = variance / (of * (of - 1.0));
+            assert!((0.9..1.1).contains(&share), "{doubled}: {variance}");
+        }
+    }
+
+    #[test]
+    fn after_a_busy_phase_a_pair_is_soon_timed_again() {
+        let mut pair = Pair::new(5);
+        for _ in 0..10_000_000 {
+            pair.acquire(10, 0);
+        }
+        let seldom = 2 * u64::from(SPACING);
+        let first = (0..3 * ASKED_AFTER).position(|_| pair.acquire(seldom, 0));
+        assert!(first.is_some());
+        for _ in 0..3 * ASKED_AFTER {
+            pair.acquire(seldom, 0);
+        }
+        let timed = (0..1_000).filter(|_| pair.acquire(seldom, 0)).count();
+        assert_eq!(timed, 1_000);
+    }
+
+    #[test]
+    fn while_the_reader_is_late_few_are_drawn_and_none_without_a_place() {
+        let mut pair = Pair::new(6);
+        let mut waiting = 0;
+        for _ in 0..1_000_000 {
+            waiting += u32::from(pair.acquire(200_000, waiting));
+        }
+        assert!(waiting <= SAMPLES as u32 - 3, "{waiting}");
+        let share = pair.stand_for as f64 / 1e6;
+        assert!(share > 0.001, "{share}");
+    }
+
+    #[test]
+    fn waits_are_drawn_by_a_number_of_their_own() {
+        let mut pair = Pair::new(7);
+        for _ in 0..2_000_000 {
+            pair.acquire(50, 0);
+        }
+        let seldom = |pair: &mut Pair| {
+            pair.now += 200_000;
+            let terms = pair.terms(0);
+            pair.draws.waits(&terms)
+        };
+        for _ in 0..100 {
+            assert_eq!(seldom(&mut pair), Some(0));
+        }
+        let (mut drawn, mut stand_for) = (0, 0_u64);
+        const ALL: u32 = 2_000_000;
+        for _ in 0..ALL {
+            pair.now += 500;
+            let terms = pair.terms(0);
+            if let Some(doubled) = pair.draws.waits(&terms) {
+                drawn += 1;
+                stand_for += 1 << doubled;
+            }
+        }
+        assert!((5_000..20_000).contains(&drawn), "{drawn}");
+        let share = stand_for as f64 / f64::from(ALL);
+        assert!((0.95..1.05).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn pairs_that_come_and_go_are_not_timed_each_time() {
+        let (beginnings, mut random) = (Beginnings::default(), Random(8));
+        let (mut now, mut timed) = (1_000_000_000, 0);
+        const ALL: u32 = 1_000_000;
+        for _ in 0..ALL {
+            now += 100;
+            let draws = Draws::default();
+            if draws.begin(beginnings.doubled(), random.next()) == 1 {
+                let terms = Terms {
+                    spacing: Some(SPACING),
+                    now,
+                    waiting: 0,
+                    random: random.next(),
+                };
+                if draws.come(&terms).0.is_some() {
+                    beginnings.took(&terms);
+                    timed += 1;
+                }
+            }
+        }
+        // A tenth of a second.
+        assert!((500..3_000).contains(&timed), "{timed}");
     }
 
     #[test]
     fn a_reader_that_wants_no_samples_is_asked_again() {
-        let draws = Draws::default();
-        draws.draw(Some(1), 0, 0);
-        // This one was drawn before.
-        assert_eq!(draws.draw(None, 0, 0), None);
-        for _ in 1..ASKED_AFTER {
-            assert!(draws.is_far());
-            draws.pass();
-        }
-        assert_eq!(draws.draw(None, 0, 0), None);
-        assert_eq!(Chance::doubled(1 << 20, MOST_DOUBLED).of, MOST_OF);
+        let mut pair = Pair::new(9);
+        let terms = Terms {
+            spacing: None,
+            ..pair.terms(0)
+        };
+        assert_eq!(pair.draws.come(&terms), (None, ASKED_AFTER));
+        assert_eq!(pair.draws.waits(&terms), None);
     }
 }

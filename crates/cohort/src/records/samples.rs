@@ -23,7 +23,7 @@ orders! {
 }
 
 /// The words of a sample.
-pub const WORDS: usize = 6;
+pub const WORDS: usize = 4;
 
 /// A thread's samples; all zero when new.
 #[derive(Debug)]

@@ -315,8 +315,8 @@ where
     #[inline]
     unsafe fn release_write(&self, cx: &Self::Context) {
         let writers = &self.writers.0;
-        // A writer that waits comes, and finds it closed.
-        let stays_closed = writers.has_writers(&cx.writer) && self.passes_on();
+        // SAFETY: the caller's.  A writer that waits comes, and finds it closed.
+        let stays_closed = unsafe { writers.has_writers(&cx.writer) } && self.passes_on();
         if !stays_closed {
             self.phase().open();
         }

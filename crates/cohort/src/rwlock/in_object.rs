@@ -2,8 +2,9 @@
 //! writers' lock that takes a context, and a table to itself.  For benchmarks and checkers:
 //! a Rust program has room for [`CohortRw`](super::CohortRw).
 
+use super::count::Count;
 use super::object::{Object, Owed, Writers};
-use super::{Count, Table};
+use super::table::Table;
 use crate::basic::Ticket;
 use crate::basic::futex::NAP_NANOSECONDS;
 use crate::door::{Advice, AtomicU32, Order, Spinner, nap, runs_out};
@@ -146,7 +147,8 @@ impl<W: RawTry + DetectsWaiters + Inherit> Writers for Held<'_, W> {
 
     #[inline]
     fn has_waiters(&self) -> bool {
-        self.lock.has_waiters(self.context)
+        // SAFETY: a writer asks, which holds the lock by that context.
+        unsafe { self.lock.has_waiters(self.context) }
     }
 
     #[inline]

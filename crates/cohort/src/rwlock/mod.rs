@@ -2,29 +2,46 @@
 
 pub mod cohorts;
 mod count;
+mod deference;
+#[cfg(internals)]
 pub mod in_object;
+#[cfg(not(internals))]
+mod in_object;
 mod mapped;
+#[cfg(internals)]
 pub mod object;
+#[cfg(not(internals))]
+mod object;
+#[cfg(internals)]
 pub mod phase;
+#[cfg(not(internals))]
+mod phase;
 mod raw;
+#[cfg(internals)]
 pub mod table;
+#[cfg(not(internals))]
+mod table;
 mod upgradable;
 pub mod writers;
 
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};
+#[cfg(internals)]
 pub use count::Count;
 pub use in_object::InObject;
 pub use mapped::{MappedReadGuard, MappedWriteGuard};
+#[cfg(internals)]
 pub use object::Object;
 pub use raw::RawRwLock;
 pub(crate) use raw::read_at_last;
+#[cfg(internals)]
 pub use table::Table;
 pub use upgradable::UpgradableGuard;
 pub use writers::{Abandoning, ForWriters};
 
 use crate::defer::Defer;
 use crate::door::{Cell, to_its_end};
+use crate::heed::heeding;
 use crate::mutex::patience;
 use crate::token::Token;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawShared};
@@ -256,19 +273,18 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        // SAFETY: as in `reading`.
-        let read = || unsafe {
-            self.lock
-                .read_within(&context, Recursion::Allowed, patience)
-        };
-        let outcome = to_its_end(size_of::<L::Context>() > 0, read);
-        if outcome == Outcome::GaveUp {
-            return None;
-        }
-        // SAFETY: acquired above, by this thread and with this context.
-        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
+        let held = heeding(patience, |patience| {
+            // SAFETY: as in `reading`.
+            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
+                self.lock
+                    .read_within(&context, Recursion::Allowed, patience)
+            });
+            // SAFETY: acquired above, by this thread and with this context.
+            let release = || unsafe { self.lock.release_read(&context) };
+            (outcome == Outcome::Acquired).then(|| Defer(release))
+        });
         // SAFETY: the lock is held to read.
-        Some(self.data.with(|data| look(unsafe { &*data })))
+        held.map(|_held| self.data.with(|data| look(unsafe { &*data })))
     }
 
     /// Blocks until the data may be written, which `change` then does, or patience runs out; none
@@ -296,17 +312,17 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        // SAFETY: as in `reading`.
-        let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
-            self.lock.write_within(&context, patience)
+        let held = heeding(patience, |patience| {
+            // SAFETY: as in `reading`.
+            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
+                self.lock.write_within(&context, patience)
+            });
+            // SAFETY: acquired above, by this thread and with this context.
+            let release = || unsafe { self.lock.release_write(&context) };
+            (outcome == Outcome::Acquired).then(|| Defer(release))
         });
-        if outcome == Outcome::GaveUp {
-            return None;
-        }
-        // SAFETY: acquired above, by this thread and with this context.
-        let _last = Defer(|| unsafe { self.lock.release_write(&context) });
         // SAFETY: the lock is held to write.
-        Some(self.data.with_mut(|data| change(unsafe { &mut *data })))
+        held.map(|_held| self.data.with_mut(|data| change(unsafe { &mut *data })))
     }
 }
 

@@ -72,7 +72,8 @@ pub trait Writers {
 pub type Owed = Count<OWED_WANTED>;
 const OWED_WANTED: u32 = 0x80;
 
-/// In the phase's word, above what it needs itself: one writer that found the lock closed.
+/// In the phase's word, among what it needs itself: how many writers found the lock closed.
+const TURN_BITS: u32 = 0xff00;
 const TURN: u32 = 1 << 8;
 
 /// So many follow another before one of them asks whether readers are owed entry.
@@ -236,7 +237,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
 
     /// Whether a writer leaves the lock closed for the next.
     fn passes_on(&self) -> bool {
-        let turn = self.phase.load(Order::RELAXED) / TURN;
+        let turn = (self.phase.load(Order::RELAXED) & TURN_BITS) / TURN;
         let next = next_turn(turn, TURNS, || self.readers().owes());
         if next.is_some_and(|next| next > turn) {
             self.phase.fetch_add(TURN, Order::RELAXED);

@@ -8,6 +8,7 @@
 //! | `LEAVING` | the writer has done, and opens the lock as soon as it has released theirs | the writer, where it may not touch the lock afterwards |
 //! | `ASLEEP` | readers, or a writer that finds `LEAVING`, sleep until it is open | they; the writer that opens it |
 //! | `ASLEEP_PASSING` | readers that pass a waiting writer sleep until it waits | they; a writer that opens it or goes back to waiting |
+//! | `PASSED_AT` | when a reader passed (`deference.rs`) the waiting writer | that reader; the writer that opens it |
 //!
 //! **Agreement.**  A reader counts itself and then looks at the phase; a writer sets
 //! `WRITING` and then looks at the counts; between the two each passes a full fence.  So
@@ -19,7 +20,8 @@
 //! **What passes.**  A thread that holds a read lock already, of whichever lock, passes
 //! `PENDING`: it might hold this one, and waiting behind a writer would never end.  Any
 //! other reader passes after five milliseconds, since a reader that is inside might wait
-//! for it.  [`Recursion::Excluded`] does away with both.
+//! for it; those that arrive then follow it, as `deference.rs` says, and so do tries and
+//! short waits.  [`Recursion::Excluded`] does away with all of it.
 //!
 //! **Fairness.**  A reader that waits is owed entry: at once in the neutral form, after
 //! five milliseconds in the one that prefers writers.  After some writers in a row one
@@ -31,10 +33,10 @@
 //! Only sections longer than five milliseconds, overlapping for ever, keep a writer out,
 //! since their readers pass; unless recursion is excluded.
 
-use super::raw::DEFERENCE_NANOSECONDS;
+use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, fence_after_update, flaws, mutant, now, orders, runs_out,
-    sleep_within, thread, wake,
+    Advice, AtomicU32, Order, Spinner, at_most, fence_after_update, flaws, mutant, now, orders,
+    runs_out, sleep_within, thread, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
 
@@ -72,6 +74,8 @@ pub(super) const CLOSED: u32 = PENDING | WRITING;
 const ASLEEP: u32 = 4;
 const ASLEEP_PASSING: u32 = 8;
 const LEAVING: u32 = 16;
+/// When a reader passed the waiting writer.  The bits between are the lock's.
+const PASSED_AT: u32 = 0xff00_0000;
 
 /// Classes of sleepers on the phase.
 const WAITING: u32 = 1;
@@ -131,12 +135,6 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         self.word.load(order) & barring != 0
     }
 
-    /// Whether readers that hold no lock may go in.
-    #[inline(always)]
-    pub fn is_open(&self) -> bool {
-        !self.bars(CLOSED, Order::RELAXED)
-    }
-
     /// Whether a writer holds the lock, or tries to.
     #[inline(always)]
     pub fn is_writing(&self) -> bool {
@@ -160,22 +158,67 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     /// Gets in as one that holds no lock, if that is possible at once.
     #[inline(always)]
     pub fn read_at_once(&self, cohort: usize) -> Option<I::Place> {
-        if self.is_open() {
-            self.arrive(cohort, CLOSED)
-        } else {
-            None
+        self.read_at_once_past(cohort, CLOSED)
+    }
+
+    /// The same, as one that those bits bar.
+    #[inline(always)]
+    fn read_at_once_past(&self, cohort: usize, barring: u32) -> Option<I::Place> {
+        if self.bars(barring, Order::RELAXED) {
+            return None;
         }
+        self.arrive(cohort, barring)
     }
 
     /// Gets in without waiting.
     #[inline]
     pub fn try_read(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
-        let barring = if passes { WRITING } else { CLOSED };
-        if self.bars(barring, Order::RELAXED) {
+        let place = if passes {
+            self.read_at_once_past(cohort, WRITING)
+        } else {
+            let place = self.read_at_once(cohort);
+            place.or_else(|| self.try_read_late(cohort, recursion))
+        };
+        if place.is_some() {
+            is_let_in();
+        }
+        place
+    }
+
+    /// The same, by a thread that may have been refused by a waiting writer alone.
+    #[cold]
+    fn try_read_late(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
+        let phase = self.word.load(Order::RELAXED);
+        if recursion == Recursion::Excluded || phase & CLOSED != PENDING {
             return None;
         }
-        self.arrive(cohort, barring)
+        if !PassedAt::<PASSED_AT>::is_recent(phase) {
+            if !has_deferred() {
+                return None;
+            }
+            self.note_passing();
+        }
+        self.read_at_once_past(cohort, WRITING)
+    }
+
+    /// A reader passes the waiting writer: arriving readers, and those asleep, follow.
+    fn note_passing(&self) {
+        let mut phase = self.word.load(Order::RELAXED);
+        while phase & CLOSED == PENDING {
+            let noted = PassedAt::<PASSED_AT>::noted(phase);
+            if noted == phase {
+                return;
+            }
+            match self
+                .word
+                .compare_exchange(phase, noted & !ASLEEP, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) if phase & ASLEEP != 0 => return self.wake_readers(WAITING),
+                Ok(_) => return,
+                Err(now) => phase = now,
+            }
+        }
     }
 
     /// Blocks until the caller is in or patience runs out.
@@ -195,10 +238,19 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         // Whether the caller waits differently after a time.
         let mut defers = !self.is_neutral || (recurses && !passes);
         let until = now() + DEFERENCE_NANOSECONDS;
-        let mut spinner = Spinner::new();
+        let spins = || {
+            // A turn given away may last longer than the deadline.
+            if patience.is_endless() {
+                Spinner::new()
+            } else {
+                Spinner::keeping_turns()
+            }
+        };
+        let mut spinner = spins();
         let place = loop {
-            let barring = if passes { WRITING } else { CLOSED };
             let phase = self.word.load(Order::RELAXED);
+            passes |= recurses && PassedAt::<PASSED_AT>::is_recent(phase);
+            let barring = if passes { WRITING } else { CLOSED };
             if phase & barring == 0 {
                 let place = self.arrive(cohort, barring);
                 if place.is_some() {
@@ -210,11 +262,20 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 owed = Some(self.readers.owe(cohort));
             }
             if runs_out(patience) {
-                break None;
+                // One that passes is barred by a writer that writes.
+                if !recurses || passes || phase & WRITING != 0 || !has_deferred() {
+                    break None;
+                }
+                passes = true;
+                self.note_passing();
+                continue;
             }
             if defers && now() > until {
                 defers = false;
-                passes |= recurses;
+                if recurses {
+                    passes = true;
+                    self.note_passing();
+                }
                 if owed.is_none() {
                     owed = Some(self.readers.owe(cohort));
                 }
@@ -222,17 +283,21 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
             }
             if spinner.step() == Advice::Sleep {
                 if defers {
-                    self.sleep(phase, passes, &patience.at_most(until));
+                    let left = until.saturating_sub(now());
+                    self.sleep(phase, passes, &at_most(patience, left));
                 } else {
                     self.sleep(phase, passes, patience);
                 }
-                spinner = Spinner::new();
+                spinner = spins();
             }
         };
         if let Some(owed) = owed
             && (place.is_some() || !mutant(flaw::STAY_OWED))
         {
             self.readers.pay(owed);
+        }
+        if place.is_some() {
+            is_let_in();
         }
         place
     }

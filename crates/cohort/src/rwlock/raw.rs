@@ -17,6 +17,7 @@
 //! | `UPGRADABLE` | a reader is the upgradable one, without the gate | a writer that goes on as such; the same thread |
 //! | `COUNTS` | how often it is taken is counted | the head; the writer that is counted last |
 //! | `TAKEN` | that count, up to its end | each reader and writer; the head |
+//! | `TAKEN` without `COUNTS` | when a reader passed (`deference.rs`) the head's marks | that reader; whichever thread clears the last mark |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
 //! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
@@ -45,18 +46,24 @@
 //! up sooner, and comes again five milliseconds or more after waiting writers alone refused it, of
 //! whichever lock; one that it got to read meanwhile by a try, or by a wait, makes that begin anew.  And since that shows that threads of this process may read what they read already,
 //! each of them counts the read locks that it takes from then on, and passes at once while it has some
-//! of these, of whichever lock.  To count takes time of each read, which a process that never reads
+//! of these, of whichever lock.  Readers that depend on each other follow the first that passes:
+//! `deference.rs` says how long.  To count takes time of each read, which a process that never reads
 //! again is spared.  A caller that
 //! [says](RawRwLock::read_again) that it reads again passes at once in any case;
 //! [`Recursion::Excluded`] does away with all of it.
+//!
+//! **In a forked child** the marks of the parent's threads are cleared, once, by the first thread that
+//! heeds or leaves one, or releases a lock whose word has some.  Holders stay, since no child can tell
+//! which of them was its own.  Readers counted beside a writer hold nothing: they are cleared too.
 
+use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::basic::Futex;
 use crate::basic::futex::{
     ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
 };
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, count_reads, counts_reads, cpus, flaws, mutant,
-    nap, now, orders, runs_out, sleep_within, thread, wake,
+    Advice, AtomicU32, Order, Spinner, at_most, constructor, count_reads, counts_reads, cpus,
+    flaws, is_alone, mutant, nap, now, orders, runs_out, sleep_within, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -99,9 +106,11 @@ flaws! {
     DROP_MARKS = "rwlock.drop-marks";
     COUNT_NOTHING = "rwlock.count-nothing";
     WAIT_AGAIN = "rwlock.wait-again";
-    REFUSE_FOR_EVER = "rwlock.refuse-for-ever";
+    KEEP_GHOSTS = "rwlock.keep-ghosts";
+    HEED_PARENTS = "rwlock.heed-parents";
 }
 
+/// While `COUNTS` is set, the count; otherwise when a reader passed waiting writers.
 const TAKEN: u32 = !(ONCE - 1);
 const ONCE: u32 = 1 << 26;
 const UPGRADABLE: u32 = 1 << 25;
@@ -136,9 +145,6 @@ pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
 }
 
 pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
-
-/// How long a reader that may recurse waits behind writers before it passes them.
-pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
 
 /// For how long the head counts acquisitions: enough of them for the shortest and the
 /// longest interval between two to even out.
@@ -283,19 +289,19 @@ impl RawRwLock {
     fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         let outcome = self.read_late(recursion, patience);
         if outcome == Outcome::Acquired {
-            Self::is_let_in();
+            is_let_in();
         }
         outcome
     }
 
     fn read_late(&self, recursion: Recursion, patience: &Patience) -> Outcome {
-        self.generation.settle(|| self.inherit());
-        if self.arrive(recursion) {
+        self.settle();
+        // Readers that are let in by the same release enter side by side.
+        let done = || self.arrive(recursion) || self.is_passed(recursion) && self.arrive_past(SHUT);
+        if done() {
             return Outcome::Acquired;
         }
         self.gate.mode().consider_turns();
-        // Readers that are let in by the same release enter side by side.
-        let done = || self.arrive(recursion);
         loop {
             if self.is_full() {
                 return Outcome::GaveUp;
@@ -304,7 +310,7 @@ impl RawRwLock {
             // so it must not wait behind a writer for ever.
             let deference = match recursion {
                 Recursion::Excluded => *patience,
-                Recursion::Allowed => patience.at_most(now() + DEFERENCE_NANOSECONDS),
+                Recursion::Allowed => at_most(patience, DEFERENCE_NANOSECONDS),
             };
             match self.gate.acquire_unless(&deference, &done) {
                 None => return Outcome::Acquired,
@@ -313,12 +319,10 @@ impl RawRwLock {
                     let gives_up = runs_out(patience);
                     if recursion == Recursion::Allowed
                         && !self.is_write_locked()
-                        && (!gives_up || Self::has_deferred())
+                        && (!gives_up || has_deferred())
+                        && self.pass()
                     {
-                        count_reads();
-                        if self.arrive_past(SHUT) {
-                            return Outcome::Acquired;
-                        }
+                        return Outcome::Acquired;
                     }
                     if gives_up {
                         return Outcome::GaveUp;
@@ -335,8 +339,9 @@ impl RawRwLock {
     /// Waits, holding the gate, until the lock is held to read, past which none of `barred` is set.
     fn read_as_head(&self, patience: &Patience, barred: u32) -> Outcome {
         let outcome = self.wait_as_head(patience, barred, 0, |this, word| {
+            let read = one_more(without(word, MARKS));
             this.word
-                .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
+                .compare_exchange(word, read, RW_READ_LATE, Order::RELAXED)
                 .is_ok()
         });
         if outcome == Outcome::Acquired {
@@ -361,37 +366,54 @@ impl RawRwLock {
     pub fn try_read(&self, recursion: Recursion) -> bool {
         match self.try_read_past(bars(recursion)) {
             Ok(()) => true,
-            Err(word) => recursion == Recursion::Allowed && self.try_read_late(word),
+            Err(word) => word & SHUT == 0 && self.try_read_late(recursion),
         }
     }
 
-    /// The same, by a thread that was refused at that word.
+    /// The same, by a thread that marks alone refused.
     #[cold]
-    fn try_read_late(&self, word: u32) -> bool {
-        let passes = word & SHUT == 0 && Self::has_deferred();
-        if passes {
-            count_reads();
+    fn try_read_late(&self, recursion: Recursion) -> bool {
+        if self.settles() && self.try_read_past(bars(recursion)).is_ok() {
+            return true;
         }
-        passes && self.try_read_past(SHUT).is_ok()
+        if self.is_passed(recursion) {
+            return self.try_read_past(SHUT).is_ok();
+        }
+        recursion == Recursion::Allowed && has_deferred() && self.pass()
     }
 
-    /// Whether the calling thread, which waiting writers alone refuse, has been refused so for as long
-    /// as one defers to them that waits: it may read what it tries to read, or hold what a reader waits
-    /// for.
+    /// Whether readers pass waiting writers, as one did before them.
+    fn is_passed(&self, recursion: Recursion) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        recursion == Recursion::Allowed && word & COUNTS == 0 && PassedAt::<TAKEN>::is_recent(word)
+    }
+
+    /// Takes the lock to read if no writer holds it, past waiting writers; readers that arrive
+    /// follow.
     #[cold]
-    fn has_deferred() -> bool {
-        let refused = &thread().refused;
-        let now = now();
-        if refused.get() == 0 {
-            refused.set(now);
+    fn pass(&self) -> bool {
+        count_reads();
+        let mut word = self.word.load(Order::RELAXED);
+        while word & SHUT == 0 {
+            let bars = word & COUNTS == 0 && word & BARS != 0;
+            let noted = if bars {
+                PassedAt::<TAKEN>::noted(word)
+            } else {
+                word
+            };
+            match self
+                .word
+                .compare_exchange(word, one_more(noted), RW_READ_TRY, Order::RELAXED)
+            {
+                Ok(_) => {
+                    Self::reads_more();
+                    is_let_in();
+                    return true;
+                }
+                Err(now) => word = now,
+            }
         }
-        now - refused.get() >= DEFERENCE_NANOSECONDS && !mutant(flaw::REFUSE_FOR_EVER)
-    }
-
-    /// The calling thread, which may have been refused before, has got a lock to read.
-    #[inline]
-    fn is_let_in() {
-        thread().refused.set(0);
+        false
     }
 
     /// The same, by a caller that says that it reads already: it passes waiting writers.
@@ -419,7 +441,7 @@ impl RawRwLock {
             {
                 Ok(_) => {
                     Self::reads_more_if(counts);
-                    Self::is_let_in();
+                    is_let_in();
                     return Ok(());
                 }
                 Err(now) => word = now,
@@ -471,16 +493,24 @@ impl RawRwLock {
     /// for all but one of many readers at once.
     #[inline]
     fn arrive_at(&self, word: u32, barred: u32, counts: bool) -> bool {
-        if word & barred != 0 {
-            return false;
+        if word & (barred | COUNTS) != 0 {
+            return word & barred == 0 && self.arrive_counted(barred);
         }
-        let word = self.word.fetch_add(counted(word) + 1, RW_READ);
+        let word = self.word.fetch_add(1, RW_READ);
         if word & barred != 0 {
             self.turn_back();
             return false;
         }
         Self::reads_more_if(counts);
         true
+    }
+
+    /// The same where acquisitions are counted, by exchanges: what is added to a count that has
+    /// ended would stay, and each acquisition would find a word that is not at rest.
+    #[cold]
+    #[inline(never)]
+    fn arrive_counted(&self, barred: u32) -> bool {
+        self.try_read_past(barred).is_ok()
     }
 
     /// Takes back that the caller was counted.  Seldom, and so in one place.
@@ -519,7 +549,7 @@ impl RawRwLock {
 
     #[cold]
     fn write_contended(&self, patience: &Patience) -> Outcome {
-        self.generation.settle(|| self.inherit());
+        self.settle();
         if self.try_write() {
             return Outcome::Acquired;
         }
@@ -528,8 +558,9 @@ impl RawRwLock {
             return Outcome::GaveUp;
         }
         let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |this, word| {
+            let written = written(without(word, MARKS));
             this.word
-                .compare_exchange(word, written(word & !MARKS), RW_WRITE_LATE, Order::RELAXED)
+                .compare_exchange(word, written, RW_WRITE_LATE, Order::RELAXED)
                 .is_ok()
         });
         // SAFETY: acquired above.
@@ -557,7 +588,23 @@ impl RawRwLock {
                 Err(now) => word = now,
             }
         }
-        false
+        word & (WRITER | READERS) == 0 && self.settles() && self.try_write()
+    }
+
+    /// Before a thread heeds or leaves a mark: those of a parent process's threads are cleared in a
+    /// forked child.
+    #[cold]
+    #[inline(never)]
+    fn settle(&self) {
+        self.generation.settle(|| self.inherit());
+    }
+
+    /// The same, for a thread that marks refused: whether they may have been such.
+    #[cold]
+    fn settles(&self) -> bool {
+        let unsettled = !self.generation.is_settled();
+        self.settle();
+        unsettled && !mutant(flaw::HEED_PARENTS)
     }
 
     /// Waits, holding the gate, until none of `barred` is set; then `take` tries
@@ -604,7 +651,7 @@ impl RawRwLock {
                 continue;
             }
             if runs_out(patience) {
-                self.word.fetch_and(!MARKS, RW_MARK);
+                self.word.fetch_and(!(MARKS | TAKEN), RW_MARK);
                 return Outcome::GaveUp;
             }
             let advice = spinner.step();
@@ -628,7 +675,8 @@ impl RawRwLock {
             }
             if advice == Advice::Sleep {
                 let patience = if defers {
-                    patience.at_most(since + DEFERENCE_NANOSECONDS)
+                    let deferred = now().saturating_sub(since);
+                    at_most(patience, DEFERENCE_NANOSECONDS.saturating_sub(deferred))
                 } else {
                     *patience
                 };
@@ -794,6 +842,7 @@ impl RawRwLock {
     #[cold]
     #[inline(never)]
     fn release_write_marked(&self) {
+        self.settle();
         let at = &raw const self.word;
         // Releases that come before the head has woken need not wake it again.
         let word = self
@@ -820,6 +869,9 @@ impl RawRwLock {
     /// assert!(lock.try_write());
     /// ```
     pub unsafe fn release_write_fairly(&self) {
+        if self.is_waited_for() {
+            self.settle();
+        }
         let at = &raw const self.word;
         let mut word = self.word.load(Order::RELAXED);
         // A head that has left a mark takes all of them away, this one too.
@@ -853,6 +905,9 @@ impl RawRwLock {
     /// assert!(lock.try_write());
     /// ```
     pub unsafe fn release_read_fairly(&self) {
+        if self.is_waited_for() {
+            self.settle();
+        }
         Self::reads_less();
         let at = &raw const self.word;
         let mut word = self.word.load(Order::RELAXED);
@@ -921,11 +976,15 @@ impl RawRwLock {
 
     fn become_reader(&self, kind: u32) {
         let mut word = self.word.load(Order::RELAXED);
+        if word != WRITER {
+            self.settle();
+            word = self.word.load(Order::RELAXED);
+        }
         loop {
             let mut read = (word - WRITER + 1) | kind;
             if read & UPGRADABLE != 0 {
                 // Of whichever head it is: nobody has asked.
-                read &= !RESERVED;
+                read = without(read, RESERVED);
             }
             // A head that writes sleeps on; one that reads comes in, and lets others follow.
             let lets_in = word & (PENDING | PARKED) == PARKED;
@@ -958,7 +1017,7 @@ impl RawRwLock {
     /// assert!(!lock.try_read_upgradably());
     /// ```
     pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
-        self.generation.settle(|| self.inherit());
+        self.settle();
         if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
@@ -984,7 +1043,7 @@ impl RawRwLock {
     /// assert!(lock.try_read_upgradably() && !lock.try_write());
     /// ```
     pub fn try_read_upgradably(&self) -> bool {
-        self.generation.settle(|| self.inherit());
+        self.settle();
         // SAFETY: the gate has no contexts, and stays with the lock.
         if !unsafe { self.gate.try_acquire(&()) } {
             return false;
@@ -1119,6 +1178,7 @@ impl RawRwLock {
     /// assert!(!lock.is_write_locked() && !lock.try_read_upgradably());
     /// ```
     pub unsafe fn upgrade_for_a_while(&self, patience: &Patience) -> Outcome {
+        self.settle();
         if patience.is_endless() && !self.is_upgradable_by_bit() {
             self.upgrade_as_head();
             Outcome::Acquired
@@ -1145,7 +1205,12 @@ impl RawRwLock {
         Self::reads_less();
         let _ = self.wait_as_head(&Patience::ENDLESS, WRITER | READERS, marks, |this, word| {
             this.word
-                .compare_exchange(word, written(word & !MARKS), RW_UPGRADE, Order::RELAXED)
+                .compare_exchange(
+                    word,
+                    written(without(word, MARKS)),
+                    RW_UPGRADE,
+                    Order::RELAXED,
+                )
                 .is_ok()
         });
     }
@@ -1159,7 +1224,15 @@ impl RawRwLock {
                 return Outcome::Acquired;
             }
             if runs_out(patience) {
-                let word = self.word.fetch_and(!RESERVED, RW_MARK);
+                let mut word = self.word.load(Order::RELAXED);
+                while let Err(now) = self.word.compare_exchange(
+                    word,
+                    without(word, RESERVED),
+                    RW_MARK,
+                    Order::RELAXED,
+                ) {
+                    word = now;
+                }
                 if word & PARKED != 0 {
                     // The head may have deferred.
                     Self::wake_head(&raw const self.word);
@@ -1219,7 +1292,7 @@ impl RawRwLock {
             } else {
                 MARKS
             };
-            let free = (word & !own) - 1;
+            let free = without(word, own) - 1;
             match self
                 .word
                 .compare_exchange(word, written(free), RW_UPGRADE_TRY, Order::RELAXED)
@@ -1256,6 +1329,18 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
     }
 
+    /// Whether the lock was free a moment ago, and no waiter had left a mark.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.is_at_rest() && lock.try_read(Recursion::Allowed) && !lock.is_at_rest());
+    /// ```
+    pub fn is_at_rest(&self) -> bool {
+        self.word.load(Order::RELAXED) == 0
+    }
+
     /// Whether as many held the lock to read, a moment ago, as can be counted.
     ///
     /// ```
@@ -1290,10 +1375,20 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & BARS != 0
     }
 
-    /// In a forked child nobody waits; holders stay what they were.
+    /// In a forked child no thread waits; holders stay what they were.
+    ///
+    /// Readers counted beside a writer are about to turn back, which those of the parent never do.
+    /// Other threads of the child may be about to as well, so only a lone thread clears them.
     #[cold]
     fn inherit(&self) {
-        self.word.fetch_and(!(MARKS | COUNTS | TAKEN), RW_MARK);
+        let is_written = self.word.load(Order::RELAXED) & WRITER != 0;
+        let ghosts = if is_written && is_alone() && !mutant(flaw::KEEP_GHOSTS) {
+            READERS
+        } else {
+            0
+        };
+        self.word
+            .fetch_and(!(MARKS | COUNTS | TAKEN | ghosts), RW_MARK);
         // An upgradable reader stays one, and keeps the gate, where marks of the parent's do no harm.
         if !self.gate.is_queued() {
             // SAFETY: the caller is alone, and no thread of this process is in it.
@@ -1389,6 +1484,17 @@ const fn one_more(word: u32) -> u32 {
     word + counted(word) + 1
 }
 
+/// The word without those marks.  When readers passed is forgotten with the last.
+#[inline(always)]
+const fn without(word: u32, marks: u32) -> u32 {
+    let left = word & !marks;
+    if left & (MARKS | COUNTS) == 0 {
+        left & !TAKEN
+    } else {
+        left
+    }
+}
+
 /// How often the lock has been taken, by its word, since the count began; nothing if that has come to
 /// its end.
 const fn times_taken(begun: u32, word: u32) -> Option<u32> {
@@ -1410,4 +1516,19 @@ const fn written(word: u32) -> u32 {
         word + ONCE
     };
     counted | WRITER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_has_ended_is_not_added_to() {
+        let lock = RawRwLock::new();
+        // The head has ended the count since the reader looked.
+        assert!(lock.arrive_at(COUNTS | LAST, BARS, false));
+        // SAFETY: read above.
+        unsafe { lock.release_read() };
+        assert!(lock.is_at_rest(), "each acquisition finds a mark");
+    }
 }

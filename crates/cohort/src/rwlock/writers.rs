@@ -32,9 +32,11 @@ pub unsafe trait ForWriters: RawTry {
     /// As [`RawLock::acquire`], and no longer than the call if that gives up.
     unsafe fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 
-    /// Whether somebody waits that will hold the lock; for its holder.  A false "no" is allowed, a
-    /// false "yes" never.
-    fn has_writers(&self, cx: &Self::Context) -> bool;
+    /// Whether a thread waits that will hold the lock.  A false "no" is allowed, a false "yes" never.
+    ///
+    /// # Safety
+    /// The caller holds the lock, by that context.
+    unsafe fn has_writers(&self, cx: &Self::Context) -> bool;
 }
 
 // SAFETY: it is held if an attempt was a success.
@@ -59,8 +61,9 @@ unsafe impl<L: RawTry + DetectsWaiters> ForWriters for L {
     }
 
     #[inline]
-    fn has_writers(&self, cx: &L::Context) -> bool {
-        self.has_waiters(cx)
+    unsafe fn has_writers(&self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.has_waiters(cx) }
     }
 }
 
@@ -139,7 +142,7 @@ unsafe impl<L: RawTry + Abortable> ForWriters for Abandoning<L> {
     }
 
     #[inline]
-    fn has_writers(&self, _cx: &L::Context) -> bool {
+    unsafe fn has_writers(&self, _cx: &L::Context) -> bool {
         self.waiters.load(Order::RELAXED) != 0
     }
 }

@@ -10,6 +10,13 @@
 //! | `HELD` | held | the taker |
 //! | `HELD \| ASLEEP` | held, and its release has to wake somebody | a waiter before it sleeps; a taker that slept |
 //!
+//! | change | sets | clears | keeps |
+//! |---|---|---|---|
+//! | take | `HELD` | | `ASLEEP` |
+//! | take after a sleep, fall asleep, give up after a sleep | `HELD`, `ASLEEP` | | |
+//! | release | | `HELD`, `ASLEEP`; it wakes a sleeper | |
+//! | release by a plain store | | `HELD`, `ASLEEP`; it wakes every sleeper if a waiter has ended the quick time | |
+//!
 //! A release wipes out the mark and wakes one sleeper.  There may be more, so a thread that
 //! has slept leaves a mark behind: it takes the word with one or, giving up, sees to
 //! it that the holder has one.

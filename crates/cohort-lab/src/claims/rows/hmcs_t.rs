@@ -1,8 +1,11 @@
 //! Chabbi et al. 2017, *HMCS-T*.  Threads are pinned, compactly; a cohort has the lock 64 times in a
 //! row at most, and the levels are a blade of two packages, a package, a core (§6).
 
+use crate::bench::player::{TO_GIVE_UP, WHEN_LATE};
 use crate::bench::{Knobs, Poll, Span};
-use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
+use crate::claims::{
+    Band, Claim, Experiment, Fold, Measure, Metric, Part, Place, Seeds, Side, Sweep,
+};
 use crate::world::Placement;
 
 const SUPERDOME: &str = "superdome-x";
@@ -12,13 +15,17 @@ const CROWDS: &[usize] = &[18, 72, 288, 576];
 
 /// The locks by their number of levels (§6), first those from which waiters cannot part.
 const PLAIN_1: &str = "hmcs-1/64";
-const PLAIN_2: &str = "hmcs-2@blade,system/64";
 const PLAIN_3: &str = "hmcs-3@numa,blade,system/64";
-const PLAIN_4: &str = "hmcs-4@core,numa,blade,system/64";
+/// HMCS with the fast path that the paper's baseline has: with one thread no depth is slower than
+/// another there (§6.1).
+const FAST_2: &str = "hmcs-fast-2@blade,system/64";
+const FAST_3: &str = "hmcs-fast-3@numa,blade,system/64";
+const FAST_4: &str = "hmcs-fast-4@core,numa,blade,system/64";
 const GIVES_UP_1: &str = "hmcs-t-1/64";
 const GIVES_UP_2: &str = "hmcs-t-2@blade,system/64";
 const GIVES_UP_3: &str = "hmcs-t-3@numa,blade,system/64";
 const GIVES_UP_4: &str = "hmcs-t-4@core,numa,blade,system/64";
+const ASCENDS: &str = "hmcs-t-4@core,numa,blade,system/64/peers-1";
 const NAIVE: &str = "hmcs-t-3@numa,blade,system/64/naive";
 
 /// Its A-C-BO-CLH, with a bound.
@@ -210,6 +217,48 @@ const fn resumed(lock: &'static [&'static str], says: &'static str, percent: f64
     }
 }
 
+/// With the paper's timeouts (§6.1), a thread on each core.
+const ABANDONING: Experiment = Experiment::new(
+    SUPERDOME,
+    "loop",
+    Placement::Cores,
+    Sweep::Timeout(288, &[Span::Cycles(1_000), Span::Cycles(10_000)]),
+)
+.lasting(2);
+
+/// 288 threads, on four blades: 72 on a blade, 36 in a package, 2 on a core.
+const STEPPING: Experiment = Experiment::new(
+    SUPERDOME,
+    "loop",
+    Placement::Compact,
+    Sweep::Timeout(
+        288,
+        &[Span::Cycles(0), Span::Cycles(1_000), Span::Cycles(10_000)],
+    ),
+)
+.lasting(1);
+
+/// The most steps of a wait that was given up, of any: n−1+Σ(i=1..n−1) 2k_i at most, where k_i come to a queue
+/// of level i.
+const fn to_give_up(lock: &'static [&'static str], says: &'static str, bound: f64) -> Part {
+    Part {
+        says,
+        experiment: STEPPING,
+        measure: value(lock, Metric::Most(TO_GIVE_UP), EVERYWHERE),
+        band: Band::AtMost(bound),
+    }
+}
+
+/// The most steps to acquire after the deadline and to release: n+Σ(i=1..n) 2k_i at most.
+const fn when_late(lock: &'static [&'static str], says: &'static str, bound: f64) -> Part {
+    Part {
+        says,
+        experiment: STEPPING,
+        measure: value(lock, Metric::Most(WHEN_LATE), EVERYWHERE),
+        band: Band::AtMost(bound),
+    }
+}
+
 const UP_TO: Fold = Fold::Greatest;
 const EVERYWHERE: Fold = Fold::Everywhere;
 
@@ -226,29 +275,19 @@ pub const ROWS: &[Claim] = &[
                1.11 and 1.89 for one to four levels, and by about 1.25 with one thread",
         parts: &[
             overhead(&[PLAIN_1], &[GIVES_UP_1], "one level", 1.06),
-            overhead(&[PLAIN_2], &[GIVES_UP_2], "two levels", 1.17),
-            overhead(&[PLAIN_3], &[GIVES_UP_3], "three levels", 1.11),
-            overhead(&[PLAIN_4], &[GIVES_UP_4], "four levels", 1.89),
+            overhead(&[FAST_2], &[GIVES_UP_2], "two levels", 1.17),
+            overhead(&[FAST_3], &[GIVES_UP_3], "three levels", 1.11),
+            overhead(&[FAST_4], &[GIVES_UP_4], "four levels", 1.89),
             Part {
                 says: "three levels, one thread",
                 experiment: tight(&[1], None),
-                measure: faster(&[PLAIN_3], &[GIVES_UP_3], UP_TO),
+                measure: faster(&[FAST_3], &[GIVES_UP_3], UP_TO),
                 band: Band::About(1.26),
             },
         ],
         needs: None,
-        because: Some(
-            "ours costs nothing: among others a thread without a timeout takes the steps of HMCS. Its \
-             place in its first queue cannot be given up, so that the place is its context's, is linked \
-             to and granted by plain stores where the paper exchanges, and is claimed by nobody else. \
-             With 4 to 36 threads one to three levels take 0.96 to 1.02 times as long as HMCS, in the \
-             mean of seeds 1 to 8. With one seed it is 0.83 to 1.17, by the order in which threads happen \
-             to queue: with 8 threads HMCS of three levels has 9.8 to 10.1 million sections a second \
-             where no hand-over stays in a core, and 11.8 to 12.4 where three of eight do, HMCS-T 10.1 \
-             and 11.7 to 12.5. Alone, three levels take 0.26 times as long as HMCS, which enters every \
-             level where HMCS-T enters the system's queue alone, by the fast path of §5 and a place in \
-             the lock",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T2",
@@ -328,18 +367,13 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        because: Some(
-            "deeper is faster by 2.94, 1.58 and 1.26 times with 576 threads, three levels release in 158 \
-             cycles with 576 threads, 0.981 times as long as with 18, and four in 152. What disagrees: \
-             under 1,000 cycles one level acquires in 1,727 in the mean with 576 threads, beside \
-             2,647,083 waits that were given up for 3,943 sections: a grant that comes after the deadline \
-             and before the abandonment is taken, and half of them come after 2,015 cycles or more (4 \
-             virtual ms). Giving up at once takes two levels 207 cycles in the mean (140) and 167 in the \
-             median, where two threads share each core; with a core for each the median is 126, 132 and \
-             132 for one to three levels. Without a timeout one level releases as HMCS does (1.00, paper \
-             28): a thread that does not give up is granted by a plain store, for which the releaser's \
-             CPU does not wait",
-        ),
+        counterfactuals: &[Part {
+            says: "with a core for each thread: cycles to give up at once, one to three levels",
+            experiment: tight(&[18], Some(Span::Cycles(0))).at(Place::Placed(Placement::Cores)),
+            measure: value(&[GIVES_UP_1, GIVES_UP_2, GIVES_UP_3], Metric::GiveUp, UP_TO),
+            band: Band::AtMost(140.0),
+        }],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T3",
@@ -382,18 +416,8 @@ pub const ROWS: &[Claim] = &[
             efficiency(&["clh-nb"], "CLH-NB, mean of both", 0.5),
         ],
         needs: None,
-        because: Some(
-            "the trees come in the paper's order, with a mean of 54, 60, 65 and 100 % (64, 64, 75, 92). \
-             How many sections there are goes by how far a hand-over takes the lock's lines and the \
-             tree's: 49 % of one level's go to another blade, 35 % of two levels' to the blade's other \
-             package, 95 % of three levels' to another core, and 98 % of four levels' stay in a core, so \
-             that a section comes every 3,200, 1,354, 845 and 266 cycles. The shares are the same to two \
-             points where the hot node changes ten times in a virtual ms. Local lookups are not lost by \
-             depth: a wait that is given up takes 10,082 cycles with one level and 10,144 with four. \
-             Those that wait for a word fall behind: TATAS-T has 1 % and A-C-BO-CLH 5 % (43, 51), since \
-             all ask for its line at once and are served one after another: giving up takes TATAS-T \
-             966,655 cycles in the median",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T4",
@@ -410,15 +434,8 @@ pub const ROWS: &[Claim] = &[
             ),
         ],
         needs: None,
-        because: Some(
-            "the nodes of MCS-NB come to 4.1 MB after 20 ms and to 16.7 MB after 80, beside trees of 302 MB: \
-             nobody is in the section meanwhile, so that no node is given back. At that rate all is 14 \
-             times TATAS-T's after some 19 s, and nothing that long is run here. Those of CLH-NB do not \
-             grow: 0.22 MB after 63,829 waits that were given up, 0.23 MB after 121,034. Each waiter \
-             looks once however late it is, and finds the node before its own left: all want the tail's \
-             line, so that a wait takes 440,000 cycles in the mean, and one waiter comes right after another. \
-             The paper's were too late to look (§6.2)",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T5",
@@ -432,11 +449,8 @@ pub const ROWS: &[Claim] = &[
             resumed(&[GIVES_UP_4], "four levels", 47.0),
         ],
         needs: None,
-        because: Some(
-            "one to three levels agree (99, 94, 86). At four levels none is: a wait counts as resumed at \
-             the thread's own node, in the queue of its core; a thread that gives up above that queue \
-             leaves it, and the place that is found again there is the core's, which is not counted",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T6",
@@ -494,29 +508,26 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        because: Some(
-            "no test is in vain here, so that none is saved by giving up: with 136 threads 53,135 tests \
-             are made for 52,715 messages, since a test waits 23,900 cycles for the lock and a message is \
-             under way for 5,000. With a timeout of 20,000 cycles 26,707 waits are given up there, and \
-             the throughput is 1.0 % less: the lock serves two sections a message all the same, and a \
-             release that has to exchange takes 104 cycles, not 32. The paper's tests mostly found \
-             nothing. Over the plain mutex the ratio depends on how long the runtime holds its lock, 300 \
-             cycles by our estimate: it is 5.64 then, 4.66 with 500 and 3.26 with 1,000. Where HMCS is \
-             asked for only if it is not held, it is held nearly always: with 68 threads 383 tests are \
-             made for 49,848 messages, and with 272 none, so that the lock serves messages alone. These \
-             queue for it, and 98 % of the hand-overs stay in a package; the paper's lost that locality",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T7",
         source: "Chabbi et al. 2017 §5",
         says: "The steps to abandon and to acquire late and release never exceed their bounds",
-        parts: &[],
-        needs: Some(
-            "it is no figure of a run: bound::steps counts them in every run by chance, where \
-             they never exceed the bounds (crates/cohort-on-machine/tests/runner/bounds.rs)",
-        ),
-        because: None,
+        parts: &[
+            to_give_up(&[GIVES_UP_1], "one level", 0.0),
+            to_give_up(&[GIVES_UP_2], "two levels", 145.0),
+            to_give_up(&[GIVES_UP_3], "three levels", 78.0),
+            to_give_up(&[GIVES_UP_4], "four levels", 47.0),
+            when_late(&[GIVES_UP_1], "one level", 577.0),
+            when_late(&[GIVES_UP_2], "two levels", 154.0),
+            when_late(&[GIVES_UP_3], "three levels", 87.0),
+            when_late(&[GIVES_UP_4], "four levels", 56.0),
+        ],
+        needs: None,
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T8",
@@ -571,30 +582,35 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        because: Some(
-            "the two queues agree: they have up to 0.44 times one level's global lookups with 1,000,000 \
-             cycles and 0.87 times with 10,000,000. What disagrees is four levels with a timeout of 10 \
-             cycles: in the first 2 virtual ms 838 waits are given up there for each section and 139 \
-             nodes passed over, by the releaser or by a waiter that has to leave the queues which it \
-             holds, and a section comes every 875 cycles. With 1,000,000 cycles 0.14 waits are given up \
-             for each and 0.002 nodes passed over, and one comes every 282",
-        ),
+        counterfactuals: &[],
+        seeds: Seeds::All,
     },
     Claim {
         id: "T9",
-        source: "Chabbi et al. 2017 §3.2",
-        says: "Releasing ancestors before peers, the naive abandonment, costs up to 3.2 times",
+        source: "Chabbi et al. 2017 §5",
+        says: "On an abandoned successor, ascending to ancestors instead of going on along the peers \
+               costs up to 3.2 times",
         parts: &[Part {
-            says: "the lock over its naive form",
-            experiment: tight(CROWDS, Some(Span::Cycles(10_000))),
-            measure: faster(&[GIVES_UP_3], &[NAIVE], UP_TO),
+            says: "the lock over the one that ascends after one peer that has gone",
+            experiment: ABANDONING,
+            measure: faster(&[GIVES_UP_4], &[ASCENDS], UP_TO),
             band: Band::About(3.2),
         }],
         needs: None,
-        because: Some(
-            "the naive manner costs nothing here: of 3,155,551 waits of 576 threads in a run of 20 virtual ms \
-             2,743,973 (87 %) were resumed in the smallest queue: where they had been given up they held \
-             none, and both manners are the same",
-        ),
+        counterfactuals: &[
+            Part {
+                says: "where two threads share each core",
+                experiment: ABANDONING.at(Place::Placed(Placement::Compact)),
+                measure: faster(&[GIVES_UP_4], &[ASCENDS], UP_TO),
+                band: Band::About(3.2),
+            },
+            Part {
+                says: "if the alternative is to leave the ancestors' queues before the peers'",
+                experiment: tight(CROWDS, Some(Span::Cycles(10_000))),
+                measure: faster(&[GIVES_UP_3], &[NAIVE], UP_TO),
+                band: Band::About(3.2),
+            },
+        ],
+        seeds: Seeds::All,
     },
 ];

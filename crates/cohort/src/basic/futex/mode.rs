@@ -11,6 +11,21 @@
 //! | `PLACE` | where the lock was when its waiters first went to a queue, cut off; 0: they have not; all ones: one of them sees after what another lock has left there | those waiters |
 //! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
 //!
+//! Each change keeps all marks that it does not name.
+//!
+//! | change | sets | clears |
+//! |---|---|---|
+//! | begin a quick time | `QUICK` | one step of `REVOKED` |
+//! | revoke it | two steps of `REVOKED` | `QUICK` |
+//! | release attentively from now on | | `QUICK` |
+//! | try turns | `TURNS` | |
+//! | wait out a turn | | one step of `RELUCTANCE` |
+//! | give turns up | one step of `RELUCTANCE` | `TURNS` |
+//! | enter, pass, hand, open the gate | `GATE`, `PROCESS` | `GATE`, `PROCESS` |
+//! | note the lock's place | `PLACE` | `PLACE` |
+//!
+//! A thread that has slept at the gate leaves it `CROWDED`, for others may sleep there still.
+//!
 //! The gate lets one waiter through at a time, which is then the *head*, in the order
 //! in which they fell asleep.
 //!
@@ -25,8 +40,8 @@
 //! to it orders any other.
 
 use crate::door::{
-    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try,
-    key_of, mutant, policy, runs_out, sleep_by, tries_anything, unless_starved, wake,
+    AtomicU32, Order, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try, key_of,
+    mutant, policy, runs_out, sleep_unless_starved, tries_anything, wake,
 };
 use cohort_raw::Patience;
 
@@ -256,10 +271,9 @@ impl Mode {
                         return Entered::NotInTime;
                     }
                     slept = true;
-                    let bound = unless_starved(HEAD_NANOSECONDS);
-                    let deadline = patience.deadline().or(bound.as_ref());
-                    let ended = sleep_by(&self.0, seen, CLASS, deadline, patience);
-                    if ended == Slept::TimedOut && patience.deadline().is_none() {
+                    let (_, starved) =
+                        sleep_unless_starved(&self.0, seen, CLASS, HEAD_NANOSECONDS, patience);
+                    if starved {
                         return Entered::Past;
                     }
                 }
@@ -280,6 +294,13 @@ impl Mode {
             }
             return;
         }
+    }
+
+    /// As if waiters took turns, and one of them were the head.
+    #[cfg(test)]
+    pub(super) fn take_turns_with_a_head(&self) {
+        self.0.fetch_or(TURNS, Order::RELAXED);
+        assert!(self.set_gate(self.0.load(Order::RELAXED), PASSED));
     }
 
     /// Opens a gate that was handed to nobody.

@@ -46,10 +46,16 @@ pub use spinner::{
     workload,
 };
 pub use thread::{
-    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone,
-    thread, thread_id, wander,
+    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_alone,
+    is_gone, priority, thread, thread_id, thread_number, visit, wander,
 };
 pub use trace::steps;
+
+/// Whether other threads may go on; if none does, the caller unwinds at its next poll.
+#[inline(always)]
+pub(crate) const fn others_go_on() -> bool {
+    true
+}
 
 /// Natively, the hearer of locks that change their form.
 #[inline(always)]

@@ -32,6 +32,9 @@ pub struct Model {
     pub tries: bool,
     /// Whether threads that wait are ones that seldom do.
     pub visits: bool,
+    /// Whether the thread that others wait for may have no CPU: a sleep that allows for it may end at any
+    /// moment, so this model shows no lost wake-up of such a sleeper.
+    pub starves: bool,
     /// Whether waiters lose their CPUs, and show it.
     pub absent: bool,
     /// Whether all threads are in one cache group, of a machine with so many CPUs that waiters
@@ -45,6 +48,8 @@ pub struct Model {
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
     pub ends: bool,
+    /// Whether a thread gets the identifier of one that has ended, as the kernel gives them again.
+    pub reuses_ids: bool,
 }
 
 /// What was explored.
@@ -89,12 +94,14 @@ impl Model {
             quiet: self.quiet,
             tries: self.tries,
             visits: self.visits,
+            starves: self.starves,
             absent: self.absent,
             one_group: self.one_group,
             two_cpus: self.two_cpus,
             counts_reads: self.counts_reads,
             forks: self.forks,
             ends: self.ends,
+            reuses_ids: self.reuses_ids,
         };
         let executions = Arc::new(AtomicU64::new(0));
         let abandoned = Arc::new(AtomicU64::new(0));
@@ -103,7 +110,7 @@ impl Model {
         builder.check(move || {
             begin(ran.fetch_add(1, Ordering::Relaxed) + 1, settings);
             hours::begin(settings.looks_in_time);
-            client();
+            unless_abandoned(&client);
             if with(|execution| execution.abandoned) {
                 gave_up.fetch_add(1, Ordering::Relaxed);
             }
@@ -212,11 +219,16 @@ fn join_others() {
     }
 }
 
-fn run(index: usize, body: impl FnOnce()) {
+/// Runs it to its end, or until the execution is abandoned.
+fn unless_abandoned(body: impl FnOnce()) {
     match catch_unwind(AssertUnwindSafe(body)) {
         Err(reason) if !reason.is::<Abandoned>() => resume_unwind(reason),
         _ => {}
     }
+}
+
+fn run(index: usize, body: impl FnOnce()) {
+    unless_abandoned(body);
     if with(|execution| execution.settings.ends) {
         touch_kernel(true);
     }

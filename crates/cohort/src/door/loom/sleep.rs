@@ -48,10 +48,14 @@ pub fn expired(deadline: &Deadline) -> bool {
     clock >= at
 }
 
-/// None: every thread runs at last here, and a bound would hide a lost wake-up.
+/// None, as a bound would hide a lost wake-up, but in a model in which threads may have
+/// [no CPU](super::Model::starves).
 #[must_use]
-pub const fn unless_starved(_nanoseconds: u64) -> Option<Deadline> {
-    None
+pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
+    with(|execution| {
+        let at = execution.clock + nanoseconds;
+        execution.settings.starves.then(|| Deadline::monotonic(at))
+    })
 }
 
 /// Notes nothing.

@@ -4,6 +4,7 @@ use super::super::{Advice, WaitPolicy};
 use super::AtomicU32;
 use super::execution::{poll, with};
 use super::std;
+use super::thread::visits;
 
 /// Does nothing: the model says how its waiters wait.
 pub fn set_policy(_policy: WaitPolicy) {}
@@ -95,10 +96,10 @@ pub(super) fn one_group() -> bool {
 pub const fn has_waited() {}
 
 /// Whether the calling thread has waited a short while ago too: here every thread has, or in
-/// a model of [visits](super::Model::visits) none.
+/// a model of [visits](super::Model::visits) none, nor a thread that [does not](super::visit).
 #[must_use]
 pub fn waits_often() -> bool {
-    !with(|execution| execution.settings.visits)
+    !with(|execution| execution.settings.visits) && !visits()
 }
 
 /// One wait: made at its beginning, asked between looks.

@@ -1,7 +1,7 @@
 //! What each thread keeps.
 
-use super::super::{Bed, Cache, Level, Shown};
-use super::execution::{generation, touch_kernel, with};
+use super::super::{Cache, ID_BITS, Level, Shown};
+use super::execution::{Execution, generation, touch_kernel, with};
 use super::spinner::one_group;
 use super::std;
 use core::cell::Cell;
@@ -14,11 +14,14 @@ pub const CACHES: usize = 16;
 pub struct ThreadRecord {
     /// The process in which `id` and the caches are valid; 0 at first.
     generation: Cell<u32>,
+    id: Cell<u32>,
     index: usize,
     /// Where it runs.
     core: Cell<usize>,
     /// Whether it runs elsewhere each time it asks.
     wanders: Cell<bool>,
+    /// Whether it seldom waits, in a model in which others wait often.
+    visits: Cell<bool>,
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
@@ -27,8 +30,6 @@ pub struct ThreadRecord {
     pub refused: Cell<u64>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
-    /// Its place among the sleepers that another thread may wake by its word.
-    pub bed: Bed,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
     /// How many sections of delegates the thread is in.
@@ -43,14 +44,15 @@ impl ThreadRecord {
     pub(super) fn new(index: usize) -> Self {
         Self {
             generation: Cell::new(0),
+            id: Cell::new(0),
             index,
             core: Cell::new([0, 1, 2, 1][index % 4]),
             wanders: Cell::new(false),
+            visits: Cell::new(false),
             reading: Cell::new(0),
             row: Cell::new(0),
             refused: Cell::new(0),
             shown: Shown::default(),
-            bed: Bed::default(),
             queued: Default::default(),
             inside: Cell::new(0),
             gated: Cell::new(false),
@@ -61,6 +63,7 @@ impl ThreadRecord {
     /// Forgets what was true in the parent process.
     pub fn settle(&self) {
         if !self.is_settled() {
+            self.id.set(given_id(self.index));
             self.generation.set(generation());
             self.caches.iter().for_each(Cache::forget);
         }
@@ -73,8 +76,52 @@ impl ThreadRecord {
 
     /// The thread's number in this process; good once [settled](Self::settle).
     pub fn id(&self) -> u32 {
-        self.generation.get() * 0x100 + self.index as u32
+        self.id.get()
     }
+
+    /// The thread's name in the objects that it owns, as natively.
+    pub fn name(&self) -> usize {
+        self.index + 1
+    }
+}
+
+/// An identifier that no other thread of the model gets first.
+const fn fresh_id(generation: u32, index: usize) -> u32 {
+    generation * 0x100 + index as u32
+}
+
+/// The identifier of a thread that has it from here on: that of an ended thread in a model where
+/// the kernel gives them again.
+fn given_id(index: usize) -> u32 {
+    let fresh = fresh_id(generation(), index);
+    if std::thread::panicking() || !with(|execution| execution.settings.reuses_ids) {
+        return fresh;
+    }
+    touch_kernel(true);
+    with(|execution| {
+        let threads = &execution.threads;
+        let mut ended = threads.iter().filter(|thread| !thread.lives);
+        let free = |id: &u32| *id != 0 && !is_held(execution, *id);
+        ended
+            .find_map(|thread| Some(thread.record.id.get()).filter(free))
+            .unwrap_or(fresh)
+    })
+}
+
+/// Whether a living thread has that identifier, or will have it.
+fn is_held(execution: &Execution, id: u32) -> bool {
+    let here = execution.generation;
+    let threads = execution.threads.iter().enumerate();
+    let mut living = threads.filter(|(_, thread)| thread.lives);
+    living.any(|(index, thread)| {
+        let record = &thread.record;
+        let is_settled = record.generation.get() == here;
+        id == if is_settled {
+            record.id.get()
+        } else {
+            fresh_id(here, index)
+        }
+    })
 }
 
 /// The calling thread's words.
@@ -107,6 +154,15 @@ pub fn thread_id() -> u32 {
     me.id()
 }
 
+/// The calling thread's own number above its identifier.
+#[must_use]
+pub fn thread_number() -> u64 {
+    let me = thread();
+    me.settle();
+    let own = fresh_id(me.generation.get(), me.index);
+    u64::from(own) << ID_BITS | u64::from(me.id())
+}
+
 /// How many cache groups threads are in: more than one, but in a model of
 /// [one](super::Model::one_group).
 #[must_use]
@@ -118,6 +174,12 @@ pub fn cache_groups() -> usize {
 /// is offered to its mutex, and models see that too.
 #[must_use]
 pub const fn cpu() -> u32 {
+    0
+}
+
+/// The calling thread's priority under a real-time policy: all threads are equals here.
+#[must_use]
+pub const fn priority() -> u32 {
     0
 }
 
@@ -140,6 +202,16 @@ pub fn cohort(level: Level) -> usize {
     }
 }
 
+/// The calling thread is one that seldom waits.
+pub fn visit() {
+    thread().visits.set(true);
+}
+
+/// Whether it is.
+pub(super) fn visits() -> bool {
+    thread().visits.get()
+}
+
 /// Lets the calling thread be moved between two cohorts, each time it asks.
 pub fn wander() {
     thread().wanders.set(true);
@@ -155,6 +227,23 @@ pub const fn distance(one: usize, other: usize) -> u8 {
     }
 }
 
+/// Whether the calling thread is the process's only one.
+#[must_use]
+pub fn is_alone() -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    touch_kernel(true);
+    with(|execution| {
+        execution
+            .threads
+            .iter()
+            .filter(|thread| thread.lives)
+            .count()
+            == 1
+    })
+}
+
 /// Whether no thread of this process has that number any more.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
@@ -162,8 +251,5 @@ pub fn is_gone(id: u32) -> bool {
         return false;
     }
     touch_kernel(true);
-    with(|execution| {
-        let (generation, index) = (id / 0x100, id as usize % 0x100);
-        generation != execution.generation || !execution.threads[index].lives
-    })
+    with(|execution| !is_held(execution, id))
 }

@@ -95,6 +95,19 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
         }
     }
 
+    unsafe fn leave(&self, node: &'static N) {
+        // SAFETY: passed on.
+        unsafe { self.get().leave(node) };
+    }
+
+    unsafe fn return_left(&self, node: &'static N) {
+        // As `give`.
+        if cohort_machine::is_running() {
+            // SAFETY: passed on.
+            unsafe { self.get().return_left(node) };
+        }
+    }
+
     fn number(&self, node: &'static N) -> u32 {
         self.get().number(node)
     }

@@ -32,8 +32,10 @@ pub use system::{
     random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
 pub use tally::{tally, tally_moment, tally_state};
+pub(crate) use thread::others_go_on;
 pub use thread::{
-    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_gone, thread, thread_id,
+    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_alone, is_gone, thread,
+    thread_id, thread_number,
 };
 
 #[path = "../native/hearer.rs"]
@@ -43,6 +45,12 @@ pub use hearer::{hear, hearer};
 /// As in loom's world.
 #[must_use]
 pub const fn cpu() -> u32 {
+    0
+}
+
+/// As in loom's world.
+#[must_use]
+pub const fn priority() -> u32 {
     0
 }
 

@@ -33,10 +33,14 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
-/// As natively.
+/// As natively: threads that began alike would all win the same lots.
 #[must_use]
 pub fn is_counted(one_in: u32) -> bool {
-    super::super::draws(&super::thread().lots, one_in)
+    let lots = &super::thread().lots;
+    if lots.get() == 0 {
+        lots.set(super::random() as u32);
+    }
+    super::super::draws(lots, one_in)
 }
 
 /// Whether waiters show that they have given their CPU away: they do.

@@ -5,8 +5,11 @@ use super::OfRun;
 use cohort_machine::door;
 use cohort_raw::Deadline;
 
-/// As natively: one quiet release in so many makes its lock quick.
+/// As natively: one quiet release in so many makes its lock quick, where quick times are revoked.
 const QUIET_RELEASES: u32 = 8192;
+
+/// As natively: the same where none has been revoked since the thread's last one.
+const CALM_RELEASES: u32 = 256;
 
 /// Where chance decides, one release in so many finds that its lock has long been
 /// quiet.
@@ -38,7 +41,8 @@ pub fn expired(deadline: &Deadline) -> bool {
 }
 
 /// The cohort of the calling thread; 0 outside of a run.  A machine without such a level
-/// has the next larger one instead, or else, but for cache groups, the next smaller one.
+/// has the next larger one instead.  One without NUMA nodes, packages and blades is a single node, as
+/// the kernel reports it natively.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     door::cohort(levels(level))
@@ -62,13 +66,13 @@ const fn levels(level: Level) -> &'static [&'static str] {
         // No smaller one: CPUs that no such level divides share their last cache.
         Level::CacheGroup => &["cache", "numa", "package"],
         Level::Numa => NUMA,
-        Level::Package => &["package", "numa", "cache", "core"],
-        Level::Blade => &["blade", "package", "numa", "cache", "core"],
+        Level::Package => &["package", "numa"],
+        Level::Blade => &["blade", "package", "numa"],
     }
 }
 
 /// The levels that may stand for NUMA nodes, the best first.
-const NUMA: &[&str] = &["numa", "package", "cache", "core"];
+const NUMA: &[&str] = &["numa", "package"];
 
 /// How far two cohorts of [`Level::Numa`] are from each other: a number to compare with
 /// others, that of a cohort and itself the smallest.
@@ -175,10 +179,21 @@ pub fn is_long_quiet() -> bool {
     if door::chance(QUIET_CHANCE) {
         return true;
     }
-    let quiet = &super::thread().quiet;
-    let count = quiet.get() + 1;
-    quiet.set(if count == QUIET_RELEASES { 0 } else { count });
-    count == QUIET_RELEASES
+    let thread = super::thread();
+    let count = thread.quiet.get() + 1;
+    thread.quiet.set(count);
+    if count < QUIET_RELEASES {
+        return false;
+    }
+    let revoked = revocations().load(Order::RELAXED);
+    let calm = thread.revoked.replace(revoked) == revoked;
+    let ahead = if calm {
+        QUIET_RELEASES - CALM_RELEASES
+    } else {
+        0
+    };
+    thread.quiet.set(ahead);
+    true
 }
 
 /// The process's generation: nobody forks here.

@@ -1,6 +1,6 @@
 //! What each simulated thread keeps.
 
-use super::super::{Bed, Cache, Counter, Shown};
+use super::super::{Cache, Counter, Shown};
 use super::std;
 use cohort_machine::door;
 use core::cell::Cell;
@@ -19,14 +19,14 @@ pub struct ThreadRecord {
     pub refused: Cell<u64>,
     /// Releases since the last [`super::is_long_quiet`] that said yes.
     pub(super) quiet: Cell<u32>,
+    /// The [revocations](super::revocations) of quick times at that time.
+    pub(super) revoked: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
     /// What decides in [`super::is_counted`].
     pub(super) lots: Cell<u32>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
-    /// Its place among the sleepers that another thread may wake by its word.
-    pub bed: Bed,
     /// The object that it locked last, for `host::served`.
     pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
@@ -82,6 +82,12 @@ impl ThreadRecord {
     pub fn id(&self) -> u32 {
         thread_id()
     }
+
+    /// The thread's name in the objects that it owns, as natively.
+    pub fn name(&self) -> usize {
+        // Records are not used again.
+        core::ptr::from_ref(self).addr()
+    }
 }
 
 /// Whether threads count their read locks: they do, as natively from the first reader on that
@@ -101,8 +107,25 @@ pub fn thread_id() -> u32 {
     door::thread().map_or(u32::MAX - 1, |number| number as u32 + 1)
 }
 
+/// Whether the calling thread is the run's only one: unknown, as no run forks.
+#[must_use]
+pub const fn is_alone() -> bool {
+    false
+}
+
 /// Whether no thread of this run has that number any more.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
     door::has_returned(id as usize - 1)
+}
+
+/// The calling thread's number; no thread of a run has another's.
+#[must_use]
+pub fn thread_number() -> u64 {
+    u64::from(thread_id())
+}
+
+/// Whether other threads may go on: none does outside of a run.
+pub(crate) fn others_go_on() -> bool {
+    door::thread().is_some()
 }

@@ -5,9 +5,9 @@
 //! installed says so, *before* it is.  A filter from before the program's start is not seen;
 //! the calls made at the start try it.
 
+use super::atoms::Ordering::{Relaxed, SeqCst};
+use super::atoms::{AtomicU8, AtomicU32};
 use super::system::nap;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU8, AtomicU32};
 
 /// What the locks do beyond what the C library's do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub enum Beyond {
     /// Reading where a CPU is from the kernel's files, by `openat`; without it, CPUs that nobody
     /// has asked about are all in one place.
     Files = 8,
+    /// Asking for a thread's priority, by `sched_getscheduler` and `sched_getparam`; without it, a
+    /// condition lets its waiters go in the order in which they came.
+    Priority = 16,
 }
 
 /// Those that are forbidden.
@@ -39,7 +42,7 @@ const NAP_NANOSECONDS: u64 = 100_000;
 
 /// Whether it may still be done.
 #[inline]
-pub(super) fn is_allowed(what: Beyond) -> bool {
+pub fn is_allowed(what: Beyond) -> bool {
     FORBIDDEN.load(Relaxed) & what as u8 == 0
 }
 

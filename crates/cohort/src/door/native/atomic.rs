@@ -1,7 +1,7 @@
 //! Atoms and cells: the core library's, with named orders.
 
 use super::super::Order;
-use core::sync::atomic;
+use super::{atoms as atomic, passage};
 
 macro_rules! atom {
     ($name:ident, $core:ty, $value:ty) => {
@@ -18,17 +18,23 @@ macro_rules! atom {
             }
             /// Reads.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn load(&self, order: Order) -> $value {
+                passage();
                 self.0.load(order.strength.ordering())
             }
             /// Writes.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn store(&self, value: $value, order: Order) {
+                passage();
                 self.0.store(value, order.strength.ordering());
             }
             /// Writes and returns what was there.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn swap(&self, value: $value, order: Order) -> $value {
+                passage();
                 self.0.swap(value, order.strength.ordering())
             }
             /// Writes `new` if `current` is there; returns what was there either way.
@@ -36,6 +42,7 @@ macro_rules! atom {
             /// # Errors
             /// The value that was there instead of `current`.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -43,6 +50,7 @@ macro_rules! atom {
                 success: Order,
                 failure: Order,
             ) -> Result<$value, $value> {
+                passage();
                 self.0.compare_exchange(
                     current,
                     new,
@@ -59,22 +67,30 @@ macro_rules! arithmetic {
         impl $name {
             /// Adds, wrapping; returns what was there.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn fetch_add(&self, value: $value, order: Order) -> $value {
+                passage();
                 self.0.fetch_add(value, order.strength.ordering())
             }
             /// Subtracts, wrapping; returns what was there.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn fetch_sub(&self, value: $value, order: Order) -> $value {
+                passage();
                 self.0.fetch_sub(value, order.strength.ordering())
             }
             /// Bitwise and; returns what was there.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn fetch_and(&self, value: $value, order: Order) -> $value {
+                passage();
                 self.0.fetch_and(value, order.strength.ordering())
             }
             /// Bitwise or; returns what was there.
             #[inline(always)]
+            #[cfg_attr(feature = "chaos", track_caller)]
             pub fn fetch_or(&self, value: $value, order: Order) -> $value {
+                passage();
                 self.0.fetch_or(value, order.strength.ordering())
             }
         }
@@ -107,17 +123,23 @@ impl<T> AtomicPtr<T> {
     }
     /// Reads.
     #[inline(always)]
+    #[cfg_attr(feature = "chaos", track_caller)]
     pub fn load(&self, order: Order) -> *mut T {
+        passage();
         self.0.load(order.strength.ordering())
     }
     /// Writes.
     #[inline(always)]
+    #[cfg_attr(feature = "chaos", track_caller)]
     pub fn store(&self, value: *mut T, order: Order) {
+        passage();
         self.0.store(value, order.strength.ordering());
     }
     /// Writes and returns what was there.
     #[inline(always)]
+    #[cfg_attr(feature = "chaos", track_caller)]
     pub fn swap(&self, value: *mut T, order: Order) -> *mut T {
+        passage();
         self.0.swap(value, order.strength.ordering())
     }
     /// Writes `new` if `current` is there; returns what was there either way.
@@ -125,6 +147,7 @@ impl<T> AtomicPtr<T> {
     /// # Errors
     /// The value that was there instead of `current`.
     #[inline(always)]
+    #[cfg_attr(feature = "chaos", track_caller)]
     pub fn compare_exchange(
         &self,
         current: *mut T,
@@ -132,6 +155,7 @@ impl<T> AtomicPtr<T> {
         success: Order,
         failure: Order,
     ) -> Result<*mut T, *mut T> {
+        passage();
         self.0.compare_exchange(
             current,
             new,

@@ -6,13 +6,18 @@
 
 use super::super::{AtomicU32, Order};
 use super::allowed::{Beyond, if_allowed, is_allowed};
+use super::atoms::{AtomicU8, Ordering, compiler_fence};
 use super::system::{be_impatient, call, number};
 use super::thread::thread;
-use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
-/// One quiet release in so many makes its lock quick.  Calling a quick time off
+/// One quiet release in so many makes its lock quick, where quick times are revoked.  Calling one off
 /// costs up to some ten microseconds, so it has to last about a hundred.
 const QUIET_RELEASES: u32 = 8192;
+
+/// The same where none has been revoked since the thread's last one.  To begin one costs tens of
+/// nanoseconds, a fraction of one for each of so many releases; a program with thousands of mutexes
+/// has most of them quick after that many releases of each.
+const CALM_RELEASES: u32 = 256;
 
 const UNKNOWN: u8 = 0;
 const AVAILABLE: u8 = 1;
@@ -77,7 +82,15 @@ pub fn is_long_quiet() -> bool {
 
 #[cold]
 fn start_over() -> bool {
-    thread().quiet.set(0);
+    let thread = thread();
+    let revoked = revocations().load(Order::RELAXED);
+    let calm = thread.revoked.replace(revoked) == revoked;
+    let ahead = if calm {
+        QUIET_RELEASES - CALM_RELEASES
+    } else {
+        0
+    };
+    thread.quiet.set(ahead);
     match BARRIER.load(Ordering::Relaxed) {
         UNKNOWN => register(),
         state => state == AVAILABLE && is_allowed(Beyond::Barrier),

@@ -4,8 +4,8 @@
 //! It stands in a page that the kernel wipes in a forked child, so no `atfork`
 //! handler has to run first, and `_Fork` or a bare `clone` are seen too.
 
+use super::atoms::{AtomicPtr, AtomicU32, Ordering};
 use super::memory::page_of_zeroes_in_child;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static NOT_YET: AtomicU32 = AtomicU32::new(0);
 

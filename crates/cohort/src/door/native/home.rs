@@ -5,10 +5,10 @@
 //! forgotten leaves a lock that is held and not borrowed.
 
 use super::AtomicU32;
+use super::atoms::{AtomicUsize, Ordering, fence};
 use crate::door::{runs_out, sleep_within};
 use cohort_raw::Patience;
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// Nobody has used the lock.
 const NOWHERE: usize = 0;

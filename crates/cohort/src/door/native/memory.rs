@@ -2,11 +2,11 @@
 //! use one.
 
 use super::super::{NODES, PAGE};
+use super::atoms::{AtomicUsize, Ordering};
 use super::system::{call, number};
 use crate::host::Pool;
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 const READ_WRITE: usize = 1 | 2;
 const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
@@ -70,6 +70,16 @@ unsafe impl<N: 'static, P: Pool<N>> Pool<N> for OfProcess<P> {
     unsafe fn give(&self, node: &'static N) {
         // SAFETY: passed on.
         unsafe { self.0.give(node) };
+    }
+
+    unsafe fn leave(&self, node: &'static N) {
+        // SAFETY: passed on.
+        unsafe { self.0.leave(node) };
+    }
+
+    unsafe fn return_left(&self, node: &'static N) {
+        // SAFETY: passed on.
+        unsafe { self.0.return_left(node) };
     }
 
     fn number(&self, node: &'static N) -> u32 {

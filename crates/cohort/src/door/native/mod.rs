@@ -1,13 +1,18 @@
 //! The native world: this machine, its kernel, its threads.
 
 mod allowed;
+#[cfg(annotated)]
+mod annotate;
 mod atomic;
 mod caught;
+#[cfg(feature = "chaos")]
+mod chaos;
 mod fences;
 mod generation;
 mod hearer;
 mod home;
 mod hope;
+mod image;
 mod memory;
 mod monitor;
 mod noted;
@@ -16,9 +21,11 @@ mod spinner;
 mod start;
 mod system;
 mod thread;
+#[cfg(any(annotated, all(internals, target_arch = "x86_64")))]
+pub mod valgrind;
 mod workload;
 
-pub use allowed::{Beyond, forbid};
+pub use allowed::{Beyond, forbid, is_allowed};
 pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
@@ -28,6 +35,7 @@ pub use generation::{generation, generation_so_far};
 pub use hearer::{hear, hearer};
 pub use home::Home;
 pub use hope::{hopes, watch_in_hope};
+pub use image::Image;
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
     OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, place_here,
@@ -40,18 +48,52 @@ pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
     set_policy, shows_absence, threads_lack_cpus, tries_anything, waits_often,
 };
+#[cfg(internals)]
+#[doc(hidden)]
+pub use system::{Timespec, set_clock_gettime};
 pub use system::{
-    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
-    wake_shared, yield_now,
+    call as system_call, expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared,
+    unless_starved, wake, wake_shared, yield_now,
 };
-pub use thread::{CACHES, ThreadRecord, count_reads, counts_reads, is_gone, thread, thread_id};
+pub use thread::{
+    CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, is_alone, is_gone, priority,
+    set_libc, thread, thread_id, thread_number,
+};
 pub use workload::workload;
+
+/// The core library's atoms.
+#[cfg(annotated)]
+use annotate as atoms;
+#[cfg(annotated)]
+use annotate::unreported;
+#[cfg(feature = "chaos")]
+use chaos::passage;
+#[cfg(not(annotated))]
+use core::sync::atomic as atoms;
 
 /// Whether a flaw is switched on; only the checkers' worlds have flaws.
 #[inline(always)]
 #[must_use]
 pub fn mutant(_flaw: super::Flaw) -> bool {
     false
+}
+
+/// Before an operation of a lock; with the feature `chaos` it disturbs the calling thread.
+#[cfg(not(feature = "chaos"))]
+#[inline(always)]
+const fn passage() {}
+
+/// Runs that without reports of Valgrind's.
+#[cfg(not(annotated))]
+#[inline(always)]
+fn unreported<R>(run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+/// Whether other threads may go on.
+#[inline(always)]
+pub(crate) const fn others_go_on() -> bool {
+    true
 }
 
 /// In loom's world, where a model's signal handler may come.

@@ -16,8 +16,8 @@
 
 use super::super::Monitor;
 use super::AtomicU32;
+use super::atoms::{AtomicU8, Ordering};
 use core::arch::asm;
-use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What [`monitor`] answers, once it is known.
 static MONITOR: AtomicU8 = AtomicU8::new(UNKNOWN);

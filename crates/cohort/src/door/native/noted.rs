@@ -3,15 +3,15 @@
 //! A table for the whole process: objects whose addresses share an entry take each other's
 //! time for their own, so what is noted may only ever be advice.
 
-use super::AtomicU32;
-use core::sync::atomic::{self, Ordering};
+use super::{AtomicU32, atoms};
+use atoms::Ordering;
 
 const ENTRIES: usize = 256;
 
 /// Zero is a time as good as any.
-static TIMES: [atomic::AtomicU32; ENTRIES] = [const { atomic::AtomicU32::new(0) }; ENTRIES];
+static TIMES: [atoms::AtomicU32; ENTRIES] = [const { atoms::AtomicU32::new(0) }; ENTRIES];
 
-fn entry(object: *const AtomicU32) -> &'static atomic::AtomicU32 {
+fn entry(object: *const AtomicU32) -> &'static atoms::AtomicU32 {
     // Fibonacci's hash spreads addresses that differ in their middle bits only.
     let spread = (object.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     &TIMES[(spread >> (u64::BITS - ENTRIES.ilog2())) as usize]

@@ -4,9 +4,9 @@
 use super::super::cohorts::{self, Mistake};
 use super::super::{Level, NODES};
 use super::allowed::{Beyond, is_allowed};
+use super::atoms::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 use super::system::{call, number};
 use super::thread;
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 /// CPUs that are told apart; those beyond share their places.
 const CPUS: usize = 1024;

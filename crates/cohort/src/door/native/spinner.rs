@@ -2,10 +2,10 @@
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
+use super::atoms::{self, AtomicU8, AtomicU64, Ordering};
 use super::system::{call, nap, now, number, random, yield_now};
 use super::{AtomicU32, ThreadRecord, monitor};
 use core::cell::Cell;
-use core::sync::atomic::{self, AtomicU8, AtomicU64, Ordering};
 
 /// How long a waiter spins where its CPU is wanted, before it gives its turn away and, if it
 /// takes whatever comes free, after each turn that another thread took: a queued
@@ -89,11 +89,11 @@ const SOON_NANOSECONDS: u64 = 100_000;
 const IN_VAIN: u32 = 16_384;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
-static CPUS: atomic::AtomicU32 = atomic::AtomicU32::new(0);
+static CPUS: atoms::AtomicU32 = atoms::AtomicU32::new(0);
 
 /// How many nanoseconds the shortest turn took that was given away, at most
 /// [`TAKEN_NANOSECONDS`]; 0 before the first.
-static SHORTEST_TURN: atomic::AtomicU32 = atomic::AtomicU32::new(0);
+static SHORTEST_TURN: atoms::AtomicU32 = atoms::AtomicU32::new(0);
 
 /// Sets how every waiter of this process waits from now on.
 pub fn set_policy(policy: WaitPolicy) {

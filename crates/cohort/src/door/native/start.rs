@@ -6,6 +6,7 @@
 
 use super::fences::register;
 use super::spinner::cpus;
+use super::system::find_clock;
 use super::thread::thread;
 
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader
@@ -17,6 +18,7 @@ static AT_START: extern "C" fn() = {
     extern "C" fn at_start() {
         register();
         let _ = cpus();
+        find_clock();
         // Which process this is needs a page, and there may be none left when somebody waits;
         // and where a page is not wiped, the C library tells a child in the order in which it
         // was asked to.

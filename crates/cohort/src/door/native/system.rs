@@ -3,9 +3,13 @@
 
 use super::super::{AtomicU32, Slept};
 use super::allowed::{Beyond, is_allowed};
+use super::atoms::{AtomicPtr, AtomicU64, Ordering};
+use super::image::vdso;
+use super::passage;
+use super::unreported;
 use cohort_raw::{Clock, Deadline};
 use core::arch::asm;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::ffi::CStr;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod number {
@@ -18,12 +22,18 @@ pub(super) mod number {
     pub const GETPID: usize = 39;
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
+    pub const CLOCK_GETTIME: usize = 228;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
     pub const GETCPU: usize = 309;
     pub const MBIND: usize = 237;
     pub const MEMBARRIER: usize = 324;
+    pub const STATX: usize = 332;
+    #[cfg(feature = "chaos")]
+    pub const WRITE: usize = 1;
+    #[cfg(feature = "chaos")]
+    pub const EXIT_GROUP: usize = 231;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -38,11 +48,17 @@ pub(super) mod number {
     pub const GETPID: usize = 172;
     pub const GETTID: usize = 178;
     pub const FUTEX: usize = 98;
+    pub const CLOCK_GETTIME: usize = 113;
     pub const SCHED_GETAFFINITY: usize = 123;
     pub const TGKILL: usize = 131;
     pub const GETCPU: usize = 168;
     pub const MBIND: usize = 235;
     pub const MEMBARRIER: usize = 283;
+    pub const STATX: usize = 291;
+    #[cfg(feature = "chaos")]
+    pub const WRITE: usize = 64;
+    #[cfg(feature = "chaos")]
+    pub const EXIT_GROUP: usize = 94;
 }
 
 /// Makes a system call; returns what the kernel returned, negative for an error.
@@ -50,7 +66,7 @@ pub(super) mod number {
 /// # Safety
 /// The call must be one that is sound with these arguments.
 #[inline]
-pub(super) unsafe fn call(number: usize, args: [usize; 6]) -> isize {
+pub unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     let result: isize;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the kernel preserves every register but these three; the caller
@@ -81,27 +97,82 @@ pub(super) unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     result
 }
 
+/// The kernel's `timespec`.
 #[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
+pub struct Timespec {
+    /// Whole seconds.
+    pub seconds: i64,
+    /// Nanoseconds of the next second.
+    pub nanoseconds: i64,
 }
 
-unsafe extern "C" {
-    fn clock_gettime(clock: i32, out: *mut Timespec) -> i32;
+/// A function with the signature of the C library's `clock_gettime`.
+type ClockGettime = unsafe extern "C" fn(i32, *mut Timespec) -> i32;
+
+/// The vDSO's function, or [`ask_kernel`]; null before the first use.
+///
+/// The C library's is not called: a wrapper of it may take a lock, or return another time than the
+/// one by which the kernel ends a sleep.
+static CLOCK_GETTIME: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
+#[cfg(target_arch = "x86_64")]
+const NAME: &CStr = c"__vdso_clock_gettime";
+#[cfg(target_arch = "aarch64")]
+const NAME: &CStr = c"__kernel_clock_gettime";
+
+/// Finds the vDSO's function.
+#[cold]
+#[inline(never)]
+pub(super) fn find_clock() -> *mut () {
+    let found = vdso().and_then(|image| image.find(NAME));
+    let found = found.unwrap_or(ask_kernel as *mut ());
+    CLOCK_GETTIME.store(found, Ordering::Relaxed);
+    found
+}
+
+/// From now on `function` tells the time: a test sets the clock by it.  The kernel ends sleeps by its
+/// own clock nevertheless.
+///
+/// # Safety
+/// `function` writes the time of every clock that exists to its second argument, and returns 0.
+#[cfg(internals)]
+#[doc(hidden)]
+pub unsafe fn set_clock_gettime(function: ClockGettime) {
+    CLOCK_GETTIME.store(function as *mut (), Ordering::Relaxed);
+}
+
+/// `clock_gettime` as a system call.
+#[cold]
+unsafe extern "C" fn ask_kernel(clock: i32, out: *mut Timespec) -> i32 {
+    // SAFETY: the caller's.
+    unsafe {
+        call(
+            number::CLOCK_GETTIME,
+            [clock as usize, out as usize, 0, 0, 0, 0],
+        ) as i32
+    }
 }
 
 const CLOCK_REALTIME: i32 = 0;
 const CLOCK_MONOTONIC: i32 = 1;
 
+#[inline(never)]
 fn read(clock: i32) -> Timespec {
     let mut at = Timespec {
         seconds: 0,
         nanoseconds: 0,
     };
-    // SAFETY: `at` is writable; both clocks exist on every kernel, so the call
-    // cannot fail and leaves `errno` alone.
-    unsafe { clock_gettime(clock, &raw mut at) };
+    let mut function = CLOCK_GETTIME.load(Ordering::Relaxed);
+    if function.is_null() {
+        function = find_clock();
+    }
+    // SAFETY: a function of that type; `at` is writable, and both clocks exist on every kernel.
+    unsafe {
+        let function: ClockGettime = core::mem::transmute(function);
+        if function(clock, &raw mut at) != 0 {
+            ask_kernel(clock, &raw mut at);
+        }
+    }
     at
 }
 
@@ -155,6 +226,16 @@ const FUTEX_PRIVATE: usize = 128;
 const FUTEX_CLOCK_REALTIME: usize = 256;
 const ETIMEDOUT: isize = -110;
 
+/// See `futex(2)`.
+///
+/// # Safety
+/// As for [`call`].
+#[inline(always)]
+unsafe fn futex(args: [usize; 6]) -> isize {
+    // SAFETY: the caller's.
+    unreported(|| unsafe { call(number::FUTEX, args) })
+}
+
 #[inline(never)]
 fn futex_wait(
     word: &AtomicU32,
@@ -182,17 +263,14 @@ fn futex_wait(
     };
     // SAFETY: the kernel only reads the word and the timeout, both alive.
     let result = unsafe {
-        call(
-            number::FUTEX,
-            [
-                core::ptr::from_ref(word) as usize,
-                operation,
-                expected as usize,
-                timeout,
-                0,
-                bits as usize,
-            ],
-        )
+        futex([
+            core::ptr::from_ref(word) as usize,
+            operation,
+            expected as usize,
+            timeout,
+            0,
+            bits as usize,
+        ])
     };
     match result {
         0 => Slept::Woken,
@@ -204,17 +282,14 @@ fn futex_wait(
 fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> usize {
     // SAFETY: the kernel uses the address as a name and reads nothing there.
     let woken = unsafe {
-        call(
-            number::FUTEX,
-            [
-                word as usize,
-                FUTEX_WAKE_BITSET | scope,
-                count as usize,
-                0,
-                0,
-                bits as usize,
-            ],
-        )
+        futex([
+            word as usize,
+            FUTEX_WAKE_BITSET | scope,
+            count as usize,
+            0,
+            0,
+            bits as usize,
+        ])
     };
     woken.max(0) as usize
 }
@@ -223,7 +298,9 @@ fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> us
 /// the deadline passes.  Only threads of this process can wake it.
 #[must_use]
 #[inline(never)]
+#[cfg_attr(feature = "chaos", track_caller)]
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
+    passage();
     if IMPATIENT_UNTIL.load(Ordering::Relaxed) != PATIENT {
         return sleep_impatiently(word, expected, bits, deadline);
     }
@@ -281,12 +358,14 @@ pub fn nap(nanoseconds: u64) {
 
 /// [`sleep_on`], for a word that other processes map too.
 #[must_use]
+#[cfg_attr(feature = "chaos", track_caller)]
 pub fn sleep_on_shared(
     word: &AtomicU32,
     expected: u32,
     bits: u32,
     deadline: Option<&Deadline>,
 ) -> Slept {
+    passage();
     futex_wait(word, expected, bits, deadline, 0)
 }
 
@@ -297,7 +376,9 @@ pub fn sleep_on_shared(
 ///
 /// A function of its own, since a hundred places call it, which would each have all its arguments.
 #[inline(never)]
+#[cfg_attr(feature = "chaos", track_caller)]
 pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    passage();
     futex_wake(word, count, bits, FUTEX_PRIVATE)
 }
 
@@ -307,26 +388,27 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
 ///
 /// `to` is a name only, as in [`wake`].
 #[must_use]
+#[cfg_attr(feature = "chaos", track_caller)]
 pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {
+    passage();
     // SAFETY: the kernel reads the word, which is alive, and takes both addresses as names.
     let moved = unsafe {
-        call(
-            number::FUTEX,
-            [
-                core::ptr::from_ref(word) as usize,
-                FUTEX_CMP_REQUEUE | FUTEX_PRIVATE,
-                0,
-                1,
-                to as usize,
-                expected as usize,
-            ],
-        )
+        futex([
+            core::ptr::from_ref(word) as usize,
+            FUTEX_CMP_REQUEUE | FUTEX_PRIVATE,
+            0,
+            1,
+            to as usize,
+            expected as usize,
+        ])
     };
     moved > 0
 }
 
 /// [`wake`], for a word that other processes map too.
 #[inline(never)]
+#[cfg_attr(feature = "chaos", track_caller)]
 pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    passage();
     futex_wake(word, count, bits, 0)
 }

@@ -4,13 +4,14 @@
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
-use super::super::{Bed, Cache, Shown};
+use super::super::{Cache, ID_BITS, Shown};
 use super::allowed::{Beyond, is_allowed};
+use super::atoms::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 use super::generation::{generation, generation_so_far};
 use super::hope::Hope;
 use super::system::{call, number};
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+use core::ffi::CStr;
 
 /// How many arenas may keep a cache in each thread: a power of two.  Where a process serves its
 /// objects by several locks, each of the others has four more.
@@ -30,6 +31,8 @@ pub struct ThreadRecord {
     pub row: Cell<u32>,
     /// Releases since the last [`super::is_long_quiet`] that said yes.
     pub(super) quiet: Cell<u32>,
+    /// The [revocations](super::revocations) of quick times at that time.
+    pub(super) revoked: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
     /// What decides in [`super::is_counted`].
@@ -63,8 +66,6 @@ pub struct ThreadRecord {
     pub gated: Cell<bool>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
-    /// Its place among the sleepers that another thread may wake by its word.
-    pub bed: Bed,
     /// The address of the mutex that the thread has locked last and not unlocked since, or
     /// 0; only a named lock's host and the mutexes of `cohort.h` keep it.
     pub holds: Cell<usize>,
@@ -72,24 +73,33 @@ pub struct ThreadRecord {
     pub queued: [Cell<u32>; 4],
     /// How many sections of delegates the thread is in.
     pub inside: Cell<u32>,
+    /// The thread's [name](Self::name); 0 before its first use.
+    name: Cell<usize>,
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
+    /// The state of its generator, 0 at first; see [`super::chaos`].
+    #[cfg(feature = "chaos")]
+    pub(super) chaos: Cell<u64>,
 }
 
-impl ThreadRecord {
-    /// Where the kernel's number of the thread is, for an onlooker that reads the memory of a
-    /// process.
-    pub const ID: usize = core::mem::offset_of!(Self, id);
+/// The number of names drawn so far.
+static NAMES: AtomicU32 = AtomicU32::new(0);
+
+/// The words' symbol, of this build alone: see build.rs.
+macro_rules! record {
+    () => {
+        env!("COHORT_THREAD_RECORD")
+    };
 }
 
 core::arch::global_asm!(
-    ".section .tbss.cohort_thread_record,\"awT\",@nobits",
+    concat!(".section .tbss.", record!(), ",\"awT\",@nobits"),
     ".balign 8",
-    ".hidden cohort_thread_record",
-    ".globl cohort_thread_record",
-    ".type cohort_thread_record,%object",
-    ".size cohort_thread_record,{size}",
-    "cohort_thread_record:",
+    concat!(".hidden ", record!()),
+    concat!(".globl ", record!()),
+    concat!(".type ", record!(), ",%object"),
+    concat!(".size ", record!(), ",{size}"),
+    concat!(record!(), ":"),
     ".zero {size}",
     ".text",
     size = const size_of::<ThreadRecord>(),
@@ -105,7 +115,7 @@ pub fn thread() -> &'static ThreadRecord {
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr fs:[0]",
-            "add {0}, qword ptr [rip + cohort_thread_record@GOTTPOFF]",
+            concat!("add {0}, qword ptr [rip + ", record!(), "@GOTTPOFF]"),
             out(reg) at,
             options(pure, readonly, nostack),
         );
@@ -114,8 +124,8 @@ pub fn thread() -> &'static ThreadRecord {
     // SAFETY: reads the offset of our own symbol and the thread pointer.
     unsafe {
         core::arch::asm!(
-            "adrp {1}, :gottprel:cohort_thread_record",
-            "ldr {1}, [{1}, :gottprel_lo12:cohort_thread_record]",
+            concat!("adrp {1}, :gottprel:", record!()),
+            concat!("ldr {1}, [{1}, :gottprel_lo12:", record!(), "]"),
             "mrs {0}, tpidr_el0",
             "add {0}, {0}, {1}",
             out(reg) at,
@@ -168,6 +178,32 @@ impl ThreadRecord {
         self.id.get()
     }
 
+    /// The thread's name in the objects that it owns: at least 1, different from the name of every
+    /// other thread of the process, ended threads included, and unchanged in a forked child.
+    ///
+    /// The lower half is the kernel's number at the first use, which the kernel gives to a later
+    /// thread again; the upper half is a number drawn at the first use.
+    #[inline(always)]
+    pub fn name(&self) -> usize {
+        match self.name.get() {
+            0 => self.draw_name(),
+            name => name,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw_name(&self) -> usize {
+        self.settle();
+        let drawn = NAMES.fetch_add(1, Ordering::Relaxed);
+        let name = (drawn as usize) << 32 | self.id() as usize;
+        // A signal handler may have drawn one, and own what it took by it.
+        if self.name.get() == 0 {
+            self.name.set(name);
+        }
+        self.name.get()
+    }
+
     #[cold]
     fn start_over(&self) {
         let known = self.id.get();
@@ -192,16 +228,99 @@ pub fn thread_id() -> u32 {
     me.id()
 }
 
+/// The calling thread's own number above the kernel's: what is drawn for its [name](ThreadRecord::name),
+/// and where it runs.  No other thread of the process has it, whereas the kernel gives its numbers
+/// again.
+#[inline(always)]
+#[must_use]
+pub fn thread_number() -> u64 {
+    let me = thread();
+    me.settle();
+    let drawn = me.name() as u64 >> 32;
+    drawn << ID_BITS | u64::from(me.id())
+}
+
+/// `pthread_self`.
+pub type PthreadSelf = unsafe extern "C" fn() -> usize;
+/// `pthread_getcpuclockid`.
+pub type PthreadGetcpuclockid = unsafe extern "C" fn(thread: usize, clock: *mut i32) -> i32;
+/// `pthread_getschedparam`.
+pub type PthreadGetschedparam =
+    unsafe extern "C" fn(thread: usize, policy: *mut i32, priority: *mut SchedParam) -> i32;
+
+/// `struct sched_param`: a priority, and what musl reserves.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct SchedParam {
+    priority: i32,
+    _reserved: [u64; 5],
+}
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+    fn pthread_getcpuclockid(thread: usize, clock: *mut i32) -> i32;
+    fn pthread_getschedparam(thread: usize, policy: *mut i32, priority: *mut SchedParam) -> i32;
+}
+
+/// These functions; other libraries may define them too.
+static PTHREAD_SELF: AtomicPtr<()> = AtomicPtr::new(pthread_self as *mut ());
+static PTHREAD_GETCPUCLOCKID: AtomicPtr<()> = AtomicPtr::new(pthread_getcpuclockid as *mut ());
+static PTHREAD_GETSCHEDPARAM: AtomicPtr<()> = AtomicPtr::new(pthread_getschedparam as *mut ());
+
+/// Uses these definitions from here on.
+///
+/// # Safety
+/// They are the C library's.
+pub unsafe fn set_libc(
+    pthread_self: PthreadSelf,
+    pthread_getcpuclockid: PthreadGetcpuclockid,
+    pthread_getschedparam: PthreadGetschedparam,
+) {
+    PTHREAD_SELF.store(pthread_self as *mut (), Ordering::Relaxed);
+    PTHREAD_GETCPUCLOCKID.store(pthread_getcpuclockid as *mut (), Ordering::Relaxed);
+    PTHREAD_GETSCHEDPARAM.store(pthread_getschedparam as *mut (), Ordering::Relaxed);
+}
+
+/// The calling thread's priority under a real-time policy; 0 under every other.
+///
+/// The C library caches it per thread, so a change by a raw system call has no effect here.
+#[must_use]
+pub fn priority() -> u32 {
+    const FIFO: i32 = 1;
+    const ROUND_ROBIN: i32 = 2;
+    if !is_allowed(Beyond::Priority) {
+        return 0;
+    }
+    let mut policy = 0;
+    let mut parameters = SchedParam::default();
+    // SAFETY: the C library's functions, of these types; the calling thread lives, and both places
+    // are writable.
+    let failed = unsafe {
+        let pthread_self: PthreadSelf = core::mem::transmute(PTHREAD_SELF.load(Ordering::Relaxed));
+        let pthread_getschedparam: PthreadGetschedparam =
+            core::mem::transmute(PTHREAD_GETSCHEDPARAM.load(Ordering::Relaxed));
+        pthread_getschedparam(pthread_self(), &raw mut policy, &raw mut parameters)
+    };
+    if failed == 0 && [FIFO, ROUND_ROBIN].contains(&policy) {
+        parameters.priority.unsigned_abs()
+    } else {
+        0
+    }
+}
+
 /// The kernel's number of the calling thread, as the C library keeps it: it says so without a
 /// system call, which the process may have forbidden itself, by naming the thread's clock.
 fn told_by_libc() -> u32 {
-    unsafe extern "C" {
-        safe fn pthread_self() -> usize;
-        fn pthread_getcpuclockid(thread: usize, clock: *mut i32) -> i32;
-    }
     let mut clock = 0;
-    // SAFETY: the calling thread lives, and the clock's name is writable.
-    if unsafe { pthread_getcpuclockid(pthread_self(), &raw mut clock) } != 0 {
+    // SAFETY: the C library's functions, of these types; the calling thread lives, and the clock's
+    // name is writable.
+    let failed = unsafe {
+        let pthread_self: PthreadSelf = core::mem::transmute(PTHREAD_SELF.load(Ordering::Relaxed));
+        let pthread_getcpuclockid: PthreadGetcpuclockid =
+            core::mem::transmute(PTHREAD_GETCPUCLOCKID.load(Ordering::Relaxed));
+        pthread_getcpuclockid(pthread_self(), &raw mut clock)
+    };
+    if failed != 0 {
         return ask();
     }
     // The kernel's names of threads' clocks have the number, inverted, above three bits.
@@ -213,6 +332,47 @@ fn told_by_libc() -> u32 {
 fn ask() -> u32 {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { call(number::GETTID, [0; 6]) as u32 }
+}
+
+/// Whether the calling thread is the process's only one; false where the kernel does not say.
+#[cold]
+#[must_use]
+pub fn is_alone() -> bool {
+    /// The calling process's threads: a folder in each of which there is a folder for each.
+    const FOLDER: &CStr = c"/proc/self/task";
+    /// The links of a folder with one folder: its name, its `.`, and the other's `..`.
+    const LINKS: u32 = 3;
+    const HERE: isize = -100;
+    const STATX_NLINK: usize = 4;
+    /// The kernel's `struct statx`.
+    #[repr(C, align(8))]
+    struct Status {
+        mask: u32,
+        _block: u32,
+        _attributes: u64,
+        links: u32,
+        _rest: [u32; 59],
+    }
+    const _: () = assert!(size_of::<Status>() == 256);
+    if !is_allowed(Beyond::Files) {
+        return false;
+    }
+    let mut status = Status {
+        mask: 0,
+        _block: 0,
+        _attributes: 0,
+        links: 0,
+        _rest: [0; 59],
+    };
+    let (path, into) = (FOLDER.as_ptr() as usize, &raw mut status as usize);
+    // SAFETY: the path is a string, and the kernel writes no more than the structure.
+    let failed = unsafe {
+        call(
+            number::STATX,
+            [HERE as usize, path, 0, STATX_NLINK, into, 0],
+        )
+    };
+    failed == 0 && status.mask & STATX_NLINK as u32 != 0 && status.links == LINKS
 }
 
 /// Whether no thread of this process has that number any more.

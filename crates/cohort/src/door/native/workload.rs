@@ -1,8 +1,8 @@
 //! How much the whole machine has to do.
 
 use super::allowed::{Beyond, is_allowed};
+use super::atoms::{AtomicU32, Ordering};
 use super::place::{file_of, leading};
-use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Tasks of the machine that run or could, and the CPUs that it has for them; nothing where the
 /// kernel does not tell, or must not be asked.

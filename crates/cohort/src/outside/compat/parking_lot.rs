@@ -57,7 +57,6 @@ use crate::mutex::patience;
 use crate::outside::instant::left;
 use cohort_raw::Patience;
 use core::num::NonZeroUsize;
-use core::ptr;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -174,12 +173,12 @@ pub const fn const_reentrant_mutex<T>(data: T) -> ReentrantMutex<T> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawThreadId;
 
-// SAFETY: the address of a record that a thread has for itself as long as it lives.
+// SAFETY: no two threads of the process have one name.
 unsafe impl lock_api::GetThreadId for RawThreadId {
     const INIT: Self = Self;
 
     fn nonzero_thread_id(&self) -> NonZeroUsize {
-        NonZeroUsize::new(ptr::from_ref(thread()).addr()).unwrap_or(NonZeroUsize::MIN)
+        NonZeroUsize::new(thread().name()).unwrap_or(NonZeroUsize::MIN)
     }
 }
 

@@ -1,0 +1,309 @@
+//! `cohort export`: what the locks of running programs do, as metrics in OpenMetrics.
+
+mod metrics;
+mod subject;
+
+use crate::destination;
+use crate::observe::watching;
+use crate::problem::{self, Problem};
+use crate::top;
+use clap::{ArgGroup, ValueHint};
+use cohort_lab::interrupt;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use subject::Subject;
+use tiny_http::{Header, Method, Request, Response, Server};
+
+/// The file's name: node_exporter reads files with this ending.
+const FILE: &str = "cohort.prom";
+
+/// The content type of a scrape's answer.
+const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The intervals between searches for new processes, and between attempts to watch a process.
+const SEARCH: Duration = Duration::from_secs(2);
+const RETRY: Duration = Duration::from_secs(60);
+
+/// The longest pause, for signals.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Options of `cohort export`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES, group(ArgGroup::new("to").args(["textfile", "listen"]).required(true)))]
+pub struct Arguments {
+    /// Write FOLDER/cohort.prom again and again, for node_exporter's textfile collector
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    textfile: Option<PathBuf>,
+    /// Answer scrapes of http://ADDRESS/metrics; only loopback addresses, as in 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS", value_parser = loopback)]
+    listen: Option<SocketAddr>,
+    /// How long it takes from one file to the next
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = top::interval)]
+    interval: Duration,
+    /// End after one file
+    #[arg(long, conflicts_with = "listen")]
+    once: bool,
+    /// Locks of a process that have metrics of their own; all others share one
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    most: usize,
+    /// The processes, by number [default: all that `cohort run --observe` has started]
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Vec<u32>,
+}
+
+const NOTES: &str = "\
+The metrics come from the records that `cohort top` reads, and one command at a time can watch a \
+process: `cohort top` is refused meanwhile. A number of a process that does not run under Cohort is \
+accepted; its acquisitions are not counted. Counters begin with the watch. Without numbers, new \
+processes are found within two seconds.
+
+  cohort_lock_wait_seconds_total   thread-seconds of waiting
+  cohort_lock_acquisitions_total   acquisitions
+  cohort_lock_contended_total      acquisitions that found the lock held
+  cohort_lock_waiters              threads that wait at this moment
+
+Their labels: lock and kind (mutex or rwlock), program and process (its number). The file is replaced \
+as a whole; it is removed at the end, but for --once.
+
+Examples:
+  cohort export --textfile /var/lib/prometheus/node-exporter
+  cohort export --listen 127.0.0.1:9464
+  cohort export --once --interval 1 --textfile .
+
+Exit status: 0 after SIGINT or SIGTERM, when the named processes have ended, and after --once; 2 for a \
+mistake in the options or if there is no such process; 125 if the port is taken, the folder cannot be \
+written or a named process cannot be watched.";
+
+/// An address that only this machine reaches.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(address),
+        Ok(_) => Err(
+            "metrics have no authentication: listen on 127.0.0.1 or [::1], behind a proxy that has it"
+                .to_owned(),
+        ),
+        Err(_) => Err("write an address and a port, such as 127.0.0.1:9464".to_owned()),
+    }
+}
+
+/// Where the metrics go.
+enum Sink {
+    File { file: PathBuf, written: Instant },
+    Scrapes(Server),
+}
+
+impl Sink {
+    fn new(arguments: &Arguments) -> Result<Self, Problem> {
+        if let Some(address) = arguments.listen {
+            let server = Server::http(address).map_err(|error| {
+                Problem::refused(format!(
+                    "cannot listen on {address}: {error}; name another port"
+                ))
+            })?;
+            let address = server.server_addr();
+            problem::tell(format!("metrics are at http://{address}/metrics"));
+            return Ok(Self::Scrapes(server));
+        }
+        let folder = arguments.textfile.as_deref().unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Problem::refused(format!(
+                "{} is no folder; make it first, or name another",
+                folder.display()
+            )));
+        }
+        let file = folder.join(FILE);
+        destination::writable(&file)?;
+        // A new file is made beside the old one.
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|error| {
+            let error = std::io::Error::from(error);
+            Problem::refused(format!(
+                "{} cannot be written: {error}; name another folder",
+                folder.display()
+            ))
+        })?;
+        Ok(Self::File {
+            file,
+            written: Instant::now(),
+        })
+    }
+}
+
+/// The processes that are watched.
+struct Subjects {
+    watched: Vec<Subject>,
+    /// Processes seen by a search, with their beginnings, and when another try may be worth it: never,
+    /// if a process has no records and is no longer young.
+    known: HashMap<u32, (Option<u64>, Option<Instant>)>,
+    searched: Option<Instant>,
+    most: usize,
+}
+
+impl Subjects {
+    /// These, or none yet.
+    fn new(processes: &[u32], most: usize) -> Result<Self, Problem> {
+        let one = |process: &u32| -> Result<Subject, Problem> {
+            Ok(Subject::new(top::looker(*process)?, most))
+        };
+        Ok(Self {
+            watched: processes.iter().map(one).collect::<Result<_, Problem>>()?,
+            known: HashMap::new(),
+            searched: None,
+            most,
+        })
+    }
+
+    /// Begins to watch the processes that have records and are not watched, if it is time to look for
+    /// them. Of processes that were seen before only the beginning is read.
+    fn search(&mut self) {
+        if self.searched.is_some_and(|at| at.elapsed() < SEARCH) {
+            return;
+        }
+        self.searched = Some(Instant::now());
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let living: Vec<u32> = numbers.filter(|id| *id != std::process::id()).collect();
+        self.known.retain(|id, _| living.contains(id));
+        for id in living {
+            let began = watching::began(id);
+            if let Some((then, retry)) = self.known.get(&id)
+                && *then == began
+                && retry.is_none_or(|at| Instant::now() < at)
+            {
+                continue;
+            }
+            if self.watched.iter().any(|subject| subject.process() == id) {
+                continue;
+            }
+            let has_records = watching::open_records(id).is_ok_and(|file| file.is_some());
+            let retry = if has_records {
+                match subject::begin(id) {
+                    Ok(looker) => {
+                        self.watched.push(Subject::new(looker, self.most));
+                        continue;
+                    }
+                    Err(_) => Some(Instant::now() + RETRY),
+                }
+            } else {
+                // It may be about to become a program under Cohort.
+                watching::is_young(id).then(Instant::now)
+            };
+            self.known.insert(id, (began, retry));
+        }
+    }
+
+    /// Samples the processes that are due; returns the time until the next sample.
+    fn look(&mut self) -> Duration {
+        let mut pause = PAUSE;
+        self.watched.retain_mut(|subject| match subject.look() {
+            Ok(next) => {
+                pause = pause.min(next);
+                true
+            }
+            Err(problem) => {
+                problem::tell(format!("warning: {problem}; its metrics end"));
+                false
+            }
+        });
+        pause
+    }
+
+    /// The metrics now; processes that have ended are in them for the last time.
+    fn text(&mut self) -> Result<String, Problem> {
+        for subject in &mut self.watched {
+            subject.collect();
+        }
+        let text = metrics::text(&self.watched);
+        self.watched.retain(|subject| !subject.has_ended());
+        text
+    }
+}
+
+/// Carries out `cohort export`.
+///
+/// # Errors
+/// The metrics have no place, or a process that was named cannot be watched.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let mut sink = Sink::new(arguments)?;
+    let mut subjects = Subjects::new(&arguments.processes, arguments.most)?;
+    let is_search = arguments.processes.is_empty();
+    if let (Sink::File { file, .. }, false) = (&sink, arguments.once) {
+        // A full disk shows at once.
+        destination::write(file, metrics::text(&[])?.as_bytes())?;
+    }
+    loop {
+        let is_over = interrupt::check().is_err() || !is_search && subjects.watched.is_empty();
+        if is_over {
+            if let Sink::File { file, .. } = &sink {
+                // A scraper would publish stale figures.
+                let _ = std::fs::remove_file(file);
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        if is_search {
+            subjects.search();
+        }
+        let pause = subjects.look();
+        match &mut sink {
+            Sink::File { file, written } => {
+                std::thread::sleep(pause.min(arguments.interval));
+                if written.elapsed() >= arguments.interval {
+                    *written = Instant::now();
+                    destination::write(file, subjects.text()?.as_bytes())?;
+                    if arguments.once {
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                }
+            }
+            Sink::Scrapes(server) => {
+                let request = server.recv_timeout(pause).map_err(|error| {
+                    Problem::refused(format!("no scrape can be answered any more: {error}"))
+                })?;
+                if let Some(request) = request {
+                    answer(request, &mut subjects)?;
+                }
+            }
+        }
+    }
+}
+
+/// Answers a request, and ignores a closed connection.
+fn answer(request: Request, subjects: &mut Subjects) -> Result<(), Problem> {
+    let path = request.url().split('?').next().unwrap_or_default();
+    let response = match (request.method(), path) {
+        (Method::Get | Method::Head, "/metrics") => {
+            let content = Header::from_bytes("Content-Type", CONTENT).expect("a plain header");
+            Response::from_string(subjects.text()?).with_header(content)
+        }
+        (Method::Get | Method::Head, _) => {
+            Response::from_string("the metrics are at /metrics\n").with_status_code(404)
+        }
+        _ => Response::from_string("only GET is answered\n").with_status_code(405),
+    };
+    let _ = request.respond(response);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_listened_to() {
+        assert!(loopback("127.0.0.1:9464").is_ok() && loopback("[::1]:0").is_ok());
+        for text in [
+            "0.0.0.0:9464",
+            "[::]:1",
+            "192.0.2.1:80",
+            "9464",
+            "localhost",
+            "",
+        ] {
+            assert!(loopback(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The same of a process that does not run under Cohort, by what the C library notes in its locks.
+
+use super::find::{Kind, Lock, Member};
+use crate::outside::Process;
+use crate::outside::glibc;
+use crate::outside::looker::Looker;
+use std::path::Path;
+
+/// The process with that ID, if it can be read and does not run under Cohort.
+pub fn open(named: &Path) -> Option<Process> {
+    let id: u32 = named.to_str()?.parse().ok()?;
+    Process::open(id).ok()
+}
+
+/// What its threads sleep for at this moment.
+pub fn locks(process: Process) -> Vec<Lock> {
+    let mut looker = Looker::new(process);
+    let moments = looker.moment();
+    let process = &looker.process;
+    let member = |thread: u32| Member {
+        thread,
+        name: process.name(thread),
+    };
+    let lock = |moment: crate::outside::looker::Moment| {
+        let kind = match moment.kind {
+            glibc::Kind::Mutex | glibc::Kind::LibcMutex => Kind::Mutex,
+            glibc::Kind::RwLock => Kind::RwLock,
+            glibc::Kind::Condition => Kind::Condition,
+            kind => Kind::Other(kind.name()),
+        };
+        Lock {
+            kind,
+            address: moment.address,
+            held: match (kind, moment.holder) {
+                (Kind::RwLock, Some(_)) => "a writer".to_owned(),
+                (Kind::RwLock, None) | (_, Some(_)) => "a thread".to_owned(),
+                _ => String::new(),
+            },
+            variable: moment.variable,
+            place: moment.place,
+            holders: moment.holder.into_iter().map(member).collect(),
+            waiters: moment.waiters.into_iter().map(member).collect(),
+        }
+    };
+    let mut locks: Vec<Lock> = moments.into_iter().map(lock).collect();
+    locks.sort_by_key(|lock| (lock.kind, lock.address));
+    locks
+}

@@ -1,0 +1,109 @@
+//! What a report counts in all, and what that says of a gain.
+
+use super::{grouped, percent};
+use cohort::report::{Kind, Report};
+use serde::Serialize;
+
+/// Below this share of contended acquisitions, few threads ever wait.
+const FEW: f64 = 0.001;
+
+/// How often locks were acquired, and how often they were held then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Acquisitions of mutexes, rwlocks and spin locks that Cohort serves.
+    pub acquired: u64,
+    /// Acquisitions that found the lock held.
+    pub contended: u64,
+    /// Acquisitions of mutexes that the C library serves.
+    pub left_to_libc: u64,
+}
+
+impl Counts {
+    /// Of all locks in a report.
+    pub fn of(report: &Report) -> Self {
+        let mut counts = Self::default();
+        for kind in Kind::ALL {
+            let (acquired, contended) = report.total(kind);
+            match kind {
+                Kind::CondWait | Kind::CondSignal => {}
+                Kind::Libc => counts.left_to_libc += acquired,
+                _ => {
+                    counts.acquired += acquired;
+                    counts.contended += contended;
+                }
+            }
+        }
+        counts
+    }
+
+    /// "0.04 % of 2.8 M acquisitions found the lock held".
+    pub fn in_words(self) -> String {
+        let found = match self.contended {
+            0 => "none".to_owned(),
+            contended => percent(contended, self.acquired),
+        };
+        let noun = if self.acquired == 1 {
+            "acquisition"
+        } else {
+            "acquisitions"
+        };
+        format!(
+            "{found} of {} {noun} found the lock held",
+            short(self.acquired)
+        )
+    }
+
+    /// What the counts alone say of a gain, if they say anything.
+    pub fn judgement(self) -> Option<String> {
+        if self.acquired == 0 {
+            let whose = match self.left_to_libc {
+                0 => "",
+                _ => " of locks that Cohort serves",
+            };
+            return Some(format!("0 acquisitions{whose}: nothing to gain"));
+        }
+        if self.contended == 0 {
+            return Some(format!("{}: nothing to gain", self.in_words()));
+        }
+        let is_few = (self.contended as f64) < FEW * self.acquired as f64;
+        is_few.then(|| format!("{}: expect no gain", self.in_words()))
+    }
+}
+
+/// A count in few digits.
+fn short(number: u64) -> String {
+    match number {
+        0..=99_999 => grouped(number),
+        100_000..=999_499 => format!("{:.0} k", number as f64 / 1e3),
+        _ => format!("{:.1} M", number as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_tell_where_nothing_can_be_gained() {
+        let said = |acquired, contended, left_to_libc| {
+            let counts = Counts {
+                acquired,
+                contended,
+                left_to_libc,
+            };
+            counts.judgement()
+        };
+        assert_eq!(said(0, 0, 0).unwrap(), "0 acquisitions: nothing to gain");
+        let elsewhere = said(0, 0, 9).unwrap();
+        assert!(elsewhere.contains("that Cohort serves"), "{elsewhere}");
+        assert_eq!(
+            said(5, 0, 0).unwrap(),
+            "none of 5 acquisitions found the lock held: nothing to gain"
+        );
+        assert_eq!(
+            said(2_800_000, 1_120, 0).unwrap(),
+            "0.04 % of 2.8 M acquisitions found the lock held: expect no gain"
+        );
+        assert_eq!(said(1_000, 1, 0), None);
+    }
+}

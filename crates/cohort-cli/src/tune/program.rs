@@ -1,0 +1,534 @@
+//! `cohort tune -- PROGRAM`: the lock under which a program is fastest, found by successive halving, and
+//! a configuration of it.
+//!
+//! One run of each lock drops all but three; more rounds, and other rwlocks and ways to wait, drop all but
+//! one. The final, of fresh rounds only, compares this one with the default: what chance has brought
+//! forward in earlier rounds brings no gain there.
+
+use super::{Arguments, arm, command};
+use crate::choice::{Choice, DEFAULT};
+use crate::compare::contestants::{self, Counted};
+use crate::compare::server_instead;
+use crate::destination;
+use crate::page::{self, Origin};
+use crate::problem::{self, Problem};
+use crate::program::Program;
+use crate::report::counts::Counts;
+use crate::rwlocks::Rwlocks;
+use crate::settings::Settings;
+use crate::wait::Wait;
+use crate::{environment, proof};
+use cohort_lab::compare::{Answer, Comparison, times};
+use cohort_lab::metric::Metric;
+use cohort_lab::progress::Progress;
+use cohort_lab::rounds::{self, Contestant, Played, Rules, Series};
+use cohort_lab::runner::{self, Launch, Run};
+use cohort_lab::stats::{Estimate, median};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The candidates besides the default: one lock of each kind that can serve programs.
+const FIELD: [&str; 12] = [
+    "futex",
+    "ticket",
+    "ttas",
+    "ptl",
+    "mcs",
+    "clh",
+    "hemlock",
+    "glk",
+    "cna",
+    "shfl",
+    "hmcs-2",
+    "c-tkt-mcs",
+];
+
+/// How many locks stay after the first run of each, the default besides.
+const STAY: usize = 3;
+
+/// Rounds of the final: at least enough for a verdict.
+const FEWEST: usize = 6;
+const MOST: usize = 15;
+
+/// The share of the time that the first runs may take, and the middle ones.
+const FIRST: f64 = 0.5;
+const MIDDLE: f64 = 0.15;
+
+/// A lock, a rwlock and a way to wait, with what was measured of them.
+struct Candidate {
+    settings: Settings,
+    figures: Vec<f64>,
+    failure: Option<String>,
+}
+
+impl Candidate {
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            figures: Vec::new(),
+            failure: None,
+        }
+    }
+
+    fn of(lock: &str) -> Result<Self, Problem> {
+        Ok(Self::new(Settings::of(Choice::for_programs(lock)?)))
+    }
+
+    fn name(&self) -> String {
+        let mut name = self.settings.name();
+        if self.settings.wait != Wait::default() {
+            name += &format!(", wait {}", self.settings.wait.name());
+        }
+        name
+    }
+
+    fn figure(&self) -> Option<f64> {
+        median(&self.figures).filter(|_| self.failure.is_none())
+    }
+
+    /// The same lock with another rwlock, or another way to wait, than its own.
+    fn variants(&self) -> Vec<Self> {
+        let with = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = self.settings.clone();
+            change(&mut settings);
+            Self::new(settings)
+        };
+        let rwlocks = [Rwlocks::Rwlock, Rwlocks::Neutral, Rwlocks::WritersFirst];
+        let others = rwlocks
+            .into_iter()
+            .filter(|one| *one != self.settings.rwlocks);
+        let mut variants: Vec<Self> = others
+            .map(|rwlocks| with(&|settings| settings.rwlocks = rwlocks))
+            .collect();
+        variants.push(with(&|settings| settings.wait = Wait::Yield));
+        variants
+    }
+}
+
+/// Sorts candidates, the best first; those without a figure last.
+fn rank(candidates: &mut [Candidate], lower_is_better: bool) {
+    let sign = if lower_is_better { 1.0 } else { -1.0 };
+    let key = |candidate: &Candidate| {
+        candidate
+            .figure()
+            .map_or(f64::INFINITY, |figure| sign * figure)
+    };
+    candidates.sort_by(|one, other| key(one).total_cmp(&key(other)));
+}
+
+/// How many rounds of `runs` runs each fit into a time, between these bounds.
+fn fitting(left: Duration, runs: usize, seconds: f64, (least, most): (usize, usize)) -> usize {
+    let fit = left.as_secs_f64() / (runs as f64 * seconds.max(1e-3));
+    (fit as usize).clamp(least, most)
+}
+
+/// What runs the candidates.
+struct Runner<'a> {
+    launch: Launch,
+    metric: &'a Metric,
+    within: Duration,
+    started: Instant,
+    progress: Progress,
+}
+
+impl Runner<'_> {
+    fn contestant(
+        &self,
+        candidate: &Candidate,
+        counted: Option<&Counted>,
+    ) -> Result<Contestant<'static>, Problem> {
+        let library = candidate.settings.served_from().locate()?;
+        let counted_run = counted.cloned().unwrap_or_default();
+        let made = contestants::counting(&candidate.settings, &library, &self.launch, counted_run)?;
+        let is_counted = counted.is_some();
+        Ok(Contestant {
+            name: candidate.name(),
+            warm_up: made.warm_up.filter(|_| is_counted),
+            proof: made.proof.filter(|_| is_counted),
+            ..made
+        })
+    }
+
+    /// Runs these in interleaved rounds.
+    fn play(
+        &mut self,
+        candidates: &[&Candidate],
+        rounds: usize,
+        counted: Option<&Counted>,
+    ) -> Result<Played<f64>, Problem> {
+        let contestants = candidates.iter().map(|one| self.contestant(one, counted));
+        let contestants: Vec<Contestant> = contestants.collect::<Result<_, Problem>>()?;
+        let rules = Rules {
+            warm_ups: usize::from(counted.is_some()),
+            looks: counted.is_some(),
+            ..Rules::of(rounds)
+        };
+        let metric = self.metric;
+        let read = |run: &Run| metric.read(run);
+        Ok(rounds::play_by(
+            &rules,
+            &contestants,
+            read,
+            &mut self.progress,
+        ))
+    }
+
+    /// Runs these in interleaved rounds and keeps their figures; returns the exit status after a
+    /// signal.
+    fn measure(
+        &mut self,
+        candidates: &mut [Candidate],
+        rounds: usize,
+    ) -> Result<Option<u8>, Problem> {
+        let all: Vec<&Candidate> = candidates.iter().collect();
+        let played = self.play(&all, rounds, None)?;
+        for (candidate, series) in candidates.iter_mut().zip(played.series) {
+            candidate
+                .figures
+                .extend(series.figures(|sample| sample.value));
+            candidate.failure = series.failure;
+        }
+        Ok(played.interrupted.map(|signal| signal.status()))
+    }
+
+    /// The same in as many rounds as there is time for in the middle of a search.
+    fn measure_more(
+        &mut self,
+        candidates: &mut [Candidate],
+        seconds: f64,
+    ) -> Result<Option<u8>, Problem> {
+        let time = self.within.mul_f64(MIDDLE);
+        self.measure(candidates, fitting(time, candidates.len(), seconds, (1, 3)))
+    }
+
+    /// What is left of a share of the time.
+    fn left(&self, share: f64) -> Duration {
+        self.within
+            .mul_f64(share)
+            .saturating_sub(self.started.elapsed())
+    }
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Found {
+    metric: String,
+    /// What the counts of the first run say, if they end the search.
+    judgement: Option<String>,
+    /// The locks that were tried, the best first.
+    tried: Vec<Tried>,
+    /// Candidates skipped for lack of time.
+    untried: Vec<&'static str>,
+    /// The best candidate besides the default.
+    best: Option<String>,
+    /// Its gain over the default in the final, and the verdict.
+    gain: Option<Estimate>,
+    answer: Option<Answer>,
+    verdict: String,
+    /// The configuration, if one was written.
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct Tried {
+    lock: String,
+    figures: Vec<f64>,
+    failure: Option<String>,
+}
+
+impl Tried {
+    fn of(candidate: &Candidate) -> Self {
+        Self {
+            lock: candidate.name(),
+            figures: candidate.figures.clone(),
+            failure: candidate.failure.clone(),
+        }
+    }
+}
+
+/// Carries out `cohort tune -- PROGRAM`.
+///
+/// # Errors
+/// The program cannot be served, fails, or is a server.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let words = &arguments.command;
+    let name = Path::new(&words[0]).file_name().unwrap_or(&words[0]);
+    let own = || PathBuf::from(format!("{}.cohort.toml", name.display()));
+    let file = arguments.output.clone().unwrap_or_else(own);
+    destination::writable(&file)?;
+    let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
+        .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    let program = Program::find(&words[0])?;
+    let image = program.image.as_ref().map_err(Problem::refused)?;
+    let library = crate::library::COMPOSITIONS.locate()?;
+    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+        .map_err(Problem::refused)?;
+    arm()?;
+    let mut launched = words.clone();
+    launched[0] = program.path.clone().into_os_string();
+    let launch = Launch {
+        words: launched,
+        environment: Vec::new(),
+        cpus: None,
+        limit: None,
+    };
+    let mut runner = Runner {
+        launch,
+        metric: &metric,
+        within: arguments.within,
+        started: Instant::now(),
+        progress: Progress::new(FIELD.len() + 2 * FEWEST, false),
+    };
+    let found = search(&mut runner, words);
+    // Processes outside the process group too.
+    runner::end_children();
+    let (mut found, best, interrupted) = found?;
+    drop(runner);
+    if let (Some(best), Some(Answer::Better)) = (&best, found.answer) {
+        let text = configuration(best, &found.verdict);
+        destination::write(&file, text.as_bytes())?;
+        found.file = Some(file);
+    }
+    if arguments.json {
+        page::print_json(Origin::here(), &found)?;
+    } else {
+        page::print(&text(&found, &metric))?;
+    }
+    if let Some(status) = interrupted {
+        problem::tell("interrupted: the search had not ended");
+        return Ok(ExitCode::from(status));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is found, the best candidate's settings if it is not the default, and the status to end with after
+/// a signal.
+type Outcome = (Found, Option<Settings>, Option<u8>);
+
+fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, Problem> {
+    let lower = runner.metric.lower_is_better();
+    let mut found = Found {
+        metric: runner.metric.title(),
+        judgement: None,
+        tried: Vec::new(),
+        untried: Vec::new(),
+        best: None,
+        gain: None,
+        answer: None,
+        verdict: "no lock was compared with the default".to_owned(),
+        file: None,
+    };
+    let mut default = Candidate::of(DEFAULT)?;
+    let counted = Counted::default();
+    let played = runner.play(&[&default], 1, Some(&counted))?;
+    if let Some(signal) = played.interrupted {
+        return Ok((found, None, Some(signal.status())));
+    }
+    let first = &played.series[0];
+    if let Some(why) = &first.failure {
+        return Err(Problem::refused(if played.listens.is_empty() {
+            format!("the program fails under the default lock: {why}")
+        } else {
+            server_instead(words, &played.listens)
+        }));
+    }
+    default.figures = first.figures(|sample| sample.value);
+    let seconds = first.samples.first().map_or(0.0, |sample| sample.run.wall);
+    let counts: Option<Counts> = counted.borrow().values().next().copied();
+    if let Some(few) = counts.and_then(Counts::judgement) {
+        found.verdict = format!("nothing gains over the default, {DEFAULT}: {few}");
+        found.judgement = Some(few);
+        found.tried.push(Tried::of(&default));
+        return Ok((found, None, None));
+    }
+    // A lock under which the program takes twice as long is not the best, whatever it would still do.
+    runner.launch.limit = Some(Duration::from_secs_f64(2.0 * seconds + 1.0));
+    let mut candidates = vec![default];
+    let mut interrupted = None;
+    for lock in FIELD {
+        if interrupted.is_some() || runner.left(FIRST).is_zero() {
+            found.untried.push(lock);
+            continue;
+        }
+        let mut one = [Candidate::of(lock)?];
+        interrupted = runner.measure(&mut one, 1)?;
+        candidates.extend(one);
+    }
+    let stayed = (STAY + 1).min(candidates.len());
+    if interrupted.is_none() {
+        // The default stays in the field.
+        rank(&mut candidates[1..], lower);
+        interrupted = runner.measure_more(&mut candidates[..stayed], seconds)?;
+        rank(&mut candidates[..stayed], lower);
+    }
+    if interrupted.is_none() {
+        let mut variants = candidates[0].variants();
+        interrupted = runner.measure_more(&mut variants, seconds)?;
+        let all = stayed + variants.len();
+        // Behind the best candidate: an equally fast variant is not worth a line.
+        drop(candidates.splice(1..1, variants));
+        rank(&mut candidates[..all], lower);
+    }
+    found.tried = candidates.iter().map(Tried::of).collect();
+    let best = candidates.swap_remove(0);
+    let default = Candidate::of(DEFAULT)?;
+    if interrupted.is_some() {
+        return Ok((found, None, interrupted));
+    }
+    if best.name() == default.name() {
+        found.verdict = format!("nothing gains over the default, {DEFAULT}");
+        return Ok((found, None, None));
+    }
+    found.best = Some(best.name());
+    // A candidate that hangs must not hang the search.
+    runner.launch.limit = Some(Duration::from_secs_f64(20.0 * seconds + 30.0));
+    let rounds = fitting(runner.left(1.0), 2, seconds, (FEWEST, MOST));
+    let mut played = runner.play(&[&default, &best], rounds, None)?;
+    let interrupted = played.interrupted.map(|signal| signal.status());
+    level(&mut played.series);
+    let comparison = Comparison::new(runner.metric, &played.series);
+    let row = &comparison.rows[1];
+    found.gain = row.gain;
+    found.answer = row.answer.filter(|_| interrupted.is_none());
+    let words = row.verdict.as_deref().unwrap_or_default();
+    found.verdict = match (found.answer, row.gain) {
+        (Some(Answer::Better), Some(gain)) => format!(
+            "{}: {words} than the default, {DEFAULT} ({} to {} in {} rounds)",
+            best.name(),
+            times(gain.low),
+            times(gain.high),
+            gain.count
+        ),
+        _ if interrupted.is_some() => {
+            format!(
+                "{} has come to the final against the default, {DEFAULT}",
+                best.name()
+            )
+        }
+        _ => format!(
+            "nothing gains over the default, {DEFAULT}; {} in the final: {words}",
+            best.name()
+        ),
+    };
+    Ok((found, Some(best.settings), interrupted))
+}
+
+/// Leaves rounds that all have ended.
+fn level(series: &mut [Series<f64>]) {
+    let least = series
+        .iter()
+        .map(|one| one.samples.len())
+        .min()
+        .unwrap_or(0);
+    for one in series {
+        one.samples.truncate(least);
+    }
+}
+
+fn configuration(best: &Settings, verdict: &str) -> String {
+    let mut text = format!(
+        "# {}\n# {verdict}\nlock = \"{}\"\n",
+        command(),
+        best.lock.name()
+    );
+    if best.rwlocks != Rwlocks::for_machine(None) {
+        text += &format!("rwlock = \"{}\"\n", best.rwlocks.name());
+    }
+    if best.wait != Wait::default() {
+        text += &format!("wait = \"{}\"\n", best.wait.name());
+    }
+    text
+}
+
+fn text(found: &Found, metric: &Metric) -> String {
+    let mut table = page::titled(&["lock", "runs", &metric.column()]);
+    let mut failed = String::new();
+    for one in &found.tried {
+        let figure = median(&one.figures).filter(|_| one.failure.is_none());
+        let figure = figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.3}"));
+        table.add_row([one.lock.clone(), one.figures.len().to_string(), figure]);
+        if let Some(why) = &one.failure {
+            let why = why.lines().next().unwrap_or_default();
+            failed += &page::prose(&format!("{}: {why}", one.lock));
+            failed.push('\n');
+        }
+    }
+    let mut text = page::lines(table, 1..3);
+    text.push_str("\n\n");
+    text.push_str(&failed);
+    if !found.untried.is_empty() {
+        text += &page::prose(&format!(
+            "no time was left for {}; --within gives more",
+            found.untried.join(", ")
+        ));
+        text.push('\n');
+    }
+    text += &page::prose(&found.verdict);
+    if let Some(file) = &found.file {
+        text += &format!("\nThen: cohort run --config {} -- PROGRAM", file.display());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_field_serves_programs() {
+        for lock in FIELD {
+            Candidate::of(lock).unwrap();
+        }
+        assert!(!FIELD.contains(&DEFAULT));
+    }
+
+    #[test]
+    fn the_best_come_first_and_failures_last() {
+        let of = |lock: &str, figures: &[f64], failure: Option<&str>| Candidate {
+            figures: figures.to_vec(),
+            failure: failure.map(str::to_owned),
+            ..Candidate::of(lock).unwrap()
+        };
+        let mut all = [
+            of("mcs", &[3.0, 5.0, 4.0], None),
+            of("clh", &[1.0], Some("hung")),
+            of("futex", &[2.0], None),
+            of("ticket", &[], None),
+        ];
+        let names = |all: &[Candidate]| all.iter().map(Candidate::name).collect::<Vec<_>>();
+        rank(&mut all, true);
+        assert_eq!(names(&all)[..2], ["futex", "mcs"]);
+        rank(&mut all, false);
+        assert_eq!(names(&all)[..2], ["mcs", "futex"]);
+    }
+
+    #[test]
+    fn rounds_fit_into_the_time_and_are_enough_for_a_verdict() {
+        assert_eq!(fitting(Duration::from_secs(60), 2, 5.0, (6, 15)), 6);
+        assert_eq!(fitting(Duration::from_secs(120), 2, 5.0, (6, 15)), 12);
+        assert_eq!(fitting(Duration::ZERO, 2, 5.0, (6, 15)), 6);
+        assert_eq!(fitting(Duration::from_secs(60), 2, 0.0, (6, 15)), 15);
+        let sure = Estimate::of(&[1.0; FEWEST]).unwrap();
+        assert!(sure.is_sure());
+    }
+
+    /// A program of 5 s takes 3 minutes at most, whatever is found.
+    #[test]
+    fn a_search_keeps_to_its_time() {
+        let (within, run) = (180.0, 5.0);
+        let first = 2.0 * run + FIELD.len() as f64 * run;
+        assert!(first - run <= within * FIRST, "not every lock has a run");
+        let middle = |runs: usize| {
+            let rounds = fitting(Duration::from_secs_f64(within * MIDDLE), runs, run, (1, 3));
+            rounds as f64 * runs as f64 * run
+        };
+        let variants = Candidate::of(DEFAULT).unwrap().variants().len();
+        let before = first + middle(STAY + 1) + middle(variants);
+        assert!(
+            before + 2.0 * FEWEST as f64 * run <= within + 2.0 * run,
+            "{before}"
+        );
+    }
+}

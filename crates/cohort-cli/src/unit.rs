@@ -1,0 +1,215 @@
+//! `cohort unit`: a systemd drop-in that puts a service under Cohort.
+//!
+//! The drop-in sets variables and nothing else starts before the service's program: its main process,
+//! `Type=notify` and sockets stay as they are.
+
+use crate::choice::Choice;
+use crate::destination;
+use crate::environment::{self, Purpose};
+use crate::library;
+use crate::page;
+use crate::problem::{self, Problem};
+use crate::settings::{Options, Settings};
+use clap::{ArgMatches, ValueHint};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `cohort unit`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Let `cohort top`, `cohort export` and `cohort profile snapshot` look at the service's locks
+    #[arg(long)]
+    observe: bool,
+    /// Add options that confine the service and that Cohort's library works under
+    #[arg(long)]
+    harden: bool,
+    /// The folder with the preload libraries [default: where they are installed]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    libraries: Option<PathBuf>,
+    /// Write the drop-in to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// The service, such as memcached or postgresql@15-main
+    #[arg(value_name = "NAME", value_parser = service)]
+    name: String,
+}
+
+const NOTES: &str = "\
+The drop-in sets LD_PRELOAD and Cohort's variables for the service; its first lines say how it is \
+installed and removed. The library is inside the service's own program: the main process, Type=notify, \
+sockets and limits stay as they are. Programs that the service starts inherit the variables; --only \
+serves some of them. A configuration with [[mutex]] needs the program's file: use \
+ExecStart=cohort run --config FILE -- PROGRAM there.
+
+Examples:
+  cohort unit memcached
+  cohort unit --lock mcs --only mariadbd mariadb
+  cohort unit --observe -o cohort.conf memcached
+  { systemctl cat memcached; cohort unit memcached; } > memcached.service
+  systemd-analyze verify ./memcached.service
+
+Exit status: 0 if the drop-in was printed; 2 for a mistake in the options or the configuration file; \
+125 if there is no installed library, or the file cannot be written.";
+
+/// What `--harden` adds: none of it forbids a file or a call that the library needs.
+const HARDENING: [&str; 10] = [
+    "NoNewPrivileges=yes",
+    "PrivateTmp=yes",
+    "ProtectSystem=full",
+    "ProtectHome=read-only",
+    "ProtectKernelModules=yes",
+    "ProtectKernelTunables=yes",
+    "ProtectControlGroups=yes",
+    "RestrictSUIDSGID=yes",
+    "LockPersonality=yes",
+    "SystemCallArchitectures=native",
+];
+
+/// Folders that services under `ProtectHome=` or `PrivateTmp=` do not see.
+const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
+
+/// The name of a service, without its ending.
+fn service(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix(".service").unwrap_or(text);
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":-_.\\@".contains(letter);
+    // systemd's own limit, with the ending.
+    let is_usable = !name.is_empty() && name.len() <= 247 && !name.starts_with(['-', '.']);
+    if is_usable && name.chars().all(is_plain) {
+        Ok(name.to_owned())
+    } else {
+        Err("write a service's name, such as memcached or postgresql@15-main".to_owned())
+    }
+}
+
+/// Carries out `cohort unit`.
+///
+/// # Errors
+/// The settings are wrong, no library is installed, or the file cannot be written.
+pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
+    let Arguments {
+        options,
+        observe,
+        harden,
+        libraries,
+        output,
+        name,
+    } = arguments;
+    let mut settings = Settings::new(options, matches)?;
+    if let Choice::System = settings.lock {
+        return Err(Problem::usage(
+            "a service without a drop-in has the system's locks; name another lock with --lock",
+        ));
+    }
+    if !settings.mutexes.is_empty() {
+        return Err(Problem::usage(
+            "a drop-in cannot give single mutexes locks of their own ([[mutex]]): start the service by \
+             ExecStart=cohort run --config FILE -- PROGRAM",
+        ));
+    }
+    if let Some(file) = &output {
+        destination::writable(file)?;
+    }
+    let library = if observe {
+        settings = settings.for_observing();
+        &library::OBSERVING
+    } else {
+        settings.served_from()
+    };
+    let library = library.installed_in(libraries.as_deref())?;
+    if let Some(folder) = HIDDEN.iter().find(|folder| library.starts_with(folder)) {
+        problem::tell(format!(
+            "note: a service with ProtectHome= or PrivateTmp= does not see {folder}, and would run without \
+             Cohort; install Cohort below /usr"
+        ));
+    }
+    let text = drop_in(&name, &settings, &library, observe, harden);
+    match output {
+        Some(file) => destination::write(&file, text.as_bytes())?,
+        None => page::print_as_it_is(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drop_in(name: &str, settings: &Settings, library: &Path, observe: bool, harden: bool) -> String {
+    let mut text = format!(
+        "# A drop-in of systemd: {name}.service under Cohort.\n\
+         # Install: save it as /etc/systemd/system/{name}.service.d/cohort.conf, then\n\
+         #     systemctl daemon-reload && systemctl restart {name}\n\
+         # Look: grep -m 1 cohort /proc/$(systemctl show -P MainPID {name})/maps\n\
+         # Remove: delete the file, then the same two commands.\n\
+         [Service]\n"
+    );
+    let changes = if observe {
+        environment::observing(settings, library, Purpose::Watch, None)
+    } else {
+        environment::changes(settings, library, None)
+    };
+    for (variable, value) in changes {
+        // What is preloaded into this command is no business of the service.
+        let value = match variable {
+            environment::PRELOAD => Some(library.as_os_str()),
+            _ => value.as_deref(),
+        };
+        if let Some(value) = value {
+            let _ = writeln!(text, "Environment=\"{variable}={}\"", quoted(value));
+        }
+    }
+    if harden {
+        for line in HARDENING {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// A value within double quotes, as systemd reads them.
+fn quoted(value: &OsStr) -> String {
+    let value = value.to_string_lossy();
+    let mut text = String::with_capacity(value.len());
+    for letter in value.chars() {
+        match letter {
+            '"' | '\\' => text.extend(['\\', letter]),
+            '%' => text.push_str("%%"),
+            '\n' => text.push_str("\\n"),
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_services_are_accepted() {
+        for (text, name) in [
+            ("memcached", "memcached"),
+            ("memcached.service", "memcached"),
+            ("postgresql@15-main", "postgresql@15-main"),
+        ] {
+            assert_eq!(service(text).as_deref(), Ok(name));
+        }
+        for text in [
+            "",
+            "a b",
+            "../a",
+            "a/b",
+            ".service",
+            "a\n",
+            &"a".repeat(248),
+        ] {
+            assert!(service(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_quoted_as_systemd_reads_it() {
+        assert_eq!(quoted(OsStr::new("/a%b/\"c\\d")), "/a%%b/\\\"c\\\\d");
+    }
+}

@@ -1,0 +1,243 @@
+//! One waiter beside a sleeper: each way in which it waits, with each patience, against each way in
+//! which the lock comes free.  A mark that the waiter wipes out leaves the sleeper asleep.  And two sleepers
+//! at a gate beside two departures.
+
+use crate::clients::{add_one, read};
+use crate::locks::basic::Futex;
+use crate::locks::door::{
+    AtomicU32, Cell, Order, Spinner, sleep_within, together, visit, wake, yield_now,
+};
+use crate::locks::host::{Gate, WideGate};
+use crate::locks::numa::FutexHmcs;
+use crate::locks::{Abortable, Inherit, Outcome, Patience, ReleaseFairly, Token};
+use crate::world::soon;
+use std::sync::Arc;
+
+/// How the waiter waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As a thread that seldom waits.
+    Visit,
+    /// As one that waits often: it sleeps, stands in a queue or takes turns, as the lock and the model say.
+    Often,
+    /// The same, and the sleeper seldom waits.
+    OftenBesideVisit,
+    /// Asleep at a condition, from where a signaller moves it to the lock while it has that.
+    Moved,
+    /// The same, after it has released the lock.
+    MovedLate,
+}
+
+/// For how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Endless,
+    Deadline,
+    /// The holder ends the wait, and then releases the lock.
+    Cancelled,
+}
+
+/// How the holder releases the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Free {
+    /// To a sleeper or the head, if there is one.
+    HandedOver,
+    /// As usual: by a turn, or by a plain store in a quick time, where the model says so.
+    Usual,
+    /// The same, twice: a waiter revokes the quick time in between.
+    Twice,
+}
+
+/// A lock that the clients know.
+pub trait Word: Abortable<Context = ()> + ReleaseFairly + Inherit + Default + 'static {
+    /// Moves a sleeper to it.
+    fn adopts(&self, place: &AtomicU32) -> bool;
+    /// Waits as such a one.
+    fn acquire_moved(&self);
+}
+
+impl Word for Futex {
+    fn adopts(&self, place: &AtomicU32) -> bool {
+        self.adopt(place, 0)
+    }
+    fn acquire_moved(&self) {
+        self.acquire_adopted();
+    }
+}
+
+impl Word for FutexHmcs {
+    fn adopts(&self, place: &AtomicU32) -> bool {
+        self.adopt(place, 0)
+    }
+    fn acquire_moved(&self) {
+        self.acquire_adopted();
+    }
+}
+
+/// A class of sleepers at the condition.
+const CLASS: u32 = 1;
+const MOVED: u32 = 1;
+const LEFT: u32 = 2;
+
+struct Shared<L> {
+    lock: L,
+    count: Cell<u64>,
+    token: Token,
+    /// Where a waiter sleeps that is to be moved, and whether it was.
+    place: AtomicU32,
+    outcome: AtomicU32,
+}
+
+impl<L: Word> Shared<L> {
+    /// Counts an acquisition and releases.
+    fn count(&self) {
+        add_one(&self.count);
+        // SAFETY: the caller holds the lock; so below.
+        unsafe { self.lock.release(&()) };
+    }
+
+    fn hold(&self, free: Free) {
+        match free {
+            // SAFETY: as above.
+            Free::HandedOver => unsafe { self.lock.release_fairly(&()) },
+            // SAFETY: as above.
+            Free::Usual => unsafe { self.lock.release(&()) },
+            Free::Twice => {
+                // SAFETY: as above, and the lock has no contexts.
+                unsafe {
+                    self.lock.release(&());
+                    self.lock.acquire(&());
+                    self.lock.release(&());
+                }
+            }
+        }
+    }
+
+    fn move_waiter(&self) {
+        let moved = self.lock.adopts(&self.place);
+        self.outcome
+            .store(if moved { MOVED } else { LEFT }, Order::RELAXED);
+        if !moved {
+            self.place.store(1, Order::RELAXED);
+            wake(&raw const self.place, 1, CLASS);
+        }
+    }
+
+    /// Whether the lock was acquired.
+    fn wait(&self, way: Way, patience: &Patience) -> bool {
+        if way == Way::Visit {
+            visit();
+        }
+        if matches!(way, Way::Moved | Way::MovedLate) {
+            let _ = sleep_within(&self.place, 0, CLASS, patience);
+            let mut spinner = Spinner::new();
+            while self.outcome.load(Order::RELAXED) == 0 {
+                spinner.turn();
+            }
+            if self.outcome.load(Order::RELAXED) == MOVED {
+                self.lock.acquire_moved();
+                return true;
+            }
+        }
+        // SAFETY: the lock has no contexts, and stays.
+        unsafe { self.lock.acquire_within(&(), patience) == Outcome::Acquired }
+    }
+}
+
+/// The first thread has the lock and releases it; the second is the waiter; the third sleeps until it has
+/// the lock.
+pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
+    let shared = Arc::new(Shared {
+        lock: L::default(),
+        count: Cell::new(0),
+        token: Token::default(),
+        place: AtomicU32::new(0),
+        outcome: AtomicU32::new(0),
+    });
+    // SAFETY: the lock has no contexts, and stays as long as there are threads.
+    unsafe {
+        // In a quiet model the first release begins a quick time.
+        shared.lock.acquire(&());
+        shared.lock.release(&());
+        shared.lock.acquire(&());
+    }
+    let theirs = Arc::clone(&shared);
+    let acquired = together(3, move |thread| {
+        let shared = &*theirs;
+        match thread {
+            0 => {
+                if way == Way::Moved {
+                    shared.move_waiter();
+                }
+                if limit == Limit::Cancelled {
+                    shared.token.cancel();
+                }
+                shared.hold(free);
+                if way == Way::MovedLate {
+                    shared.move_waiter();
+                }
+                return 0;
+            }
+            1 => {
+                let patience = match limit {
+                    Limit::Endless => Patience::ENDLESS,
+                    Limit::Deadline => Patience::until(soon()),
+                    Limit::Cancelled => Patience::ENDLESS.unless(&shared.token),
+                };
+                if !shared.wait(way, &patience) {
+                    assert!(limit != Limit::Endless, "it gave up");
+                    return 0;
+                }
+            }
+            _ => {
+                if way == Way::OftenBesideVisit {
+                    visit();
+                }
+                // SAFETY: as above.
+                unsafe { shared.lock.acquire(&()) };
+            }
+        }
+        yield_now();
+        shared.count();
+        1
+    });
+    if let Some(acquired) = acquired {
+        let all: u64 = acquired.iter().sum();
+        assert_eq!(read(&shared.count), all, "an acquisition was lost");
+        assert!(!shared.lock.is_locked(), "the lock is left held");
+    }
+}
+
+/// Two threads that are inside leave at once, and two others come, who find no place before that: all
+/// get in.
+pub fn lets_all_in_when_two_leave() {
+    let gate = Arc::new(Gate::new());
+    let theirs = Arc::clone(&gate);
+    // For all that the threads inside know.
+    gate.expect_sleepers();
+    for _ in 0..2 {
+        assert!(gate.admit(2, false, None), "there was a place");
+    }
+    let ended = together(4, move |thread| {
+        if thread >= 2 {
+            assert!(theirs.admit(1, false, None), "nothing else is tried");
+        }
+        theirs.depart(2);
+    });
+    if ended.is_some() {
+        assert!(gate.is_empty(), "somebody is left inside");
+    }
+}
+
+/// Threads arrive at one time at a gate that has a place for one of them, and go on at once: all get in.
+pub fn lets_all_in_that_arrive_at_once() {
+    let gate = Arc::new(WideGate::new());
+    let theirs = Arc::clone(&gate);
+    let ended = together(3, move |_| {
+        assert!(theirs.admit(1, false, None), "nothing else is tried");
+        theirs.depart(1);
+    });
+    if ended.is_some() {
+        assert!(gate.is_empty(), "somebody is left inside");
+    }
+}

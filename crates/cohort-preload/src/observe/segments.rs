@@ -1,0 +1,297 @@
+//! Which threads create and join which, and hand what they did on to which, for the order of locks: what a
+//! thread did before it created another, or another did before it was joined, is over then.  So is what
+//! a thread did before it signalled a condition, once another has waited there or has the mutex that
+//! the signaller held, or last released: it may find there that it need not wait.
+//!
+//! A new thread begins in a function of ours, to know its creator: that goes on in the program's
+//! function with the stack as it was.
+
+use super::edges::Bits;
+use super::own::{Form, Own, own};
+use cohort::records::{MADE, SEGMENTS, mixed};
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+
+/// A thread that is about to begin.
+struct Start {
+    is_taken: AtomicU32,
+    /// Its first segment.
+    segment: AtomicU32,
+    /// What the program has it run.
+    routine: AtomicUsize,
+    argument: AtomicUsize,
+}
+
+/// Threads that can be about to begin at once and have their creators known.
+const STARTS: usize = 256;
+
+static ABOUT: [Start; STARTS] = [const {
+    Start {
+        is_taken: AtomicU32::new(0),
+        segment: AtomicU32::new(0),
+        routine: AtomicUsize::new(0),
+        argument: AtomicUsize::new(0),
+    }
+}; STARTS];
+
+/// What the program has a thread run, in two registers.
+#[repr(C)]
+struct Run {
+    routine: usize,
+    argument: usize,
+}
+
+/// Where a thread begins.
+///
+/// # Safety
+/// The argument is a [`Start`] that this thread alone has.
+// SAFETY: it jumps with the stack as it was called, and the argument that the program gave.
+#[unsafe(naked)]
+unsafe extern "C" fn begins(start: *mut c_void) -> *mut c_void {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!(
+        "sub rsp, 8",
+        "call {begun}",
+        "add rsp, 8",
+        "mov rdi, rdx",
+        "jmp rax",
+        begun = sym begun,
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-16]!",
+        "bl {begun}",
+        "ldp x29, x30, [sp], #16",
+        "mov x16, x0",
+        "mov x0, x1",
+        "br x16",
+        begun = sym begun,
+    );
+}
+
+unsafe extern "C" fn begun(start: *const Start) -> Run {
+    // SAFETY: what `creating` handed on, which is never unmapped.
+    let start = unsafe { &*start };
+    let run = Run {
+        routine: start.routine.load(Relaxed),
+        argument: start.argument.load(Relaxed),
+    };
+    let segment = start.segment.load(Relaxed);
+    start.is_taken.store(0, Release);
+    if let Some(own) = ordered() {
+        own.begins_in(segment);
+    }
+    run
+}
+
+/// The calling thread, of a process whose order of locks is written down.
+fn ordered() -> Option<Own> {
+    own().filter(|own| own.form == Form::Order)
+}
+
+/// Creates a thread that runs `routine`: `create` is given what it runs instead.
+#[inline(never)]
+pub fn creating(
+    routine: usize,
+    argument: usize,
+    create: impl FnOnce(usize, usize) -> c_int,
+) -> c_int {
+    let take = |start: &&Start| {
+        let is_taken = &start.is_taken;
+        is_taken.load(Relaxed) == 0 && is_taken.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    };
+    let Some(own) = ordered() else {
+        return create(routine, argument);
+    };
+    let Some(start) = ABOUT.iter().find(take) else {
+        return create(routine, argument);
+    };
+    let here = own.segment();
+    let first = own.records().begin_segment(0, [here, 0]);
+    start.segment.store(first, Relaxed);
+    start.routine.store(routine, Relaxed);
+    start.argument.store(argument, Relaxed);
+    let result = create(begins as *const () as usize, ptr::from_ref(start).addr());
+    if result == 0 {
+        own.goes_on_after(0);
+    } else {
+        start.is_taken.store(0, Release);
+    }
+    result
+}
+
+/// Joins a thread: what that did is over if `join` returns 0.
+#[inline(never)]
+pub fn joined(thread: usize, join: impl FnOnce() -> c_int) -> c_int {
+    let Some(own) = ordered() else { return join() };
+    // The thread has begun its first segment, and a later thread of that name has not.
+    let begun = own.records().segmented.load(Relaxed);
+    let result = join();
+    if result == 0 {
+        own.goes_on_after(own.last_segment(thread, begun));
+    }
+    result
+}
+
+/// Bits of a word of [`GIVEN`] that are a segment; above them is a hash of the object.
+const SEGMENT_BITS: u32 = 20;
+const _: () = assert!(SEGMENTS <= 1 << SEGMENT_BITS);
+
+/// How many places a word may have.
+const PROBES: usize = 8;
+
+/// Conditions, mutexes, semaphores and barriers, each with the segment in which a thread last handed on what
+/// it did; 0: free.
+static GIVEN: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
+
+/// Whether an object may be among these.
+static ARE_GIVEN: Bits = Bits::new();
+
+/// Words of `made` that have been written so far.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
+
+/// Drops the segments that the parent's threads handed on: they belong to another process.
+pub fn begin_anew() {
+    for place in &GIVEN {
+        place.store(0, Relaxed);
+    }
+    WRITTEN.store(0, Relaxed);
+}
+
+/// Whether anything was handed on at an object.
+#[inline(always)]
+pub fn is_given(object: usize) -> bool {
+    ARE_GIVEN.has(object as u64)
+}
+
+/// The word of an object in whichever segment, and its places.
+fn places_of(object: usize) -> (u64, impl Iterator<Item = &'static AtomicU64>) {
+    let hash = mixed(object as u64);
+    let word = (hash >> SEGMENT_BITS | 1) << SEGMENT_BITS;
+    let places = (0..PROBES).map(move |probe| &GIVEN[(hash as usize + probe) % GIVEN.len()]);
+    (word, places)
+}
+
+/// Whether hand-shakes have segments left: most are reserved for creations and joins, which are rarer.
+/// Without one, a hand-shake orders nothing.
+fn has_room(own: &Own) -> bool {
+    (own.records().segmented.load(Relaxed) as usize) < SEGMENTS / 8
+        && (WRITTEN.load(Relaxed) as usize) < MADE / 4
+}
+
+/// Notes that the thread takes a pair of locks.
+pub fn note_made(own: &Own, pair: u64) {
+    if own.records().note_made(pair, own.unshared_segment()) {
+        WRITTEN.fetch_add(1, Relaxed);
+    }
+}
+
+/// What the thread has done is over for threads that find something at that object from here on.
+fn gives(own: &Own, object: usize) {
+    if !has_room(own) {
+        return;
+    }
+    let segment = own.shares_segment();
+    let (word, mut places) = places_of(object);
+    let free = places.find_map(|place| {
+        let known = place.load(Relaxed);
+        let is_mine = known == 0 || known >> SEGMENT_BITS == word >> SEGMENT_BITS;
+        let put = || place.compare_exchange(known, word | u64::from(segment), Release, Relaxed);
+        (is_mine && put().is_ok()).then_some(())
+    });
+    if segment != 0 && free.is_some() {
+        ARE_GIVEN.set(object as u64);
+    }
+}
+
+/// The thread has found something at that object.
+#[inline]
+pub fn gets(own: &Own, object: usize) {
+    if is_given(object) {
+        gets_given(own, object);
+    }
+}
+
+#[cold]
+fn gets_given(own: &Own, object: usize) {
+    let (word, mut places) = places_of(object);
+    let given = places.find_map(|place| {
+        let known = place.load(Acquire);
+        (known >> SEGMENT_BITS == word >> SEGMENT_BITS)
+            .then_some(known as u32 & ((1 << SEGMENT_BITS) - 1))
+    });
+    if let Some(segment) = given
+        && has_room(own)
+    {
+        own.goes_on_after_shared(segment);
+    }
+}
+
+/// Another object begins at that address.
+pub fn forget(object: usize) {
+    if is_given(object) {
+        let (word, places) = places_of(object);
+        for place in places {
+            let known = place.load(Relaxed);
+            if known >> SEGMENT_BITS == word >> SEGMENT_BITS {
+                place.store(word, Relaxed);
+            }
+        }
+    }
+}
+
+/// Signals a condition.
+#[inline(never)]
+pub fn signalling(condition: usize, signal: impl FnOnce() -> c_int) -> c_int {
+    if let Some(own) = ordered() {
+        gives(&own, condition);
+        if let Some(mutex) = own.latest_mutex() {
+            gives(&own, mutex);
+        }
+    }
+    signal()
+}
+
+/// The thread has waited at a condition, and `is_signalled` or not; it has the mutex again.
+#[cold]
+pub fn waited(own: &Own, condition: usize, mutex: usize, is_signalled: bool) {
+    if is_signalled {
+        gets(own, condition);
+    }
+    gets(own, mutex);
+}
+
+/// Posts a semaphore.
+#[inline(never)]
+pub fn posting(semaphore: usize, post: impl FnOnce() -> c_int) -> c_int {
+    if let Some(own) = ordered() {
+        gives(&own, semaphore);
+    }
+    post()
+}
+
+/// Waits for a semaphore.
+#[inline(never)]
+pub fn pending(semaphore: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    let result = wait();
+    if result == 0
+        && let Some(own) = ordered()
+    {
+        gets(&own, semaphore);
+    }
+    result
+}
+
+/// Waits at a barrier.  Each arrival follows those before it, and what threads do behind the barrier follows
+/// the last.
+#[inline(never)]
+pub fn meeting(barrier: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    let Some(own) = ordered() else { return wait() };
+    gets(&own, barrier);
+    gives(&own, barrier);
+    let result = wait();
+    gets(&own, barrier);
+    result
+}

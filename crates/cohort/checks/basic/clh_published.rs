@@ -1,0 +1,7 @@
+//! Checks of `clh-published`.
+
+use crate::runner::prelude::*;
+
+impl Checked for ClhPublished {
+    type Smallest = Self;
+}

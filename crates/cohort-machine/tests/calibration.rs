@@ -160,7 +160,7 @@ fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
 /// The file of a real machine, whose hand-over was measured apart from its figures.
 #[test]
 fn a_real_machine_hands_over_as_fast_as_its_file_says() {
-    let text = include_str!("../../../docs/measurements/host-2cpu.toml");
+    let text = include_str!("../../../docs/data/host-2cpu.toml");
     let machine = Machine::parse(text).unwrap_or_else(|complaint| panic!("{complaint}"));
     let found = ping_pong(&machine, [0, 1]);
     assert!(near(found, 160.0, 0.1), "{found:.1} cycles");

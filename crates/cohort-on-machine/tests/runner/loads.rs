@@ -226,7 +226,7 @@ static HEARER: Hearer = Hearer {
 };
 
 /// A machine of two CPUs.
-const SMALL: &str = include_str!("../../../../docs/measurements/host-2cpu.toml");
+const SMALL: &str = include_str!("../../../../docs/data/host-2cpu.toml");
 
 fn small() -> Hardware {
     Hardware::new(&Machine::parse(SMALL).expect("a description of a machine"))

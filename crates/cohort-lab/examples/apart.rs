@@ -1,7 +1,7 @@
 //! What it costs `ticket` that both its words are on one line: LBench under it and under one
 //! that is the same but for a line for each word.  Dice et al. 2015 §5 pads its locks' fields;
-//! ours has eight bytes, so that a mutex has room for it.  What came of it is in
-//! docs/measurements/2026-11-22-claims.md, rows K7 and K14.
+//! ours has eight bytes, so that a mutex has room for it.  Rows K7 and K14 of
+//! docs/claims.md depend on it.
 //!
 //! ```sh
 //! cargo run --release -p cohort-lab --example apart sparc-t5440 64 128 256

@@ -1,7 +1,7 @@
 //! How long locks that are not fair stay with one chip of the simulated sparc-t5440, and
 //! whether it is for the pauses of those far away: LBench under `hbo` with shorter and
-//! longer ones and under `c-bo-mcs`, for longer and longer.  What came of it is in
-//! docs/measurements/2026-11-22-claims.md, row K6.
+//! longer ones and under `c-bo-mcs`, for longer and longer.  Row K6 of docs/claims.md
+//! depends on it.
 //!
 //! ```sh
 //! cargo run --release -p cohort-lab --example stay

@@ -1,5 +1,6 @@
 //! Tunes `hbo`, `fc-mcs` and `fc-mcs-published` for LBench on the simulated sparc-t5440, as Dice et al. 2015 §5.1.1
-//! does on the real one.  What came of it is in docs/measurements/2026-11-22-claims.md.
+//! does on the real one.  The constants chosen by it are in `numa/hbo.rs`, `numa/fc_mcs.rs` and
+//! `numa/fc_mcs_published.rs` of `cohort`.
 //!
 //! ```sh
 //! cargo run --release -p cohort-lab --example tune

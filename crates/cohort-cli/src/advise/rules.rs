@@ -3,8 +3,8 @@
 //! They are rules of thumb.  What stands behind them: with more threads than CPUs a strict queue
 //! hands the lock to threads that do not run, which costs it most of its throughput, and at
 //! `kyoto` with 8 threads, a queue at sections of microseconds, the default has 0.29 of what `mcs`
-//! has (both in docs/measurements/2026-11-24-envelope.md, simulated).  At most points of that page
-//! the default is as good or better: hence all the rules that advise nothing.
+//! has (both simulated on epyc-9454p).  At most points of the envelope (docs/performance.md) the
+//! default is as good or better: hence all the rules that advise nothing.
 
 use crate::choice;
 use crate::profile::Lock;

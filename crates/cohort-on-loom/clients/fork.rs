@@ -171,6 +171,41 @@ pub fn holds_changed<L: RawTry + Inherit + 'static>() {
     });
 }
 
+/// A thread forks, holding the lock or not, while the others acquire it; the child's lock has that
+/// acquisition, and no other.
+pub fn is_inherited<L: Inherit + 'static>(threads: usize, held: bool) {
+    let shared = Arc::new((L::default(), Cell::new(0)));
+    together(threads, move |thread| {
+        let (lock, count) = &*shared;
+        let guest = Guest::of(lock);
+        if thread > 0 {
+            guest.acquire();
+            yield_now();
+            add_one(count);
+            guest.release();
+            return;
+        }
+        if held {
+            guest.acquire();
+        }
+        // The others arrive, and hold the lock or wait for it.
+        yield_now();
+        fork();
+        let holder = held.then(|| guest.context());
+        // SAFETY: the child has no other thread, and holds the lock by this context, if at all.
+        unsafe { lock.inherit(holder) };
+        for inherited in [held, false] {
+            if !inherited {
+                guest.acquire();
+            }
+            assert!(lock.is_locked(), "a held lock says that it is free");
+            add_one(count);
+            guest.release();
+            assert!(!lock.is_locked(), "a thread of the parent is left in the lock");
+        }
+    });
+}
+
 /// A thread forks while another puts keys into a table; the child goes on with it.
 pub fn puts_keys() {
     let shared = service::small::<Tas>();

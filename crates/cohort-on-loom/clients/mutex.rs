@@ -240,6 +240,24 @@ pub unsafe fn lets_others_in_by<L: RawLock + 'static>(
     });
 }
 
+/// Each thread acquires once: the last holder has no waiters, and is told so.
+pub fn tells_no_lies_about_waiters<L: DetectsWaiters + 'static>(threads: u64) {
+    let shared = Arc::new((L::default(), Cell::new(0)));
+    together(threads as usize, move |_| {
+        let (lock, holders) = &*shared;
+        let guest = Guest::of(lock);
+        guest.acquire();
+        add_one(holders);
+        // SAFETY: the lock is held, by that context.
+        let has_waiters = unsafe { lock.has_waiters(guest.context()) };
+        assert!(
+            !has_waiters || read(holders) < threads,
+            "a lock without waiters says that it has some"
+        );
+        guest.release();
+    });
+}
+
 /// Takes the lock, or gives up at a deadline if the thread is in a hurry; whether it has it.
 fn takes<L: Abortable>(guest: &Guest<'_, L>, hurried: bool) -> bool {
     let patience = if hurried {

@@ -237,7 +237,14 @@ mod every {
         (@RawTry $lock:ty) => {};
         (@BoundedAbort $lock:ty) => {};
         (@ThreadOblivious $lock:ty) => {};
-        (@DetectsWaiters $lock:ty) => {};
+        (@DetectsWaiters $lock:ty) => {
+            #[test]
+            fn waiters() {
+                within_limit(|| for _ in 0..200 {
+                    mutex::tells_no_lies_about_waiters::<$lock>(THREADS as u64);
+                });
+            }
+        };
         (@Fair $lock:ty) => {};
         (@Inherit $lock:ty) => {};
 

@@ -1,11 +1,12 @@
 //! The checker checked: a small lock with one flaw at a time, which must be
 //! reported, and for the right reason.
 
-use super::bounds::{PARK, SPIN, SPIN_LATER};
+use super::bounds::{FORK, PARK, SPIN, SPIN_LATER};
 use super::models::{Model, quick};
 use crate::clients::{destroy, mutex};
+use crate::fork_clients as fork;
 use crate::locks::door::{AtomicU32, Order, Spinner, Strength, runs_out, sleep_on, wake};
-use crate::locks::{Abortable, Outcome, Patience, RawLock, RawTry};
+use crate::locks::{Abortable, DetectsWaiters, Inherit, Outcome, Patience, RawLock, RawTry};
 
 /// Nothing is wrong with it.
 const SOUND: u8 = 0;
@@ -21,6 +22,12 @@ const HASTY: u8 = 4;
 const STUCK: u8 = 5;
 /// Looks at the lock after it is free.
 const CLINGING: u8 = 6;
+/// Says that threads wait where none does.
+const LYING: u8 = 7;
+/// Keeps the parent's acquisitions in a forked child.
+const HAUNTED: u8 = 8;
+/// Drops the acquisition that a forked child goes on with.
+const DISINHERITED: u8 = 9;
 
 const ACQUIRE: Order = Order::named("BROKEN_ACQUIRE", Strength::Acquire);
 const RELEASE: Order = Order::named("BROKEN_RELEASE", Strength::Release);
@@ -88,6 +95,23 @@ unsafe impl<const FLAW: u8> RawTry for Broken<FLAW> {
     }
 }
 
+// SAFETY: as above.
+unsafe impl<const FLAW: u8> DetectsWaiters for Broken<FLAW> {
+    unsafe fn has_waiters(&self, (): &()) -> bool {
+        FLAW == LYING
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<const FLAW: u8> Inherit for Broken<FLAW> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        let held = holder.is_some() && FLAW != DISINHERITED;
+        if FLAW != HAUNTED {
+            self.word.store(held.into(), Order::RELAXED);
+        }
+    }
+}
+
 /// Lets a waiter in without the lock if patience runs out at just that failed look.
 #[derive(Default)]
 struct InAtLook<const LOOK: u32>(Broken<SOUND>);
@@ -135,6 +159,8 @@ unsafe impl<const LOOK: u32> Abortable for InAtLook<LOOK> {
 const RACE: &str = "Causality violation: Concurrent";
 const ASLEEP: &str = "deadlock; threads";
 const ENTERED: &str = "the lock was held";
+const LIED: &str = "says that it has some";
+const DROPPED: &str = "a held lock says that it is free";
 const POLLING: &str = "deadlock: every thread waits for ever";
 
 /// Each with the reason for which it has to fail, if it has to.
@@ -194,6 +220,42 @@ pub static BROKEN: &[(Model, Option<&str>)] = &[
             destroy::is_destroyed::<Broken<CLINGING>>(2)
         }),
         Some(RACE),
+    ),
+    (
+        quick("sound::waiters", SPIN, || {
+            mutex::tells_no_lies_about_waiters::<Broken<SOUND>>(2);
+        }),
+        None,
+    ),
+    (
+        quick("lying", SPIN, || {
+            mutex::tells_no_lies_about_waiters::<Broken<LYING>>(2);
+        }),
+        Some(LIED),
+    ),
+    (
+        quick("sound::inherited", FORK, || {
+            fork::is_inherited::<Broken<SOUND>>(2, true);
+        }),
+        None,
+    ),
+    (
+        quick("sound::inherited_free", FORK, || {
+            fork::is_inherited::<Broken<SOUND>>(2, false);
+        }),
+        None,
+    ),
+    (
+        quick("haunted", FORK, || {
+            fork::is_inherited::<Broken<HAUNTED>>(2, false);
+        }),
+        Some(ASLEEP),
+    ),
+    (
+        quick("disinherited", FORK, || {
+            fork::is_inherited::<Broken<DISINHERITED>>(2, true);
+        }),
+        Some(DROPPED),
     ),
     (
         quick("in_at_look_2", SPIN, || mutex::all_let_go::<InAtLook<2>>(2)),

@@ -60,10 +60,22 @@ macro_rules! owed {
     // What these promise shows in every model, or on the simulated machine only.
     (@BoundedAbort $($rest:tt)*) => {};
     (@ThreadOblivious $($rest:tt)*) => {};
-    (@DetectsWaiters $($rest:tt)*) => {};
+    (@DetectsWaiters $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        $models.push(quick(concat!(stringify!($name), "::waiters"), $standard.within(SPIN), || {
+            mutex::tells_no_lies_about_waiters::<$lock>(2);
+        }).with_fewer($standard.fewer));
+    };
     (@Fair $($rest:tt)*) => {};
-    // Its host forks.
-    (@Inherit $($rest:tt)*) => {};
+    (@Inherit $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        $models.extend([
+            quick(concat!("inherited::", stringify!($name)), FORK, || {
+                fork::is_inherited::<$lock>(2, true);
+            }),
+            quick(concat!("inherited_free::", stringify!($name)), FORK, || {
+                fork::is_inherited::<$lock>(2, false);
+            }),
+        ]);
+    };
 
     (@Word $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.extend([

@@ -58,6 +58,19 @@ fn either_way_by_chance(name: &str, client: Client) -> [Trial; 2] {
     ]
 }
 
+/// What a lock owes for one thing that it can do.
+macro_rules! owed {
+    (@DetectsWaiters $all:ident, $name:ident, $lock:ty) => {
+        $all.push(passes(
+            format!("time::{}::waiters", stringify!($name)),
+            &EPYC,
+            || waiting(Waiting::Park),
+            || mutex::tells_no_lies_about_waiters::<$lock>(16),
+        ));
+    };
+    (@$other:ident $all:ident, $name:ident, $lock:ty) => {};
+}
+
 macro_rules! tests {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
@@ -93,6 +106,7 @@ macro_rules! tests {
                 all.extend(either_way_by_chance(stringify!($name), || {
                     mutex::excludes::<$lock>(FEW, 4, 1)
                 }));
+                $(owed!(@$capability all, $name, $lock);)*
             )+
             all
         }

@@ -55,10 +55,15 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
     }
 }
 
-/// By a load-linked and a store-conditional, which fails if anybody has written the
-/// line in between.
+/// Failed store-conditionals after which a CPU gets on for certain.  Cores guarantee progress to
+/// such a pair by a bounded hold of the line, whose length no vendor publishes: an estimate.
+const FAILURES: u32 = 4;
+
+/// By a load-linked and a store-conditional, which fails if another CPU has written the
+/// line in between.  After [`FAILURES`] the load-linked fetches the line for writing and holds it
+/// until the store: one access, which queues as others do.
 fn exchange_linked(address: usize, change: impl Fn() -> Change) {
-    loop {
+    for _ in 0..FAILURES {
         let mut turn = None;
         let mut waits = step(|engine| {
             let line = engine.line(address);
@@ -101,6 +106,7 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
             return;
         }
     }
+    step_drained(|engine| engine.access(address, Access::ReadModifyWrite(change())));
 }
 
 /// The cohort in which the current thread runs, at the first of these levels that the

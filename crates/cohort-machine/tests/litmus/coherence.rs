@@ -330,6 +330,39 @@ fn load_linkeds_that_wait_for_a_line_do_not_hold_up_its_holder() {
 }
 
 #[test]
+fn a_contended_pair_gets_on() {
+    // A line that comes from far away for long: CPU 0 has it, and stores to it again and again before
+    // the load-linked of CPU 2 has been followed by its store.
+    let hardware = machine(&CONDITIONAL);
+    let memory = Memory::new();
+    let line = memory.bytes(1);
+    let modified = Cell::new(0);
+    let done = Cell::new(false);
+    let programs = (0..3).map(|cpu| {
+        let (modified, done) = (&modified, &done);
+        program(move |thread| match cpu {
+            0 => {
+                while !done.get() && modified.get() < 10_000 {
+                    access(thread, line, Rmw);
+                    modified.set(modified.get() + 1);
+                }
+            }
+            1 => {}
+            _ => {
+                thread.work(1000);
+                modified.set(0);
+                access(thread, line, Rmw);
+                done.set(true);
+            }
+        })
+    });
+    let outcome = run(&hardware, &memory, programs.collect());
+    // It fails a few times, and then has its turn.
+    assert!(outcome.events.failed_conditionals >= 4);
+    assert!(modified.get() < 200, "{} pairs of another CPU before it", modified.get());
+}
+
+#[test]
 fn a_read_modify_write_that_waits_for_stores_keeps_no_line_meanwhile() {
     let hardware = machine(&[]);
     let memory = Memory::new();

@@ -1,6 +1,6 @@
 //! `cohort check`: whether a program's locks cost it time, and what helps, in one sentence.
 
-mod judge;
+pub mod judge;
 mod watch;
 
 use crate::outside;

@@ -33,6 +33,7 @@ mod problem;
 mod profile;
 mod program;
 mod proof;
+mod ps;
 mod realtime;
 mod report;
 mod reproduce;
@@ -85,7 +86,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
     (
         "Find",
         &[
-            "check", "top", "locks", "profile", "advise", "debug", "export",
+            "check", "ps", "top", "locks", "profile", "advise", "debug", "export",
         ],
     ),
     (
@@ -139,6 +140,8 @@ enum Subcommands {
     Compare(compare::Arguments),
     /// Find out whether a program's locks cost it time, and what helps
     Check(check::Arguments),
+    /// List the running processes that lose time to locks, and those under Cohort
+    Ps(ps::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
     List(list::Arguments),
     /// Show what the threads of a running process wait for, and which threads hold it
@@ -204,6 +207,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Locks(arguments) => locks::run(&arguments),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::Check(arguments) => check::run(&arguments),
+        Subcommands::Ps(arguments) => ps::run(&arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),
         Subcommands::Discover(arguments) => discover::run(&arguments),

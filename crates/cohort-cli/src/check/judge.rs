@@ -94,6 +94,19 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The verdict in few words.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::NotLocks(_) => "not locks".to_owned(),
+            Self::TooBrief(..) => "too few looks".to_owned(),
+            Self::Gains(gain) => format!("locks: {gain}"),
+            Self::HeldTooLong(held) => format!("{} is held too long at {}", held.lock, held.at),
+            Self::NotServed(whose, _) => format!("not served: {whose}"),
+            Self::Served(lock, _) => format!("locks: {lock}"),
+            Self::NoGain(_) => "locks, no gain".to_owned(),
+        }
+    }
+
     /// For JSON.
     pub fn name(&self) -> &'static str {
         match self {
@@ -108,7 +121,8 @@ impl Verdict {
     }
 }
 
-fn percent(share: f64) -> String {
+/// A share of the time.
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
         percent if percent < 0.1 => "less than 0.1 %".to_owned(),
@@ -187,6 +201,16 @@ impl Evidence {
         }
         (evidence.seconds, evidence.used) = (seconds, used);
         evidence
+    }
+
+    /// Thread-seconds of waiting for locks in a second.
+    pub fn lost_per_second(&self) -> f64 {
+        self.lost / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
+    /// CPU seconds that the program used in a second.
+    pub fn used_per_second(&self) -> f64 {
+        self.used / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     fn add(&mut self, looker: &mut Looker) {

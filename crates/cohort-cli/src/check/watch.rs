@@ -4,13 +4,12 @@ use super::judge::Evidence;
 use crate::choice::Choice;
 use crate::compare::{contestants, server_instead};
 use crate::outside::Process;
-use crate::outside::looker::Looker;
+use crate::outside::looker::{Looker, look_at_due};
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::run::cannot_start;
 use crate::settings::Settings;
 use crate::supervise::Usage;
-use crate::top::frame::Looks;
 use cohort_lab::interrupt;
 use cohort_lab::runner::{look_for_server, nothing};
 use rustix::process::{
@@ -139,17 +138,7 @@ fn look(running: &Running) -> Result<Vec<Looker>, Problem> {
                 }
             }
         }
-        let mut pause = Duration::from_millis(20);
-        for (looker, due) in &mut lookers {
-            if looker.is_over() {
-                continue;
-            }
-            if *due <= Instant::now() {
-                *due = Instant::now() + looker.look()?;
-            }
-            pause = pause.min(due.saturating_duration_since(Instant::now()));
-        }
-        std::thread::sleep(pause.max(Duration::from_millis(1)));
+        std::thread::sleep(look_at_due(&mut lookers)?);
     }
     Ok(lookers.into_iter().map(|(looker, _)| looker).collect())
 }

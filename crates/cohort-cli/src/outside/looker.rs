@@ -20,6 +20,9 @@ const TICKS: [Duration; 2] = [Duration::from_millis(4), Duration::from_secs(1)];
 /// Looks take one part in so many of a CPU's time.
 const PARTS: u32 = 100;
 
+/// Processes that are looked at as often as one alone; more of them more rarely.
+const ALIKE: usize = 4;
+
 /// How often threads are listed.
 const SETTLE: Duration = Duration::from_millis(100);
 
@@ -313,6 +316,23 @@ impl Looker {
             None => (format!("{at:#x}"), NamedBy::Taken),
         }
     }
+}
+
+/// Looks at each process whose turn it is, and says how long to pause until the next one's.
+pub fn look_at_due(lookers: &mut [(Looker, Instant)]) -> Result<Duration, Problem> {
+    // Together they take a few hundredths of a CPU.
+    let factor = u32::try_from(lookers.len().div_ceil(ALIKE)).unwrap_or(1);
+    let mut pause = Duration::from_millis(20);
+    for (looker, due) in lookers {
+        if looker.is_over() {
+            continue;
+        }
+        if *due <= Instant::now() {
+            *due = Instant::now() + looker.look()? * factor;
+        }
+        pause = pause.min(due.saturating_duration_since(Instant::now()));
+    }
+    Ok(pause.max(Duration::from_millis(1)))
 }
 
 /// What was seen at words, by the objects that they belong to: an rwlock's readers and writers sleep at two.

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 17] = [
+const SUBCOMMANDS: [&str; 18] = [
     "",
     "run",
     "debug",
@@ -17,6 +17,7 @@ const SUBCOMMANDS: [&str; 17] = [
     "advise",
     "compare",
     "check",
+    "ps",
     "machines",
     "bench",
     "discover",

@@ -173,3 +173,65 @@ fn what_cannot_be_checked_is_told() {
         .code(125)
         .stderr(contains("--server").and(contains("cohort check PID")));
 }
+
+#[test]
+fn ps_lists_the_process_whose_locks_cost_time() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let queue = Running::start(&program, &["60"]);
+    let said = json(&["ps", "--json", "--seconds", "2"]);
+    let processes = said["processes"].as_array().expect("a list");
+    let id: u64 = queue.id().parse().expect("a number");
+    let row = processes
+        .iter()
+        .find(|row| row["process"] == id)
+        .unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(row["program"], "queue", "{said}");
+    assert_eq!(row["under_cohort"], false, "{said}");
+    assert_ne!(row["verdict"], "not-locks", "{said}");
+    assert!(row["share_lost"].as_f64() > Some(0.1), "{said}");
+    cohort()
+        .args(["ps", "--seconds", "1"])
+        .assert()
+        .code(0)
+        .stdout(contains("queue").and(contains("queue_lock")));
+}
+
+/// A stand-in for elfutils' client finds the debug information of a stripped program.
+#[test]
+fn debuginfod_gives_lines_to_a_stripped_program() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let kept = folder.path().join("kept.debug");
+    let changed = |tool: &str, arguments: &[&str]| {
+        let status = Command::new(tool).args(arguments).status();
+        assert!(status.expect("binutils are here").success(), "{tool}");
+    };
+    let [path, debug] = [&program, &kept].map(|file| file.to_str().expect("text"));
+    changed("objcopy", &["--only-keep-debug", path, debug]);
+    changed("strip", &["--strip-debug", path]);
+    let client = folder.path().join("debuginfod-find");
+    let script = format!("#!/bin/sh\n[ \"$1\" = debuginfo ] && echo {debug}\n");
+    std::fs::write(&client, script).expect("our folder");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&client, everybody).expect("our file");
+    let queue = Running::start(&program, &["60"]);
+    let file = |servers: &str| {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = cohort()
+            .args(["top", "--json", "--once", &queue.id()])
+            .env("PATH", format!("{}:{path}", folder.path().display()))
+            .env("DEBUGINFOD_URLS", servers)
+            .output()
+            .expect("the command runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let place = &said["locks"][0]["waited_at"][0]["frames"][0];
+        place["file"].as_str().map(str::to_owned)
+    };
+    assert_eq!(file(""), None);
+    let found = file("http://127.0.0.1:9");
+    assert!(
+        found.as_ref().is_some_and(|file| file.ends_with("queue.c")),
+        "{found:?}"
+    );
+}

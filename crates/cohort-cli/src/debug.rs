@@ -87,8 +87,8 @@ impl Scope {
 const NOTES: &str = "\
 The program runs under the lock of your choice, as by `cohort run`, and what its threads hold and \
 wait for is written down. Each thing that is found is told at once, on stderr, with the threads \
-and where in the code they are: files and lines where there is debug information (-g, or below \
-/usr/lib/debug), else functions and offsets.
+and where in the code they are: files and lines where there is debug information (-g, below \
+/usr/lib/debug, or by `debuginfod-find` where DEBUGINFOD_URLS is set), else functions and offsets.
 
 A program whose first thread waits for a deadlock, or whose first thread has ended and all others \
 wait for it, can never end by itself: it is ended, unless --keep is given.

@@ -89,8 +89,8 @@ order of the time that was lost: thread-seconds spent waiting for each, by the p
 and by the places that held the lock meanwhile.
 
 A lock is named by its variable, else by the place that initialised it, else by the place that takes \
-it most. Places have files and lines where there is debug information (-g, or below \
-/usr/lib/debug).
+it most. Places have files and lines where there is debug information (-g, below \
+/usr/lib/debug, or by `debuginfod-find` where DEBUGINFOD_URLS is set).
 
 Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
 

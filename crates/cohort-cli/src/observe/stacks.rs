@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 24;
@@ -421,7 +422,8 @@ impl Names {
             .and_then(|id| {
                 let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
                 let (folder, file) = hex.split_at_checked(2)?;
-                Loader::new(format!("{SPLIT_OFF}/{folder}/{file}.debug")).ok()
+                let installed = Loader::new(format!("{SPLIT_OFF}/{folder}/{file}.debug"));
+                installed.ok().or_else(|| Loader::new(fetched(&hex)?).ok())
             });
         Self {
             loader: is_image.then(|| Loader::new(path).ok()).flatten(),
@@ -601,11 +603,24 @@ fn bias(image: &object::File<'_>, pieces: &[Piece]) -> Option<u64> {
     })
 }
 
+/// The file with the debug information of a build, which elfutils' client fetches from the servers that
+/// `DEBUGINFOD_URLS` names, and keeps.
+fn fetched(build: &str) -> Option<PathBuf> {
+    std::env::var_os("DEBUGINFOD_URLS").filter(|servers| !servers.is_empty())?;
+    let output = Command::new("debuginfod-find")
+        .args(["debuginfo", build])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let path = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| path.trim_end().into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{self, SeekFrom};
-    use std::process::Command;
     use std::time::Duration;
 
     #[test]

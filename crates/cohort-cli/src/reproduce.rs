@@ -127,13 +127,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let rows = match judged {
         Ok(rows) => rows,
         Err(signal) => {
-            if kept.count() > 0 {
+            let finished: Vec<Judged> = chosen
+                .iter()
+                .filter_map(|claim| kept.find(claim).cloned())
+                .collect();
+            if !finished.is_empty() {
+                report(&finished, arguments.json)?;
                 problem::tell(format!(
                     "{} of {} rows are finished and kept; the same command goes on with them.",
-                    chosen
-                        .iter()
-                        .filter(|claim| kept.find(claim).is_some())
-                        .count(),
+                    finished.len(),
                     chosen.len()
                 ));
             }
@@ -143,11 +145,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(times) = times(&rows) {
         problem::tell(times);
     }
-    let printed = if arguments.json {
-        page::print_list(Origin::simulated("as each part says"), "claims", &rows)
-    } else {
-        page::print(&text(&rows))
-    };
+    let printed = report(&rows, arguments.json);
     // Minutes of simulation are lost only if neither can be written.
     if let Some(file) = &arguments.html {
         destination::write(file, claims::page::page(&rows).as_bytes())?;
@@ -155,6 +153,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     printed?;
     kept.forget(&chosen);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints rows.
+fn report(rows: &[Judged], json: bool) -> Result<(), Problem> {
+    if json {
+        page::print_list(Origin::simulated("as each part says"), "claims", &rows)
+    } else {
+        page::print(&text(rows))
+    }
 }
 
 /// The rows that an earlier run of this build with so many seeds has finished.

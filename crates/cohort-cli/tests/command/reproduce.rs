@@ -114,8 +114,12 @@ fn finished_rows_are_kept_over_a_signal() {
     kill_process(Pid::from_child(&child), Signal::INT).expect("our child");
     let mut rest = String::new();
     told.read_to_string(&mut rest).expect("text");
+    let mut shown = String::new();
+    let mut output = child.stdout.take().expect("a pipe");
+    output.read_to_string(&mut shown).expect("text");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{rest}");
     assert!(rest.contains("1 of 2 rows"), "{rest}");
+    assert!(shown.contains("K13") && !shown.contains("F12"), "{shown}");
     let again = |ids: &[&str]| {
         let mut command = cohort();
         command.args(["reproduce", "--seeds", "1"]).args(ids);

@@ -717,9 +717,12 @@ impl Whereabouts {
         if is_descendant(told) {
             return Self::Here(told);
         }
-        match its {
-            Some(_) if hidden.count() == 0 => Self::Over,
-            _ => Self::Unseen,
+        // A process that has ended meanwhile cannot be read either.
+        let is_readable_or_over = its.is_some() || own_number(&status_of(told)).is_none();
+        if is_readable_or_over && hidden.count() == 0 {
+            Self::Over
+        } else {
+            Self::Unseen
         }
     }
 }
@@ -749,8 +752,9 @@ fn maps(id: u32, file: &File, mapped_as: &str) -> Option<bool> {
     let is_wanted = |line: &str| line.contains(&wanted) || line.ends_with(mapped_as);
     let threads = match std::fs::read_dir(format!("/proc/{id}/task")) {
         Ok(threads) => threads,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
-        Err(_) => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+        // The process has ended: the kernel has several errors for that.
+        Err(_) => return Some(false),
     };
     let mut answer = Some(false);
     // A thread that has ended has no mappings any more, be it the first.

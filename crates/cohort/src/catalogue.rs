@@ -395,12 +395,12 @@ macro_rules! for_each_lock {
             "Dice et al. 2015 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            a_c_bo_bo, $crate::compose::ACBoBo, Nowhere, [],
+            a_c_bo_bo, $crate::compose::ACBoBo, Apart, [],
             "as c-bo-bo; waiters can give up at either lock",
             "Dice et al. 2015 §3.4.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
-            a_c_bo_clh, $crate::compose::ACBoClh, Nowhere, [],
+            a_c_bo_clh, $crate::compose::ACBoClh, Apart, [],
             "a clh lock for each NUMA node below a bo lock; waiters can give up at either",
             "Dice et al. 2015 §3.4.2, Scott 2002",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];

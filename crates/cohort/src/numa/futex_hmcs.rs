@@ -1,56 +1,57 @@
-//! `futex-hmcs`: a [`Futex`] whose waiters stand in an `hmcs` queue where their CPUs are in
-//! several cache groups, or are more than a few.  The queue does not exclude: it puts the threads
-//! that want the word in order, so that the lock goes round one cache group before it goes to the next.
+//! `futex-hmcs`: a [`Futex`] whose waiters queue in an `hmcs` tree, if the machine has several
+//! cache groups or more than `CROWD` CPUs.  The queue does not exclude.  It orders the waiters, so
+//! that the lock serves one cache group several times before it moves to the next.
 //!
-//! **Not for** strict order: a thread that comes while the word is free takes it.  Alone,
-//! and on a machine of few CPUs that has one cache group, it is `futex`.
+//! **Not for** strict order: an arrival that finds the word free acquires the lock.  While
+//! uncontended, and on a machine with few CPUs and one cache group, it is `futex`.
 //!
-//! Where all CPUs are in one cache group, waiters first compete for the word, for as long as a few
-//! of them take to be served, and take no turns; the first that is not served in that time begins a queue, and
-//! others join it at once.  A crowd of a dozen would have the word, and what it guards, on its way
-//! for longer than the sections take.  There the queue ends where others want the CPUs: a
-//! sleeper that is next would keep the lock from all that are awake, and no group gains by its order.
+//! **One cache group.**  Waiters first compete for the word, without time slices, for as long as it
+//! takes to serve a few of them.  The first waiter to exceed that time starts a queue; later
+//! arrivals join it at once.  Without a queue, a dozen competing waiters would move the word and
+//! the data between caches for longer than the critical sections take.  Under oversubscription the
+//! queue ends: a sleeping head would block all running threads, and no cache group gains by the
+//! order.
 //!
-//! Where sections are long, spinning saves nothing, for a sleeper is awake well before the next
-//! section ends, and it slows a holder that shares a core with the spinner: the queue is short
-//! then, and the others sleep outside.
+//! **Long sections.**  Spinning saves nothing, since a sleeper wakes well before the next section
+//! ends.  It also slows a holder on the same core.  The queue is then short; further waiters park.
 //!
-//! Where others want the waiters' CPUs, the word does not stay in a cache group whose next waiter
-//! has given its CPU away: it goes to another group, or is freed.  The waiter keeps its place.
+//! **Oversubscription.**  If the next waiter of a cache group has yielded its CPU, the word does
+//! not stay in that group: it goes to another group or becomes free.  The waiter keeps its place.
 //!
-//! The head of the queue waits for the word as one of `futex`'s crowd.  From then on the word
-//! goes on with the queue: it stays `LOCKED`, and `QUEUED`, while the lock passes from one thread
-//! to the next, so nobody writes it, and arrivals read a copy of it.  It is freed when
-//! nobody is next, or when a waiter that is not in the queue, as those with deadlines and those
-//! that come back from conditions are, has waited too long.
+//! The head of the queue competes for the word as a `futex` waiter does.  From then on the queue
+//! passes the word on: it stays `LOCKED` and `QUEUED` from one holder to the next.  It is not
+//! written, so arrivals read it from their own caches.  It becomes free if the queue has no next
+//! waiter, or if a waiter outside the queue has waited too long.  Waiters with deadlines and
+//! waiters that return from conditions are outside the queue.
 //!
 //! | field of a queue | written by | meaning |
 //! |---|---|---|
-//! | `owner` | a waiter that finds the queue empty | the address of the lock whose waiters it has; 0: nobody's; 1: about to be another's |
-//! | `groups` | the first waiter of each cache group | whose gates have been used |
-//! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others, and when the first of them lost its own |
-//! | `slow` | a holder after a long section, as others were before | until when sections count as long |
-//! | `untold` | a waiter that finds the queue, or takes it | whether the lock is a part of one that tells in which mode it is |
-//! | `long` | holders, one time in some | by how much long sections have prevailed of late |
+//! | `owner` | a waiter that finds the queue empty | address of the lock; 0: unused; 1: changing locks |
+//! | `groups` | the first waiter of each cache group | the groups whose gates have been used |
+//! | `crowded` | a waiter that was preempted | until when oversubscribed, and since when |
+//! | `slow` | a holder after a long section that follows other long ones | until when sections count as long |
+//! | `untold` | a waiter that finds or binds the queue | whether the lock leaves mode reports to another lock |
+//! | `long` | holders, one time in `MEASURED_ONE_IN` | the recent excess of long sections over short ones |
 //! | `order` | waiters | the tree of queues |
-//! | `gates` | waiters | how many of a cache group are in the queue, the holder included; those beyond its CPUs sleep outside |
+//! | `gates` | waiters | admitted threads of each cache group, the holder included; others park |
 //!
-//! **A queue is nobody's part.**  Queues are the process's, found by the lock's address, so a lock
-//! owns nothing and may end whenever nobody holds it or waits for it: what its last holder does
-//! after the word is free, it does to a queue.  A queue whose gates are all empty may become
-//! another lock's.  A waiter is counted in before it looks whose the queue is, and a queue is
-//! taken from a lock before the gates are looked at, with a fence between the two of each: so
-//! one of them sees the other.  A lock that finds both of its places taken is a `futex` meanwhile.
-//! A lock at the address of another that has ended has that one's queue, which is empty unless
-//! that one was held; see [`begin_at`](FutexHmcs::begin_at).  Nobody says so where a guard is forgotten
-//! and its lock is moved, or where the lock's memory is used again without an end.  So the first waiter
-//! of a lock that goes to a queue looks whether somebody is in it: no thread has come to this lock by
-//! the queue yet, so a holder there is another lock's, and leaves.  The lock notes its place, cut off to
-//! seven bits, since it may be moved: one that is moved to where a holder was left has to look again.
+//! **Ownership of queues.**  Queues belong to the process and are found by the lock's address.  A
+//! lock owns no queue, so it may end once it is free and has no waiters: after the release of the
+//! word, its last holder touches a queue only.  A queue whose gates are all empty may serve another
+//! lock.  A waiter registers at a gate before it reads the owner; a thread that takes the queue
+//! changes the owner before it reads the gates.  A fence on each side ensures that one of the two
+//! sees the other.  A lock whose two candidate queues serve other locks is a `futex` meanwhile.
 //!
-//! **The holder's record** is found by its thread, or, where another thread releases the lock,
-//! among all of them.  In a forked child the queues are empty, whatever threads stood in them; a
-//! holder that came by one there frees the word, and leaves no queue.
+//! **Reused addresses.**  A new lock at the address of an ended lock inherits that lock's queue.
+//! The queue is empty unless the old lock ended while held; see [`begin_at`](FutexHmcs::begin_at).
+//! A forgotten guard with a moved lock, or memory reused without an end, skips that call.
+//! Therefore the first waiter of a lock that joins a queue looks for a holder in it.  This lock has
+//! no holder by a queue yet, so that holder is another lock's, and leaves.  The lock records seven
+//! bits of the address at which this was done; a moved lock looks again.
+//!
+//! **The holder's place** is found through its thread's cache, or by a search of all places if
+//! another thread releases the lock.  In a forked child all queues are empty.  A holder that
+//! acquired by a queue in the parent frees the word and leaves no queue.
 
 use super::Hmcs;
 use super::hmcs::{Carried, HmcsContext, RootQueue};
@@ -74,14 +75,14 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// A queue is seen as it was made.
+    /// Sees a queue as it was made.
     QUEUE_FIND = Acquire;
-    /// The same, from its maker's side.
+    /// As above, on the maker's side.
     QUEUE_MAKE = Release;
-    /// A waiter that is counted in sees that the queue is taken from its lock, or is seen
-    /// by the thread that takes it.
+    /// A registered waiter sees that the queue was taken from its lock, or the taking thread sees
+    /// the waiter.
     QUEUE_ENTER = SeqCst;
-    /// The same, from the taker's side.
+    /// As above, on the taker's side.
     QUEUE_TAKE = SeqCst;
 }
 
@@ -94,45 +95,46 @@ flaws! {
     PASS_WHAT_IS_FREE = "futex-hmcs.pass-what-is-free";
 }
 
-/// How often in a row a cohort has the lock while another waits.  Four times as often brings a few hundredths more,
-/// and makes a group that has few waiters wait four times as long.
+/// Acquisitions in a row of one cohort while another waits.  A value four times as large gains a
+/// few percent, and makes a group with few waiters wait four times as long.
 const HAND_OFFS: u32 = 16;
 
-/// With so many CPUs of one cache group, or fewer, waiters need no order: all may compete for the
-/// word.  An order costs what a crowd tolerates: waiters that leave by a jump, and others' priorities.
+/// The largest number of CPUs under one cache whose waiters all compete for the word.  A queue does
+/// not tolerate waiters that leave by `longjmp`, and it ignores priorities.
 const CROWD: u32 = 4;
 
-/// For how long a waiter of the only cache group competes for the word before it goes to the queue,
-/// unless others are there.  A few waiters are all served in that time, and have spared the
-/// queue's lines; of many, those that have just come are few.
+/// How long a waiter competes for the word before it queues, if there is one cache group and the
+/// queue is empty.  A few waiters are all served in that time and never touch the queue's lines.
+/// Of many waiters, few are that recent.
 const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 
-/// How many may be in a short queue, or one of each cache group if that is more: the lock goes
-/// round among them while one is woken that sleeps outside.
+/// Admitted waiters of a short queue; at least one of each cache group.  The lock passes among them
+/// while a parked waiter wakes.
 const CROWDED_PLACES: u32 = 8;
 
-/// The same where sections are long: the holder, and one that comes to be the next.
+/// As above for long sections: the holder and the next waiter.
 const SLOW_PLACES: u32 = 2;
 
-/// How long a long section is: a sleeper is awake in half the time.
+/// The least duration of a long section.  A sleeper wakes in half that time.
 const LONG_NANOSECONDS: u64 = 10_000;
 
-/// How many more long sections than others prevail: one that was interrupted is not enough.
+/// The excess of long sections over short ones that shortens the queue: more than one preempted
+/// section.
 const PREVAILING: u32 = 3;
 
-/// How rarely a thread asks how long its section is.
+/// One in so many of a thread's sections is timed.
 const MEASURED_ONE_IN: u32 = 16;
 
-/// How rarely a lock tries for a queue that is another lock's.
+/// How rarely a lock tries to take another lock's queue.
 const ONE_IN: u32 = 16;
 
-/// How often a waiter tries to join while a thread sees after what another lock has left: that thread
-/// may have lost its CPU.
+/// Attempts of a waiter to join while a thread evicts a stale holder at this address: that thread
+/// may be preempted.
 const JOINS: u32 = 64;
 
-/// The owner of a queue that is nobody's.
+/// The owner of an unused queue.
 const NOBODY: usize = 0;
-/// And of one that is about to be another's: no lock is there.
+/// The owner of a queue that is changing locks; not the address of a lock.
 const TAKEN: usize = 1;
 
 /// A queue, for one lock at a time.
@@ -144,7 +146,7 @@ struct Queue {
     gates: Gates,
 }
 
-/// What is hardly ever written.
+/// Fields that are rarely written.
 #[derive(Debug, Default)]
 struct Bound {
     owner: AtomicUsize,
@@ -152,28 +154,28 @@ struct Bound {
     crowded: Scarcity,
     slow: Spell,
     long: AtomicU32,
-    /// Whether the lock tells in which mode it is; not if it is a part of one that tells of itself.
+    /// Not zero if the lock is part of another lock, which reports its own mode.
     untold: AtomicU32,
     generation: Generation,
 }
 
-/// How many waiters may be in a queue.
+/// How many waiters a queue admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
-    /// As many of each cache group as have CPUs.
+    /// As many of each cache group as it has CPUs.
     Whole,
-    /// Few, for others want the CPUs; none, where all are in one cache group.
+    /// Few, because of oversubscription; none on a machine with one cache group.
     Crowded,
-    /// Next to none, for sections are long.
+    /// Very few, because sections are long.
     Slow,
 }
 
-/// What has become of a waiter that went to the queue.
+/// Result of an attempt to acquire by the queue.
 enum Joined {
     Acquired,
-    /// The lock has none, or the waiter is not to be in it.
+    /// The lock has no queue, or the waiter should not be in it.
     NoQueue,
-    /// A thread sees after what another lock has left at this address.
+    /// A thread is evicting a stale holder at this address.
     NotYet,
 }
 
@@ -186,26 +188,26 @@ impl Default for Gates {
     }
 }
 
-/// A waiter's, then a holder's.
+/// A waiter's state in a queue, then the holder's.
 #[derive(Debug, Default)]
 struct Place {
-    /// Written by those before and behind.
+    /// Written by the neighbours in the queue.
     context: HmcsContext<MayPark>,
     way: CachePadded<Way>,
 }
 
-/// The way by which somebody has come.
+/// How a place's owner entered the queue.
 #[derive(Debug, Default)]
 struct Way {
-    /// The lock, while its holder is here.
+    /// The lock's address, while the place's owner holds it.
     lock: AtomicUsize,
     queue: AtomicPtr<Queue>,
     group: AtomicU32,
-    /// In which process it entered.
+    /// The process generation at its entry.
     generation: AtomicU32,
-    /// How many came by it.
+    /// Acquisitions by this place.
     turns: AtomicU32,
-    /// Since when its holder has had the lock, if that is to be measured; otherwise 0.
+    /// When the holder acquired the lock, if its section is timed; else 0.
     since: AtomicU64,
 }
 
@@ -222,7 +224,7 @@ process_wide! {
 }
 
 process_wide! {
-    /// Whether no lock has a queue.
+    /// Whether queues are switched off for the process.
     static NEVER: Never = Never::new
 }
 
@@ -231,7 +233,7 @@ pub(crate) fn pool_bytes() -> usize {
     MADE.bytes() + PLACES.bytes()
 }
 
-/// Not zero if it is so.
+/// Not zero if queues are off.
 #[derive(Debug)]
 struct Never(AtomicU32);
 
@@ -254,7 +256,7 @@ impl Table {
         }
     }
 
-    /// The queue in that place.
+    /// The queue at index `place`.
     fn at(&self, place: usize) -> &'static Queue {
         let known = self.0[place].load(QUEUE_FIND);
         let known = if known.is_null() {
@@ -262,7 +264,7 @@ impl Table {
         } else {
             known
         };
-        // SAFETY: nodes of a pool stay.
+        // SAFETY: pool nodes are never freed.
         unsafe { &*known }
     }
 
@@ -273,20 +275,20 @@ impl Table {
         match self.0[place].compare_exchange(ptr::null_mut(), pointer, QUEUE_MAKE, QUEUE_FIND) {
             Ok(_) => pointer,
             Err(theirs) => {
-                // SAFETY: taken above, and seen by nobody.
+                // SAFETY: taken above and never published.
                 unsafe { MADE.give(new) };
                 theirs
             }
         }
     }
 
-    /// Whether somebody may be in a queue of the lock at that address.
+    /// Whether a queue of the lock at that address may have waiters or a holder.
     fn is_in_use(&self, lock: usize) -> bool {
         let mut queues = self.queues(lock).into_iter();
         queues.any(|queue| queue.is_of(lock) && !queue.is_empty())
     }
 
-    /// The two queues of which one may be that of the lock at that address.
+    /// The two candidate queues of the lock at that address.
     fn queues(&self, lock: usize) -> [&'static Queue; 2] {
         // Fibonacci's hash spreads addresses that differ in their middle bits only.
         let spread = (door::key_of(lock) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -296,13 +298,13 @@ impl Table {
         })
     }
 
-    /// The queue of the lock at that address, if it has one.
+    /// The queue that serves the lock at that address, if any.
     fn known(&self, lock: usize) -> Option<&'static Queue> {
         let mut queues = self.queues(lock).into_iter();
         queues.find(|queue| queue.is_of(lock))
     }
 
-    /// The same, or one that becomes its queue; as for [`bind`](Queue::bind).
+    /// As [`known`](Self::known), or else binds a candidate; see [`bind`](Queue::bind).
     fn find(&self, lock: usize, tells: bool) -> Option<&'static Queue> {
         if let Some(known) = self.known(lock) {
             known.let_tell(tells);
@@ -314,20 +316,20 @@ impl Table {
 }
 
 impl Queue {
-    /// Whether it is that lock's in this process.
+    /// Whether it serves that lock in this process.
     fn is_of(&self, lock: usize) -> bool {
         let bound = &self.bound.0;
         bound.generation.settle(|| self.forget());
         bound.owner.load(Order::RELAXED) == lock
     }
 
-    /// Whether nobody is in it.
+    /// Whether its gates are empty.
     fn is_empty(&self) -> bool {
         let mut gates = self.gates.0.iter();
         gates.all(|CachePadded(gate)| gate.is_empty())
     }
 
-    /// In a forked child, forgets everybody.
+    /// In a forked child, drops all state of the parent.
     fn forget(&self) {
         if mutant(flaw::KEEP_QUEUE) {
             return;
@@ -336,24 +338,24 @@ impl Queue {
         bound.owner.store(NOBODY, Order::RELAXED);
         bound.crowded.forget();
         bound.slow.forget();
-        // The tally of the parent's sections says nothing of this process's.
+        // The parent's count of long sections does not apply to this process.
         bound.long.store(0, Order::RELAXED);
         self.gates
             .0
             .iter()
             .for_each(|CachePadded(gate)| gate.reset());
-        // SAFETY: nobody of this process has entered it.
+        // SAFETY: no thread of this process has entered it.
         unsafe { self.order.inherit(None) };
     }
 
-    /// Makes it that lock's, if nobody is in it; a lock that `tells` says in which mode it is.
+    /// Binds an empty queue to that lock; `tells` if the lock reports its mode.
     #[cold]
     fn bind(&self, lock: usize, tells: bool) -> bool {
         let bound = &self.bound.0;
         let owner = bound.owner.load(Order::RELAXED);
         if owner == lock {
-            // Another of its waiters was first.  With a second queue, this one's waiters would be passed
-            // by the first one's for as long as that has any.
+            // Another waiter of this lock bound it first.  With a second queue, the waiters of that
+            // one would overtake this one's.
             return true;
         }
         if owner == TAKEN || owner != NOBODY && !is_worth_a_try(ONE_IN) {
@@ -366,7 +368,7 @@ impl Queue {
             taken.is_ok()
         };
         if owner == NOBODY {
-            // Nor has anybody been in it.
+            // An unused queue is empty.
             let taken = take(NOBODY, lock);
             if taken {
                 self.begin_telling(tells);
@@ -392,8 +394,8 @@ impl Queue {
         free
     }
 
-    /// Counts the caller in, in which of the cache groups; nothing if the queue is not that
-    /// lock's any more.  Blocks while all places of the group are taken.
+    /// Registers the caller at the gate of its cache group, and returns the group; `None` if the
+    /// queue serves another lock by then.  Blocks while the gate admits no more threads.
     fn enter(&self, lock: usize) -> Option<u32> {
         let bound = &self.bound.0;
         let group = door::cohort(Level::CacheGroup) % QUEUE_GROUPS;
@@ -412,8 +414,7 @@ impl Queue {
         None
     }
 
-    /// How many of a cache group may be in a queue of that length: as many as have CPUs; of a short
-    /// one as many as it takes to have enough in all.
+    /// Threads of one cache group that a queue of that length admits.
     fn places(length: Length) -> u32 {
         let groups = cache_groups().max(1) as u32;
         let all = match length {
@@ -424,7 +425,7 @@ impl Queue {
         all.div_ceil(groups)
     }
 
-    /// How long it may be.
+    /// The length that applies at present.
     #[inline(never)]
     fn length(&self) -> Length {
         let whole_again = || {
@@ -439,26 +440,26 @@ impl Queue {
         }
     }
 
-    /// Whether others want the waiters' CPUs.
+    /// Whether CPUs are oversubscribed.
     #[inline]
     fn is_crowded(&self) -> bool {
         let crowded = &self.bound.0.crowded;
         crowded.lasts(|| self.tell_own(Mode::ShortQueue, Mode::Queue, "CPUs suffice again"))
     }
 
-    /// Notes that others want the waiters' CPUs.
+    /// Records that a waiter was preempted.
     fn be_crowded(&self) {
         if self.bound.0.crowded.is_noticed() {
             self.tell_own(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
         }
     }
 
-    /// Notes that a section has lasted since then.
+    /// Records the duration of a section that began at `since`.
     fn measure(&self, since: u64) {
         let Bound { slow, long, .. } = &self.bound.0;
         let before = long.load(Order::RELAXED);
         if now() - since < LONG_NANOSECONDS {
-            // Waiters read this line: it is left alone while sections are short.
+            // Waiters read this line; it is not written while sections are short.
             if before > 0 {
                 long.store(before - 1, Order::RELAXED);
             }
@@ -469,7 +470,8 @@ impl Queue {
         }
     }
 
-    /// Notes whether its lock `tells`: another may have been at the address when it was bound.
+    /// Records whether its lock reports its mode: another lock may have been at that address
+    /// before.
     fn let_tell(&self, tells: bool) {
         let untold = u32::from(!tells);
         if self.bound.0.untold.load(Order::RELAXED) != untold {
@@ -477,7 +479,7 @@ impl Queue {
         }
     }
 
-    /// Tells that its lock has a queue now, if that one `tells`.
+    /// Reports that its lock has a queue, if the lock `tells`.
     fn begin_telling(&self, tells: bool) {
         self.let_tell(tells);
         let why = if cache_groups() > 1 {
@@ -488,12 +490,13 @@ impl Queue {
         self.tell_own(Mode::Word, Mode::Queue, why);
     }
 
-    /// Tells that its lock goes on in another mode.
+    /// Reports a mode change of its lock.
     fn tell_own(&self, from: Mode, to: Mode, why: &str) {
         self.tell(self.bound.0.owner.load(Order::RELAXED), from, to, why);
     }
 
-    /// The same of a lock at that address, if it tells and anybody wants to know.
+    /// Reports a mode change of the lock at that address, if it reports at all and an observer
+    /// exists.
     #[inline]
     fn tell(&self, lock: usize, from: Mode, to: Mode, why: &str) {
         if let Some(hearer) = hearer()
@@ -504,7 +507,7 @@ impl Queue {
     }
 }
 
-/// Tells that one that a lock goes on in another mode.
+/// Reports a mode change to the observer.
 #[cold]
 #[inline(never)]
 fn tell(hearer: &Hearer, lock: usize, from: Mode, to: Mode, why: &str) {
@@ -539,7 +542,7 @@ impl Default for FutexHmcs {
 
 impl Drop for FutexHmcs {
     fn drop(&mut self) {
-        // Nobody released it; the queue goes on.
+        // The lock was not released; its queue continues without it.
         if self.futex.is_queued() {
             // SAFETY: the lock ends.
             unsafe { Self::begin_at(self) };
@@ -548,18 +551,18 @@ impl Drop for FutexHmcs {
 }
 
 impl Way {
-    /// Whether somebody of this process came by it.
+    /// Whether its owner entered in this process.
     fn is_here(&self) -> bool {
         self.generation.load(Order::RELAXED) == generation() || mutant(flaw::BELIEVE_PLACES)
     }
 }
 
 impl Place {
-    /// Leaves the queue, which the place's owner, or the lock's releaser for it, holds.
+    /// Leaves the queue on behalf of the place's owner.
     fn leave(&'static self, futex: Option<&Futex>, goes_on: bool, fairly: bool) {
         let way = &self.way.0;
         way.lock.store(0, Order::RELAXED);
-        // SAFETY: queues stay.
+        // SAFETY: queues are never freed.
         let queue = unsafe { &*way.queue.load(Order::RELAXED) };
         let word = Word {
             futex,
@@ -567,9 +570,9 @@ impl Place {
             fairly,
             queue,
         };
-        // SAFETY: held by this context.
+        // SAFETY: this context holds the queue.
         unsafe { queue.order.release_carried(&self.context, &word) };
-        // The next holder's section has begun: nothing from here on keeps it waiting.
+        // The next holder's critical section has begun: nothing below delays it.
         let since = way.since.load(Order::RELAXED);
         if since != 0 {
             queue.measure(since);
@@ -580,18 +583,18 @@ impl Place {
         self.give();
     }
 
-    /// Gives back a place by which no lock is held.
+    /// Returns a place that holds no lock.
     fn give(&'static self) {
-        // SAFETY: taken by the acquisition that ends here; no queue of this process has it.
+        // SAFETY: the acquisition that took it ends here; no queue of this process refers to it.
         unsafe { PLACES.give(self) };
     }
 }
 
-/// The word of a lock, which its queue passes on; none if the lock has ended.
+/// The word of a lock, which its queue passes on; `None` once the lock has ended.
 struct Word<'a> {
     futex: Option<&'a Futex>,
     goes_on: bool,
-    /// Where the queue does not go on with it, a thread that sleeps for it is the next.
+    /// Grant the word to a sleeping waiter if the queue does not pass it on.
     fairly: bool,
     queue: &'a Queue,
 }
@@ -623,8 +626,8 @@ impl Carried for Word<'_> {
         true
     }
 
-    /// Where others want the waiters' CPUs, a waiter that has given its own away would keep the
-    /// word from everybody until it comes back.
+    /// Under oversubscription, a waiter that has yielded its CPU would block all other threads
+    /// until it runs again.
     #[inline]
     fn needs_presence(&self) -> bool {
         self.queue.is_crowded()
@@ -642,12 +645,12 @@ impl FutexHmcs {
         }
     }
 
-    /// From here on no lock of this process has its waiters in a queue: each is a [`Futex`].
+    /// Switches queues off for the rest of the process: each lock is a [`Futex`].
     pub fn never_queue() {
         NEVER.get().0.store(1, Order::RELAXED);
     }
 
-    /// Takes a free lock without an atomic read-modify-write; false if it was not free.
+    /// Acquires a free lock without an atomic read-modify-write; false if it is held.
     ///
     /// # Safety
     /// The process has one thread.
@@ -657,8 +660,8 @@ impl FutexHmcs {
         unsafe { self.futex.acquire_alone() }
     }
 
-    /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone) took it; false
-    /// if it has some.
+    /// Releases a lock that [`acquire_alone`](Self::acquire_alone) acquired; false if its word has
+    /// marks.
     ///
     /// # Safety
     /// The process has one thread, and the caller holds the lock.
@@ -678,7 +681,7 @@ impl FutexHmcs {
         self.futex.acquire_adopted();
     }
 
-    /// In which mode the lock is, which the caller holds.
+    /// The lock's present mode.  The caller holds it.
     #[cold]
     fn mode(&self) -> Mode {
         if !self.futex.is_queued() {
@@ -694,11 +697,11 @@ impl FutexHmcs {
         ptr::from_ref(self).addr()
     }
 
-    /// Takes the lock if it is free and has no marks: the shortest way.
+    /// Fast path: acquires the lock if its word is zero.
     #[inline(always)]
     pub fn acquire_untouched(&self) -> bool {
-        // While the queue passes the word on, arrivals share it: an attempt that must fail
-        // would take it from them all, and from the holder.
+        // While the queue passes the word on, arrivals share its line.  An attempt that must fail
+        // would invalidate it for all of them, and for the holder.
         self.futex.looks_free() && self.futex.acquire_untouched()
     }
 
@@ -714,8 +717,7 @@ impl FutexHmcs {
         outcome
     }
 
-    /// Blocks until the lock is held, and tells nobody in which mode: for a lock of which this one is
-    /// a part.
+    /// Blocks until the lock is held, without a mode report: for a lock that contains this one.
     #[inline]
     pub(crate) fn acquire_untold(&self) {
         if !self.acquire_untouched() {
@@ -723,13 +725,13 @@ impl FutexHmcs {
         }
     }
 
-    /// The same, for a caller that has just found it taken.
+    /// As above, after a failed fast path.
     pub(crate) fn wait_untold(&self) {
         let _ = self.wait(&Patience::ENDLESS, false);
     }
 
-    /// Blocks until the lock is held or patience runs out, for the one thread that waits for it: as one of
-    /// `futex`'s crowd, and never in turns.
+    /// Blocks until the lock is held or patience runs out, for a caller that is the only waiter: as
+    /// a `futex` waiter, without time slices.
     pub(crate) fn acquire_as_first(&self, patience: &Patience) -> Outcome {
         let outcome = self.futex.acquire_unless(patience, &|| false);
         outcome.unwrap_or(Outcome::GaveUp)
@@ -746,8 +748,8 @@ impl FutexHmcs {
         outcome
     }
 
-    /// Blocks until the lock is held.  What a thread wants that seldom comes is to be in and out; but a
-    /// lock that a queue passes on is not free meanwhile.
+    /// Blocks until the lock is held.  A thread that rarely waits tries the word first; it does not
+    /// while the queue passes the word on, since the word is not free then.
     fn wait_endlessly(&self, visits: bool, tells: bool) -> Outcome {
         let mut spinner = Spinner::new();
         for _ in 0..JOINS {
@@ -766,9 +768,9 @@ impl FutexHmcs {
         self.futex.wait_long(&Patience::ENDLESS, visits)
     }
 
-    /// Blocks until the lock is held by way of a queue, or as one of a few.
+    /// Blocks until the lock is held by way of a queue, or as one of a few waiters.
     fn acquire_in_queue(&self, tells: bool) -> Joined {
-        // Asking makes it known.
+        // The call initialises the topology.
         let _ = door::cohort(Level::CacheGroup);
         if !has_queues() || NEVER.get().0.load(Order::RELAXED) != 0 {
             return Joined::NoQueue;
@@ -801,13 +803,13 @@ impl FutexHmcs {
             .store(ptr::from_ref(queue).cast_mut(), Order::RELAXED);
         way.group.store(group, Order::RELAXED);
         way.generation.store(generation(), Order::RELAXED);
-        // Before the wait, so that the section begins sooner after it.
+        // Done before the wait, since work after it would delay the critical section.
         let turns = way.turns.load(Order::RELAXED);
         way.turns.store(turns.wrapping_add(1), Order::RELAXED);
         way.since.store(0, Order::RELAXED);
         Self::remembered(lock).set(PLACES.number(place));
         keep_cpu(true);
-        // SAFETY: the place was taken for this acquisition and goes back when it is released; queues stay.
+        // SAFETY: the place belongs to this acquisition until its release; queues are never freed.
         if !unsafe { queue.order.acquire_counted(&place.context) } {
             self.futex.acquire_as_queued();
         }
@@ -815,7 +817,7 @@ impl FutexHmcs {
         if has_lost_cpu() {
             queue.be_crowded();
         }
-        // Not its first: that section's data are in no cache yet.
+        // Not the first section by this place, whose data are in no cache yet.
         if turns % MEASURED_ONE_IN == 1 {
             way.since.store(now(), Order::RELAXED);
         }
@@ -823,7 +825,7 @@ impl FutexHmcs {
         Joined::Acquired
     }
 
-    /// Where the calling thread remembers its place as the holder of the lock at that address.
+    /// The calling thread's cache slot for its place as the holder of the lock at that address.
     fn remembered(lock: usize) -> &'static core::cell::Cell<u32> {
         let known = &thread().queued;
         &known[lock / align_of::<u64>() % known.len()]
@@ -833,7 +835,7 @@ impl FutexHmcs {
     fn place(lock: usize) -> Option<&'static Place> {
         let number = Self::remembered(lock).take();
         if number != 0 {
-            // SAFETY: a number of this pool's.
+            // SAFETY: a number of this pool.
             let place = unsafe { PLACES.at(number) };
             if place.way.0.lock.load(Order::RELAXED) == lock && place.way.0.is_here() {
                 return Some(place);
@@ -842,8 +844,8 @@ impl FutexHmcs {
         Self::search(lock)
     }
 
-    /// The same, among everybody's: in a forked child a holder of the parent's may have left one, which
-    /// is the lock's only where nobody of the child has another.
+    /// The holder's place among all places.  In a forked child a stale place of the parent matches
+    /// only if no place of the child does.
     #[cold]
     fn search(lock: usize) -> Option<&'static Place> {
         let mut found = None;
@@ -856,7 +858,7 @@ impl FutexHmcs {
         found
     }
 
-    /// Releases a lock that the caller holds by way of a queue; `fairly` as in [`Word`].
+    /// Releases a lock that was acquired by a queue; `fairly` as in [`Word`].
     #[inline(never)]
     fn release_in_queue(&self, fairly: bool) {
         match Self::place(self.address()) {
@@ -874,8 +876,8 @@ impl FutexHmcs {
         }
     }
 
-    /// Where a lock begins, or ends though somebody may hold it, which POSIX leaves undefined: a
-    /// queue by which somebody came to the one that was here goes on without it.
+    /// Call before a lock begins at `place`, or when a lock there ends while possibly held, which
+    /// POSIX leaves undefined.  A queue with a stale holder of the old lock continues without it.
     ///
     /// # Safety
     /// The calling thread holds no lock at that address, or the lock there ends.
@@ -886,7 +888,7 @@ impl FutexHmcs {
         }
     }
 
-    /// Has the holder leave that came by a queue to a lock at that address; whether there was one.
+    /// Evicts from its queue a holder of a lock at that address; whether there was one.
     #[cold]
     fn forget_holder(lock: usize) -> bool {
         if TABLE.get().is_in_use(lock)
@@ -899,15 +901,15 @@ impl FutexHmcs {
         false
     }
 
-    /// Releases a lock by an exchange, be it in a quick time or not.
+    /// Releases a lock by a read-modify-write, whether or not plain-store releases are on.
     ///
     /// # Safety
     /// The caller holds the lock.
     #[inline(never)]
     pub unsafe fn release_attentive(&self) {
         let quiet = is_long_quiet();
-        // A look at the word waits for the exchange that took it, so that a short section would take
-        // half as long again; where there are queues, exchanges that must fail cost more.
+        // A load of the word waits for the exchange that acquired it, and lengthens a short section
+        // by half.  On machines with queues, exchanges that must fail cost more than that.
         if (quiet || has_queues()) && self.futex.is_queued() {
             self.release_in_queue(false);
         } else if quiet || !self.futex.release_unmarked() {
@@ -915,7 +917,8 @@ impl FutexHmcs {
         }
     }
 
-    /// The same where the word has marks, or the caller's releases have long been `quiet`.
+    /// As above if the word has marks, or the caller's releases have long been uncontended
+    /// (`quiet`).
     #[cold]
     fn release_late(&self, quiet: bool) {
         if self.futex.is_queued() {
@@ -926,14 +929,14 @@ impl FutexHmcs {
     }
 }
 
-/// Whether this machine is one where waiters may queue.
+/// Whether locks may have queues on this machine.
 #[inline]
 fn has_queues() -> bool {
     cache_groups() > 1 || cpus() > CROWD
 }
 
-// SAFETY: the word excludes: a thread that comes out of the queue has taken it, or was passed it
-// by its holder.
+// SAFETY: the word excludes: a thread that leaves the queue has acquired it, or its holder passed
+// it on.
 unsafe impl RawLock for FutexHmcs {
     type Context = ();
 
@@ -968,7 +971,7 @@ standalone!([] FutexHmcs: Hosted { strict: false }, HighLock, Resumable);
 unsafe impl QuickRelease for FutexHmcs {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
-        // SAFETY: passed on; a lock that was acquired by way of a queue is in no quick time.
+        // SAFETY: the caller's; plain-store releases are off for a lock acquired by a queue.
         unsafe { self.futex.release_quickly(&()) }
     }
 
@@ -978,7 +981,7 @@ unsafe impl QuickRelease for FutexHmcs {
     }
 }
 
-// SAFETY: as the usual release, or the word is handed over; a queue goes on in its order anyway.
+// SAFETY: as the usual release, or the word is handed over; a queue keeps its order in either case.
 unsafe impl ReleaseFairly for FutexHmcs {
     unsafe fn release_fairly(&self, (): &()) {
         if self.futex.is_queued() {
@@ -994,7 +997,7 @@ unsafe impl ReleaseFairly for FutexHmcs {
     }
 }
 
-// SAFETY: as the word's.
+// SAFETY: as for the word.
 unsafe impl RawTry for FutexHmcs {
     #[inline(always)]
     unsafe fn try_acquire(&self, (): &()) -> bool {
@@ -1003,7 +1006,7 @@ unsafe impl RawTry for FutexHmcs {
     }
 }
 
-// SAFETY: as the word's; no waiter with a deadline is in the queue.
+// SAFETY: as for the word; waiters with deadlines are not in the queue.
 unsafe impl Abortable for FutexHmcs {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
@@ -1014,10 +1017,10 @@ unsafe impl Abortable for FutexHmcs {
     }
 }
 
-// SAFETY: the holder's place is found by the thread that releases the lock.
+// SAFETY: the releasing thread finds the holder's place, by a search if need be.
 unsafe impl ThreadOblivious for FutexHmcs {}
 
-// SAFETY: as the word's; a queue is forgotten by the first thread that comes to it.
+// SAFETY: as for the word; the first thread of a child that uses a queue resets it.
 unsafe impl Inherit for FutexHmcs {
     unsafe fn inherit(&self, holder: Option<&()>) {
         // SAFETY: passed on.
@@ -1042,7 +1045,7 @@ mod tests {
         assert_eq!(bound.long.load(Order::RELAXED), 0);
         assert!(!bound.crowded.has_begun());
 
-        // One long section more does not count as the last of many.
+        // A further long section counts as the first, not as the last of many.
         queue.measure(now() - 2 * LONG_NANOSECONDS);
         assert_eq!(queue.length(), Length::Whole);
     }
@@ -1073,7 +1076,7 @@ mod tests {
     fn a_lock_has_one_queue_though_two_waiters_look_for_one() {
         let lock = 0x1_0de0;
         let [first, _] = TABLE.get().queues(lock);
-        // Both have seen that it has none.
+        // Both waiters have seen that the lock has no queue.
         for waiter in 0..2 {
             assert!(first.bind(lock, false), "waiter {waiter} goes to another");
         }

@@ -1,19 +1,18 @@
-//! Which of a process's locks serves an object: the process's own, or another that was assigned
-//! to this object.
+//! The choice of the lock that serves an object: the process's default, or a lock assigned to this
+//! object.
 //!
-//! The answer stands in spare bits of a word of the object that nobody else writes while the
-//! object is in use.  The thread that initialises the object writes it there; an object that nobody
-//! initialises is all zero, and its first user writes it, before that user touches any other
-//! byte.  Of several first users at once, each of which may want another lock, one decides, and
-//! the others go by that.
+//! Spare bits of the object hold the choice. No other code writes their word while the object is in
+//! use. The initialising thread sets them. An object without initialisation is all zero; its first
+//! user sets them before it touches any other byte. If several first users differ, the first
+//! exchange decides for all.
 //!
 //! | bits of the word | meaning |
 //! |---|---|
 //! | 0–15, 24–31 | the face's |
-//! | 16–23 | 0: nobody has used the object; else one more than the place of its lock |
+//! | 16–23 | 0: unused object; otherwise the place of its lock plus one |
 //!
-//! No order is asked of these accesses: every byte that a lock reads was zero before, and the
-//! answer alone says how to read it.
+//! Relaxed accesses suffice: all bytes that a lock reads were zero before, and these bits alone say
+//! how to read them.
 
 use crate::door::{AtomicU32, Order, flaws, mutant};
 
@@ -22,26 +21,26 @@ flaws! {
     OVERWRITE = "assigned.overwrite";
 }
 
-/// The bits of the word that say which lock it is.
+/// The bits of the word that identify the lock.
 pub const BITS: u32 = 0xff << SHIFT;
 
 const SHIFT: u32 = 16;
 
-/// The bits that say so of the lock in that place, of which there are at most 255.
+/// The bits that identify the lock at that place; places are below 255.
 #[must_use]
 pub const fn bits(place: u32) -> u32 {
     (place + 1) << SHIFT
 }
 
-/// The place of the lock that a word names; none if nobody has used the object.
+/// The place of the lock that a word identifies; none for an unused object.
 #[inline(always)]
 #[must_use]
 pub const fn place(word: u32) -> Option<u32> {
     ((word & BITS) >> SHIFT).checked_sub(1)
 }
 
-/// The place of the object's lock; if nobody has used the object, that is `wanted` from here on,
-/// or what another first user wants at the same moment.
+/// The place of the object's lock. An unused object gets `wanted`, or the choice of a concurrent
+/// first user.
 #[inline]
 pub fn assign(word: &AtomicU32, wanted: impl FnOnce() -> u32) -> u32 {
     let seen = word.load(Order::RELAXED);

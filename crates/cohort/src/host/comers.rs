@@ -1,57 +1,57 @@
-//! Arrivals at a fat lock: counted by cache group, each on a line of its own, so that an arrival
-//! moves no line of another group's, and writes none of the object's.
+//! Arrivals at a fat lock, counted per cache group, each group on its own cache line. An arrival
+//! writes no line of another group and no line of the object.
 //!
-//! A thread that arrives counts itself *here* in its group's word, looks once more whether the object
-//! still has this fat lock, and counts itself as *come*: it will hold the lock.  Both are additions, which
-//! no other thread's arrival makes fail; with exchanges that fail where others have come meanwhile, as many
-//! as arrive at once try in vain for each that comes.  A thread that finds the object without this fat
-//! lock counts itself out again, and has changed nothing that a holder asks for.
+//! An arriving thread registers in its group's word (*here*). It then checks that the object still
+//! has this fat lock, and commits (*come*): it will hold the lock. Both steps are additions, which
+//! never fail. With exchanges, all concurrent arrivals would retry for each success. A thread that
+//! finds the object without this fat lock deregisters; this changes nothing that a holder reads.
 //!
-//! The holder asks whether somebody is *awaited*: has come, and has not been left the lock yet.  If nobody
-//! seems to be, it bars the object's word, and then asks each group by an addition of nothing: an arrival
-//! before that is seen, one after it sees the bar.  A thread that is here then and has not come may have
-//! looked before the bar.  The holder *closes* its group's word, which tells that thread, as it counts itself
-//! as come, that it has not: no holder ever learns of it, it counts itself out, and asks the object anew.
-//! Until all are gone that were here when a group was closed, no thread takes the fat lock for an object;
-//! it takes another one.
+//! The holder looks for *awaited* threads: committed waiters that have not been granted the lock.
+//! If it finds none, it bars the object's word and then adds zero to each group's word. The
+//! addition sees every earlier arrival, and every later arrival sees the bar. A registered,
+//! uncommitted thread may have checked the object before the bar. The holder therefore *closes*
+//! that group's word, and the thread's commitment fails. No holder counts it; it deregisters and
+//! starts again at the object. Until all threads registered at the closing have left, the fat lock
+//! is not reused for an object; another one is taken.
 //!
-//! So nobody waits for a thread that is arriving.  It may have lost its CPU between two steps, and may have
-//! been interrupted there by a signal handler, which takes or releases such a lock itself.
+//! So no thread waits for an arriving thread. That thread may be preempted between two steps, or be
+//! interrupted there by a signal handler that acquires or releases such a lock.
 //!
 //! | group's word | event | becomes |
 //! |---|---|---|
-//! | open | a thread arrives, comes, counts itself out; a holder learns how many have come | open |
-//! | open | a holder that has barred the object's word finds somebody here, and nobody new | closed |
-//! | closed | it finds that somebody new has come after all, before it closed this word or the next | open |
-//! | closed | a thread comes in vain; each one that is here counts itself out | closed |
-//! | closed, nobody here | the thread that takes the fat lock for an object | open |
+//! | open | a thread registers, commits or deregisters; a holder reads the committed count | open |
+//! | open | a holder that barred the object's word finds a registered thread and no new commitment | closed |
+//! | closed | the holder finds a commitment from before it closed this word or the next | open |
+//! | closed | a commitment fails; a registered thread leaves | closed |
+//! | closed, no registered thread | a thread takes the fat lock for an object | open |
 //!
-//! What holds:
-//! - A thread that has come while the word was open is learnt of by a holder, once, and nobody else is.  All
-//!   that came in vain did so between a closing and the next opening, which leaves them out.
-//! - Where a word is open, no thread is between its look at the object and its coming that has looked in an
-//!   earlier session: at the end of that session it was here, so the word was closed, and it was not opened
-//!   before that thread had gone.
-//! - A word is closed, while no holder is about to decide, only if the fat lock is no object's; `known.closed`
-//!   says which.
+//! Invariants:
+//! - A holder learns once of each commitment to an open word, and of no other. All failed
+//!   commitments fall between a closing and the next opening, which skips them.
+//! - While a word is open, no thread between its check of the object and its commitment made that
+//!   check in an earlier session. Such a thread was registered when that session ended, so the word
+//!   was closed. It was not opened before that thread had left.
+//! - Unless a holder is deciding, a word is closed only if the fat lock belongs to no object;
+//!   `known.closed` lists the closed words.
 //!
-//! A thread stays here until it releases the lock, so that those that arrive know by the count whether they
-//! are to stop at the group's gate.  That is a third addition, which is spared once a group has been *calm*
-//! for a while: whenever a holder asked it, no more had come since the last time, and no more were here,
-//! than the group has CPUs.  Where CPUs are scarce, and at a lock that adapts to how many want it, all stay.
+//! A thread stays registered until it releases the lock. From this count, arrivals know whether to
+//! stop at the group's gate. It costs a third addition, which is omitted once a group has been
+//! *calm* for a while. A group is calm if each look by a holder finds at most as many new
+//! commitments, and as many registered threads, as the group has CPUs. All threads stay registered
+//! while CPUs are oversubscribed, and at a lock that adapts to its number of waiters.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `holder` | the holder | its record's number, and above it the [`Way`] by which it came; 0: nobody's section has begun |
-//! | `known.awaited` | the holder | how many are known to be awaited |
-//! | `known.closed` | the holder that leaves the object; the thread that takes the fat lock | the groups with a closed word, a bit each |
-//! | `known.calm` | the holder | how often in a row it has found groups calm |
-//! | `known.come` | the holder | of each group, how many are known to have come, or to have come in vain; it wraps |
-//! | `comers` | threads of the group; a holder that closes it; the thread that takes the fat lock | how many have come in all, which wraps; whether the group is calm; whether it is closed; how many are here |
-//! | `gate` | those of them that come when as many are here as have CPUs | see [`Gate`] |
+//! | `holder` | the holder | its record's number and [`Way`]; 0: no critical section has begun |
+//! | `known.awaited` | the holder | known pending waiters |
+//! | `known.closed` | the last holder; the thread that takes the fat lock | the closed groups, a bit each |
+//! | `known.calm` | the holder | successive looks that found groups calm |
+//! | `known.come` | the holder | per group, commitments seen, with failed ones; wraps |
+//! | `comers` | as above, and threads of the group | `COME`, `CALM`, `CLOSED` and `HERE` of the group |
+//! | `gate` | threads that arrive while as many are registered as the group has CPUs | see [`Gate`] |
 //!
-//! The counts go on from one object to the next.  A holder asks its own group first, and learns of
-//! all that wait there at once; so while many wait, few holders look at a line that arrivals write.
+//! The counts continue from one object to the next. A holder reads its own group first, and learns
+//! of all its waiters at once. So under contention few holders read a line that arrivals write.
 
 use super::Gate;
 use crate::door::{
@@ -60,45 +60,45 @@ use crate::door::{
 use crate::padded::{CachePadded, LinePadded};
 
 orders! {
-    /// A thread that arrives after the holder has asked the group sees what the holder did before
-    /// that: it has barred the object's word.
+    /// A thread that arrives after the holder's look at the group sees the holder's earlier writes:
+    /// the barred word of the object.
     COMERS_LOOK = Acquire;
-    /// The same, from the holder's side.
+    /// The holder's side of `COMERS_LOOK`.
     COMERS_ASK = Release;
 }
 
 flaws! {
-    /// A group stays open that somebody has come to in vain.
+    /// A group with a registered, uncommitted thread stays open.
     LEAVE_OPEN = "comers.leave-open";
-    /// A group is opened for another object while somebody is here from the last one.
+    /// A group is opened for another object while threads of the last one are still registered.
     OPEN_EARLY = "comers.open-early";
-    /// A thread that has come in vain counts.
+    /// Failed commitments are counted.
     COUNT_VAIN = "comers.count-vain";
-    /// A group that was closed is not opened, though the object is not left.
+    /// A closed group is not opened, though the object keeps the fat lock.
     KEEP_CLOSED = "comers.keep-closed";
-    /// The lock is left to somebody more often than to each.
+    /// The lock is granted more often than there are committed waiters.
     KEEP_TURN = "comers.keep-turn";
 }
 
-/// One that is here: arrives, or stays here until it releases the lock.  Fewer bits than these count all
-/// threads of a machine (Linux numbers them by 22).
+/// A registered thread: arriving, or registered until its release. These bits can count all threads
+/// of a machine; Linux numbers threads with 22.
 const HERE: u64 = 1;
 const HERE_BITS: u64 = CLOSED - 1;
-/// Nobody comes.
+/// Commitments fail.
 const CLOSED: u64 = 1 << 30;
-/// There are CPUs for all that come.
+/// The group has a CPU for each of its arrivals.
 const CALM: u64 = 1 << 31;
-/// One that has come; above them nothing changes when they wrap.
+/// A commitment; the topmost field, so its overflow changes no other.
 const COME: u64 = 1 << 32;
 
-/// All of them.
+/// A fat lock's holder, and the arrivals of all cache groups.
 #[derive(Debug, Default)]
 pub(super) struct Comers {
     turn: CachePadded<Turn>,
     groups: [LinePadded<Group>; FAT_GROUPS],
 }
 
-/// The holder's.
+/// The line of the holder.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Turn {
@@ -106,7 +106,7 @@ struct Turn {
     known: Cell<Known>,
 }
 
-/// The part of it that goes from holder to holder.
+/// What each holder passes on to the next.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Known {
@@ -118,78 +118,78 @@ struct Known {
 
 const _: () = assert!(FAT_GROUPS <= u32::BITS as usize);
 
-/// Those of a cache group.
+/// A cache group's arrivals, and their gate.
 #[derive(Debug, Default)]
 struct Group {
     comers: AtomicU64,
     gate: Gate,
 }
 
-/// How a group's word stood when a thread changed it or looked at it.
+/// A group's word, as a thread read it or found it before its change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen(u64);
 
 impl Seen {
-    /// How many were here.
+    /// The number of registered threads.
     pub(super) const fn here(self) -> u32 {
         (self.0 & HERE_BITS) as u32
     }
 
-    /// How many had come in all.
+    /// The number of commitments, which wraps.
     const fn come(self) -> u32 {
         (self.0 / COME) as u32
     }
 
-    /// Whether there are CPUs for all that come.
+    /// Whether the group has a CPU for each of its arrivals.
     pub(super) const fn is_calm(self) -> bool {
         self.0 & CALM != 0
     }
 }
 
-/// By which way a waiter has come, which it leaves when it releases the lock.
+/// The way of a holder's arrival, which its release undoes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way(u32);
 
-/// It stays here.
+/// Registered until the release.
 const STAYS: u32 = 1 << 16;
-/// By its group's gate.
+/// Through its group's gate.
 const GATED: u32 = 1 << 17;
-/// Past those that wait, by none.
+/// Barged past the waiters, through no gate.
 const PAST: u32 = 1 << 18;
 
 impl Way {
-    /// As one of that group, which stays here or does not.
+    /// A thread of that group; `stays`: registered until its release.
     pub(super) const fn of(group: usize, stays: bool) -> Self {
         Self((group as u32 + 1) | if stays { STAYS } else { 0 })
     }
 
-    /// The same, by the group's gate.
+    /// The same, through the group's gate.
     pub(super) const fn by_gate(self, group: usize) -> Self {
         Self(Self::of(group, false).0 | (self.0 & STAYS) | GATED)
     }
 
-    /// Past those that wait, and counted nowhere.
+    /// Barged past the waiters, uncounted.
     pub(super) const fn past() -> Self {
         Self(PAST)
     }
 
-    /// Whether it came past those that wait, one of which the lock was left to and is left to again: it
-    /// leaves all that is counted as it is.
+    /// Whether the thread barged. The lock was granted to a waiter before, and is again by its
+    /// release; therefore its release changes no count.
     pub(super) const fn is_past(self) -> bool {
         self.0 & PAST != 0
     }
 
-    /// The group, if it is one's.
+    /// The cache group, if the thread was counted in one.
     pub(super) fn group(self) -> Option<usize> {
         ((self.0 & (STAYS - 1)) as usize).checked_sub(1)
     }
 
-    /// The group of the word in which it is here.
+    /// The group in whose word the thread is still registered.
     pub(super) fn stays_in(self) -> Option<usize> {
         self.group().filter(|_| self.0 & STAYS != 0)
     }
 
-    /// The group of the gate that it came by.
+    /// The group whose gate the thread passed.
     pub(super) fn gate(self) -> Option<usize> {
         self.group().filter(|_| self.0 & GATED != 0)
     }
@@ -204,14 +204,15 @@ pub(super) struct Holder {
 }
 
 impl Turn {
-    /// How many are known to be awaited; for the holder, as all that asks or changes what is known.
+    /// The number of known pending waiters. Only the holder calls functions that read or change
+    /// `known`.
     #[inline]
     fn awaited(&self) -> u32 {
-        // SAFETY: only the holder comes here, and the lock orders one after the other.
+        // SAFETY: only the holder calls this, and the lock orders successive holders.
         self.known.with(|known| unsafe { (*known).awaited })
     }
 
-    /// Learns of those that have come of a group; how many are new.
+    /// Counts a group's new commitments, and returns their number.
     #[inline(never)]
     fn learn(&self, group: usize, seen: Seen) -> u32 {
         self.known.with_mut(|known| {
@@ -224,7 +225,7 @@ impl Turn {
         })
     }
 
-    /// Notes whether a group was found calm; whether groups have been for a while.
+    /// Records whether a group is calm; returns whether groups have been for `CALM_LOOKS` looks.
     fn note_calm(&self, calm: bool) -> bool {
         self.known.with_mut(|known| {
             // SAFETY: as above.
@@ -238,7 +239,7 @@ impl Turn {
         })
     }
 
-    /// Which groups are closed.
+    /// The closed groups.
     #[inline]
     fn closed(&self) -> u32 {
         // SAFETY: as above.
@@ -252,7 +253,7 @@ impl Turn {
     }
 }
 
-/// Those of so many groups of which a bit is set.
+/// The indices of the set bits.
 fn each(mut groups: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let first = groups.trailing_zeros() as usize;
@@ -277,14 +278,15 @@ impl Comers {
         &self.groups[group].0.comers
     }
 
-    /// The caller, of that group, is here, and will look at the object next; how the word stood.
+    /// Registers the caller in its group, before its check of the object; returns the word before.
     #[inline]
     pub(super) fn arrive(&self, group: usize) -> Seen {
         Seen(self.word(group).fetch_add(HERE, COMERS_LOOK))
     }
 
-    /// The caller, which is here and has found the object with this fat lock, has come, and will hold the
-    /// lock; it stays here, or does not.  Otherwise it has come in vain, and is here no more.
+    /// Commits the registered caller, which has found this fat lock at the object. Returns true if
+    /// it will hold the lock; `stays` keeps it registered until its release. Otherwise the caller
+    /// is deregistered.
     #[inline]
     pub(super) fn come(&self, group: usize, stays: bool) -> bool {
         let change = if stays { COME } else { COME - HERE };
@@ -296,19 +298,20 @@ impl Comers {
         came
     }
 
-    /// The caller is here no more.
+    /// Deregisters the caller.
     #[inline]
     pub(super) fn depart(&self, group: usize) {
         self.word(group).fetch_sub(HERE, Order::RELAXED);
     }
 
-    /// How many of those groups are here.
+    /// The number of threads registered in those groups.
     pub(super) fn are_here(&self, groups: u64) -> u32 {
         let here = |group: usize| Seen(self.word(group).load(Order::RELAXED)).here();
         each(groups).map(here).sum()
     }
 
-    /// The lock's holder, if somebody's section has begun; for that thread, or one that is alone.
+    /// The lock's holder, if a critical section has begun; for the holder, or a thread with
+    /// exclusive access.
     #[inline]
     pub(super) fn holder(&self) -> Option<Holder> {
         let holder = self.turn.0.holder.load(Order::RELAXED);
@@ -318,21 +321,21 @@ impl Comers {
         })
     }
 
-    /// Notes its holder, which is the caller.
+    /// Records the caller as the holder.
     #[inline]
     pub(super) fn hold(&self, record: u32, way: Way) {
         let holder = u64::from(record) | (u64::from(way.0) << u32::BITS);
         self.turn.0.holder.store(holder, Order::RELAXED);
     }
 
-    /// Nobody's section has begun; the caller holds the lock, and so below.
+    /// Records that no critical section has begun; for the holder, as all functions below.
     #[inline]
     pub(super) fn let_go(&self) {
         self.turn.0.holder.store(0, Order::RELAXED);
     }
 
-    /// Whether somebody of those groups is awaited, as far as can be seen without barring the word; the
-    /// `first` group is asked before the others.
+    /// Whether any of these groups has a pending waiter; may miss one unless the word is barred.
+    /// The `first` group is read before the others.
     #[inline]
     pub(super) fn is_awaited(&self, groups: u64, first: usize) -> bool {
         self.turn.0.awaited() != 0 || self.asks(groups, first)
@@ -353,8 +356,8 @@ impl Comers {
             })
     }
 
-    /// Marks a group as calm, or not, by how many have come since it was asked last; those are few, though
-    /// many are here, if others were left the lock in their place meanwhile.
+    /// Marks a group calm or not, by the new commitments and registered threads. Commitments can be
+    /// few while many threads are registered, if other groups were granted the lock meanwhile.
     #[inline]
     fn mark(&self, group: usize, seen: Seen, new: u32) {
         let calm = self
@@ -370,9 +373,9 @@ impl Comers {
         }
     }
 
-    /// Asks those groups, and closes those at which somebody is, after the word has been barred; whether
-    /// somebody of them is awaited.  If nobody is, nobody comes any more; otherwise all are open.  A
-    /// caller that is here itself says in which group.
+    /// Looks at those groups after the word is barred, and closes the groups with registered
+    /// threads. Returns whether they have a pending waiter. If so, all groups are open; otherwise
+    /// no further commitment succeeds. A registered caller passes its `own` group.
     #[cold]
     pub(super) fn close(&self, groups: u64, own: Option<usize>) -> bool {
         let mut present = 0_u32;
@@ -405,7 +408,7 @@ impl Comers {
         false
     }
 
-    /// Opens a closed group: those that have come meanwhile have come in vain.
+    /// Opens a closed group, and skips the commitments that failed meanwhile.
     #[cold]
     #[inline(never)]
     fn open(&self, group: usize) {
@@ -413,15 +416,15 @@ impl Comers {
         if mutant(flaw::COUNT_VAIN) {
             return;
         }
-        // SAFETY: the caller holds the lock, or has it to itself.
+        // SAFETY: the caller holds the lock, or has exclusive access.
         self.turn
             .0
             .known
             .with_mut(|known| unsafe { (*known).come[group] = seen.come() });
     }
 
-    /// Opens all groups, for a thread that has the fat lock to itself and may give it to an object;
-    /// false if a thread is still here that may come in vain.
+    /// Opens all groups, for a thread with exclusive access that will give the fat lock to an
+    /// object. False if a thread is still registered whose commitment must fail.
     #[inline]
     pub(super) fn opens(&self) -> bool {
         let closed = self.turn.0.closed();
@@ -440,7 +443,7 @@ impl Comers {
         true
     }
 
-    /// The lock is about to be left to one that is awaited.
+    /// Counts one pending waiter less: the holder is about to release the lock to it.
     #[inline]
     pub(super) fn pass_turn(&self) {
         if mutant(flaw::KEEP_TURN) {
@@ -453,7 +456,7 @@ impl Comers {
             .with_mut(|known| unsafe { (*known).awaited -= 1 });
     }
 
-    /// In a forked child, forgets everybody; for a thread that has the fat lock to itself.
+    /// Forgets all threads, in a forked child; for a thread with exclusive access to the fat lock.
     #[cold]
     pub(super) fn forget(&self) {
         self.let_go();

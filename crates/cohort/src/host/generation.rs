@@ -1,48 +1,48 @@
-//! Noticing that an object was inherited from a parent process.
+//! Detection of objects inherited from a parent process.
 
 use crate::door::{AtomicU32, Order, Spinner, constructor, generation, generation_so_far, orders};
 
 orders! {
-    /// What the repairing thread did is seen by the others of the child.
+    /// The other threads of the child see the repair.
     GENERATION_KNOWN = Acquire;
-    /// Only one thread repairs; the next one sees what it did.
+    /// A single thread repairs; it sees the repair of an earlier process.
     GENERATION_CLAIM = Acquire;
-    /// The repaired object is seen with its new generation.
+    /// The repaired object is visible with its new generation.
     GENERATION_REPAIRED = Release;
 }
 
-/// The process in which the object was last used; 0 if none.
+/// The process that last used the object; 0 if none.
 ///
 /// | value | meaning |
 /// |---|---|
-/// | 0 | never used since its bytes were zeroed |
+/// | 0 | unused since its bytes were zeroed |
 /// | g | used in process g |
-/// | g + BUSY | a thread of process g is forgetting what an ancestor left |
+/// | g + BUSY | a thread of process g is clearing an ancestor's state |
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Generation(AtomicU32);
 
-/// Being repaired.
+/// A repair is in progress.
 const BUSY: u32 = 1 << 31;
 
 impl Generation {
     constructor! {
-        /// Of an object that was never used.
+        /// The generation of an unused object.
         #[must_use]
         pub fn new() -> Self {
             Self(AtomicU32::new(0))
         }
     }
 
-    /// A new object that is the caller's alone belongs to this process from here on, which its
-    /// first user need not find out.
+    /// Assigns a new object, exclusive to the caller, to this process; its first user skips the
+    /// check.
     #[inline]
     pub fn begin(&self) {
         self.0.store(generation_so_far(), Order::RELAXED);
     }
 
-    /// Makes sure that the object belongs to this process: in a forked child the
-    /// first thread to come runs `repair`, alone; the others wait for it.
+    /// Ensures that the object belongs to this process. In a forked child the first thread runs
+    /// `repair`; the others wait for it.
     #[inline(always)]
     pub fn settle(&self, repair: impl Fn()) {
         if !self.is_settled() {
@@ -50,13 +50,13 @@ impl Generation {
         }
     }
 
-    /// Whether nobody has used the object since its bytes were zeroed.
+    /// Whether the object is unused since its bytes were zeroed.
     #[inline(always)]
     pub fn is_new(&self) -> bool {
         self.0.load(Order::RELAXED) == 0
     }
 
-    /// Whether the object was settled in this process.
+    /// Whether the object has been settled in this process.
     #[inline(always)]
     pub fn is_settled(&self) -> bool {
         let here = generation_so_far();

@@ -1,29 +1,29 @@
-//! What has been noticed and holds for a while: that CPUs are scarce, or that sections are long.
+//! Hysteresis windows: oversubscription, or long critical sections, observed a short while ago.
 
 use crate::door::{AtomicU64, Order, constructor, now};
 
-/// How long it holds after it was noticed: many time slices, for while a line is long in vain a
-/// thread may wait for some of them.
+/// The length of a window after an observation. It spans many time slices, since waiters in a queue
+/// longer than the CPUs may wait for several.
 const SPELL_NANOSECONDS: u64 = 100_000_000;
 
-/// Others want the waiters' CPUs if one has lost its own so long after another, and so soon: those
-/// that begin at once lose some at once.
+/// CPUs are oversubscribed if a second preemption follows a first within these bounds. Threads that
+/// start together are preempted at once, without oversubscription.
 const AGAIN_AFTER_NANOSECONDS: u64 = 1_000_000;
 const AGAIN_WITHIN_NANOSECONDS: u64 = 20_000_000;
 
-/// Until when something counts as being so that somebody has noticed; 0: it does not.
+/// The end of the window; 0: no observation.
 #[derive(Debug, Default)]
 pub(crate) struct Spell(AtomicU64);
 
 impl Spell {
     constructor! {
-        /// Nobody has noticed anything.
+        /// A window without an observation.
         pub(crate) fn new() -> Self {
             Self(AtomicU64::new(0))
         }
     }
 
-    /// Whether it lasts; `ended` is called by one thread once it does not any more.
+    /// Whether the window is still open. At its end, one thread calls `ended`.
     #[inline]
     pub(crate) fn lasts(&self, ended: impl FnOnce()) -> bool {
         let until = self.0.load(Order::RELAXED);
@@ -42,7 +42,7 @@ impl Spell {
         still
     }
 
-    /// It is so again; whether it was not.
+    /// Records an observation, and returns whether it opens the window.
     pub(crate) fn is_noticed(&self) -> bool {
         let until = now() + SPELL_NANOSECONDS;
         let known = self.0.load(Order::RELAXED);
@@ -52,23 +52,24 @@ impl Spell {
         known == 0
     }
 
-    /// It is not so any more.
+    /// Closes the window.
     pub(crate) fn forget(&self) {
         self.0.store(0, Order::RELAXED);
     }
 }
 
-/// Whether others want the CPUs of waiters that [keep](crate::door::keep_cpu) theirs.
+/// Oversubscription, detected by preemptions of waiters that [keep
+/// spinning](crate::door::keep_cpu).
 #[derive(Debug, Default)]
 pub(crate) struct Scarcity {
     spell: Spell,
-    /// When the first of them lost its CPU, of late.
+    /// The time of the first recent preemption.
     lost: AtomicU64,
 }
 
 impl Scarcity {
     constructor! {
-        /// Nobody has lost any.
+        /// No preemption so far.
         pub(crate) fn new() -> Self {
             Self {
                 spell: Spell::new(),
@@ -77,13 +78,13 @@ impl Scarcity {
         }
     }
 
-    /// Whether it lasts; `ended` is called by one thread once it does not any more.
+    /// Whether CPUs are oversubscribed. At the end of the window, one thread calls `ended`.
     #[inline]
     pub(crate) fn lasts(&self, ended: impl FnOnce()) -> bool {
         self.spell.lasts(ended)
     }
 
-    /// Notes that a waiter has lost its CPU; whether that shows what was not known.
+    /// Records a waiter's preemption, and returns whether it opens the window.
     #[cold]
     pub(crate) fn is_noticed(&self) -> bool {
         let now = now();
@@ -95,19 +96,19 @@ impl Scarcity {
             && self.spell.is_noticed()
     }
 
-    /// Whether one of late has lost its CPU.
+    /// Whether a preemption has been recorded.
     #[cfg(test)]
     pub(crate) fn has_begun(&self) -> bool {
         self.lost.load(Order::RELAXED) != 0
     }
 
-    /// It is so.
+    /// Opens the window without a preemption.
     #[cold]
     pub(crate) fn expect(&self) {
         self.spell.is_noticed();
     }
 
-    /// Nobody has lost any.
+    /// Closes the window, and forgets the recorded preemption.
     pub(crate) fn forget(&self) {
         self.spell.forget();
         self.lost.store(0, Order::RELAXED);

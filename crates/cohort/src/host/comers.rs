@@ -47,7 +47,7 @@
 //! | `known.closed` | the last holder; the thread that takes the fat lock | the closed groups, a bit each |
 //! | `known.calm` | the holder | successive looks that found groups calm |
 //! | `known.come` | the holder | per group, commitments seen, with failed ones; wraps |
-//! | `comers` | as above, and threads of the group | `COME`, `CALM`, `CLOSED` and `HERE` of the group |
+//! | `comers` | arrivals; a closing holder; the thread that takes the fat lock | the group's word |
 //! | `gate` | threads that arrive while as many are registered as the group has CPUs | see [`Gate`] |
 //!
 //! The counts continue from one object to the next. A holder reads its own group first, and learns

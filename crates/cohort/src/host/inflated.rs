@@ -1,52 +1,51 @@
-//! A lock too big for the object: one word at rest, a fat lock from a pool while
-//! contended.
+//! A lock too large for the object: one word at rest, a fat lock from a pool under contention.
 //!
 //! | `word` | state |
 //! |---|---|
 //! | 0 | free |
-//! | `THIN` | held, thin: nobody else is here |
-//! | `FAT`, `GROUPED`, number n, groups | held, or about to be by one that waits; waiters of those cache groups have come to fat lock n |
-//! | and `BARRED` | its holder finds out whether anybody waits |
-//! | `FAT`, users u, number n | of a lock that waiters can leave, or on few CPUs: held, or about to be; u threads hold or wait for fat lock n |
-//! | and `HURRIED` | some of them may give up: that they wait does not say that they will hold it |
+//! | `THIN` | held, thin: uncontended |
+//! | `FAT`, `GROUPED`, number n, groups | held or granted; waiters of those cache groups are at fat lock n |
+//! | and `BARRED` | the holder looks for waiters |
+//! | `FAT`, users u, number n | held or granted; u threads hold or wait for fat lock n |
+//! | and `HURRIED` | some waiters may give up; users are no proof of a committed waiter |
+//!
+//! The word counts users if waiters can give up, and on few CPUs; otherwise it has `GROUPED`.
 //!
 //! | change | by | keeps |
 //! |---|---|---|
 //! | `THIN` to `FAT` and number, or to 0 | an exchange of exactly `THIN` | there is nothing else |
-//! | one more user, `HURRIED`, a group's bit | an exchange of the word that was seen, without `BARRED` | all |
+//! | one more user, `HURRIED`, a group's bit | an exchange of the read, unbarred word | all |
 //! | one user fewer | an exchange | all; the last user leaves 0 |
 //! | `BARRED` set, cleared | bit operations of the holder | all |
 //! | barred to 0 | a store of the holder: no thread changes a barred word | nothing |
 //!
-//! The first thread that finds the object held inflates it: it takes a fat lock,
-//! acquires it on the thin holder's behalf, and puts its number in the word.
+//! The first thread that finds the object held inflates it. It takes a fat lock, acquires it on the
+//! thin holder's behalf, and puts its number in the word.
 //!
-//! A thread that wants to wait is counted first, so the fat lock cannot go away underneath: among
-//! the [`Comers`] of its cache group.  While many wait, nobody writes the word, and all read
-//! copies of it.  A holder that leaves the fat lock to one that has come is done with the object.
-//! One that finds nobody bars the word, which lets nobody in then, looks again, and either opens it
-//! again, or leaves the object free and returns the fat lock.  So a quiet object owns nothing and can be
-//! freed or forgotten by any thread, and a release touches the object no more once another thread
-//! may have it.
+//! A waiter first registers among the [`Comers`] of its cache group, so the fat lock stays the
+//! object's. Under contention no thread writes the word, and all read cached copies. A holder that
+//! grants the fat lock to a committed waiter does not access the object again. A holder without
+//! waiters bars the word, which stops arrivals, and looks again. It then opens the word, or frees
+//! the object and returns the fat lock. So an uncontended object owns nothing: any thread can free
+//! or forget it. A release does not access the object once another thread may have it.
 //!
-//! A lock that [adapts](cohort_raw::Adapts) may be one at the moment that any running thread takes when it is free.
-//! Then threads take its fat lock *past* those that wait, and are counted nowhere.  The holder before has
-//! left the object to one of these, which waits for the fat lock still; so what is counted is right as it
-//! is while such a thread holds it, and after that.
+//! A lock that [adapts](cohort_raw::Adapts) may be in a mode that permits barging. Threads then
+//! take its fat lock *past* its waiters, uncounted. The last counted holder granted the object to
+//! one of these waiters, which still waits; so the counts are valid during and after a barging
+//! acquisition.
 //!
-//! Where waiters can give up, one that does so may be the last user, so all are counted in the word: a
-//! holder counts itself out before it releases the fat lock, and the last of all returns it.  So they are
-//! on two CPUs of one cache group, which change lines of the object anyway.
-//! Waiters with deadlines of other locks are not counted: they have a [`Claim`] beside the
-//! object, thin or fat, by which a holder may leave everything as it is to one of them.
+//! Where waiters can give up, the last user may be one that does. So the word counts all users: a
+//! holder counts itself out before it releases the fat lock, and the last user returns it. The same
+//! holds on two CPUs of one cache group, whose threads write lines of the object anyway. With locks
+//! whose waiters cannot give up, waiters with deadlines are uncounted: they use a [`Claim`] beside
+//! the object. By it, a holder may hand over the object, thin or fat, unchanged.
 //!
-//! The object's code is the same for all locks; what depends on the lock is its
-//! [`FatPool`]'s.
+//! The object's code is shared by all locks; their differences are in the [`FatPool`].
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `word` | arrivals and holders, as above | the table above |
-//! | `holder` | the holder, where users are counted in the word and one gate is enough | its record's number; 0: the fat lock's [`Comers`] say |
+//! | `holder` | the holder, if the word counts users and one gate suffices | its record; 0: see [`Comers`] |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::comers::{Comers, Holder, Way};
@@ -63,34 +62,34 @@ use core::mem::offset_of;
 use core::ops::Deref;
 
 orders! {
-    /// Sees what the last thin holder did.
+    /// Sees the writes of the last thin holder.
     INFLATED_TAKE = Acquire;
-    /// What this holder did, the last or a thin one, is seen by the next.
+    /// The next holder sees the writes of this one, thin or the last at the fat lock.
     INFLATED_FREE = Release;
-    /// Publishes the fat lock, held, with its number; nothing is read through
-    /// this exchange that the fat lock's own acquire does not order.
+    /// Publishes the number of the fat lock, which is held. Reads through this exchange are ordered
+    /// by the fat lock's own acquire.
     INFLATED_PUBLISH = Release;
-    /// Sees the fat lock that the number names.
+    /// Sees the fat lock behind the number.
     INFLATED_ENTER = Acquire;
-    /// Where users are counted in the word: what the holder did is seen by the thread that finds the
-    /// object free; what others did to the fat lock is seen by the last one, which returns it.
+    /// If the word counts users: the next thin holder sees the writes of the last holder, and the
+    /// last user sees all others' changes to the fat lock before it returns it.
     INFLATED_LEAVE = AcqRel;
-    /// The thin holder finds the fat lock that was published meanwhile.
+    /// The thin holder finds a fat lock published meanwhile.
     INFLATED_FOUND = Acquire;
 }
 
 flaws! {
     TAKE_AS_LEFT = "inflated.take-as-left";
     BELIEVE_CLAIMS = "inflated.believe-claims";
-    /// A waiter that may give up is taken for one that will hold the lock.
+    /// A waiter that may give up counts as a committed one.
     BELIEVE_HURRIED = "inflated.believe-hurried";
-    /// A thread comes that finds the fat lock about to be returned, or returned.
+    /// A thread commits to a fat lock that is about to be returned, or has been.
     STAY = "inflated.stay";
-    /// A fat lock is taken past others that is the object's no more.
+    /// A thread barges at a fat lock that has left the object.
     TAKE_ANOTHERS = "inflated.take-anothers";
-    /// A thread counts itself out that has come past others.
+    /// A thread that barged counts itself out.
     COUNT_PAST = "inflated.count-past";
-    /// The object is left although somebody is awaited.
+    /// The object is left despite a pending waiter.
     LEAVE_WAITERS = "inflated.leave-waiters";
 }
 
@@ -113,22 +112,22 @@ impl<L: Hosted<Context: 'static> + 'static> MadeInPlace for Fat<L> {
     }
 }
 
-/// What stands before a fat lock, whichever it is.
+/// The part of a fat lock that is independent of the lock's type.
 #[derive(Debug, Default)]
 pub struct FatHeader {
-    /// Where the fat lock was last taken.
+    /// The process that last took the fat lock.
     generation: Generation,
-    /// Its holder and its arrivals.  The record by which a thin holder's part is acquired is not the
-    /// fat lock's own: a thread that releases a composition is not done with its context when the
-    /// next one holds the lock, which may be the last to use the fat lock.
+    /// The holder, and the arrivals. The record that acquires for a thin holder is not part of the
+    /// fat lock. A composition's release still uses its context when the next thread holds the
+    /// lock, and that thread may be the last user of the fat lock.
     comers: Comers,
 }
 
 impl FatHeader {
-    /// Makes one; once for all fat locks.
+    /// Makes a header; compiled once for all fat locks.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's.
+    /// The place is valid for writes, and exclusive to the caller.
     #[inline(never)]
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's.
@@ -136,39 +135,41 @@ impl FatHeader {
     }
 }
 
-/// The fat locks of one kind, by their numbers, and the records of those that hold them.
+/// The numbered fat locks of one type, and the records of their holders.
 ///
 /// # Safety
-/// A number that `draw` returned is nobody else's until it is put back; each fat lock
-/// excludes every thread but its holder.
+/// A number that `draw` returned is exclusive until it is put back; each fat lock excludes every
+/// thread but its holder.
 pub unsafe trait FatPool {
-    /// A fat lock that is nobody's, as it was left.
+    /// An unused fat lock, in the state of its last use.
     fn draw(&self) -> u32;
 
-    /// What stands before it.
+    /// The header of that fat lock.
     ///
     /// # Safety
-    /// The number came from [`draw`](Self::draw); so for all below.
+    /// The number is from [`draw`](Self::draw); so for all below.
     unsafe fn header(&self, fat: u32) -> &'static FatHeader;
 
-    /// Blocks until it is held, by way of a gate if there is one; the number of the record.
+    /// Blocks until the fat lock is held, through the gate if one is given. Returns the record's
+    /// number.
     ///
     /// # Safety
-    /// The caller is counted in at `object`, which has it; without an object it is the
-    /// caller's.
+    /// The caller is counted in at `object`, which has this fat lock; without an object, the fat
+    /// lock is exclusive to the caller.
     unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>, gate: Option<&Gate>) -> u32;
 
     /// Whether its waiters can give up.
     fn gives_up(&self) -> bool;
 
-    /// The same, if it adapts to how many want it: a crowd is let past the gates of such a lock, which would
-    /// never hear of it otherwise, since sleepers outside are in no queue, and want no CPUs.
+    /// The adaptive operations, if the lock adapts to its number of waiters. Many waiters bypass
+    /// the gates of such a lock. Threads parked outside are in no queue and use no CPU, so the lock
+    /// could not count them.
     fn adapting(&self) -> Option<&dyn AdaptingPool>;
 
-    /// [`acquire`](Self::acquire), no longer than `patience` lasts; none if that has run out.
+    /// [`acquire`](Self::acquire), until `patience` ends; then none.
     ///
     /// # Safety
-    /// As there, and the waiters can give up.
+    /// As for `acquire`, and the waiters can give up.
     unsafe fn acquire_within(
         &self,
         fat: u32,
@@ -176,43 +177,43 @@ pub unsafe trait FatPool {
         patience: &Patience,
     ) -> Option<u32>;
 
-    /// Releases it, and puts it back if that was its last user.
+    /// Releases the fat lock, and puts it back after its last user.
     ///
     /// # Safety
     /// The caller holds it, by the record of that number.
     unsafe fn release(&self, fat: u32, record: u32, last: bool);
 
-    /// Forgets every thread that was at it.
+    /// Forgets all threads at the fat lock, in a forked child.
     ///
     /// # Safety
-    /// It is the caller's, and no thread of this process has ever used it.
+    /// The fat lock is exclusive to the caller, and unused by threads of this process.
     unsafe fn inherit(&self, fat: u32);
 
-    /// Puts back what was drawn, or what a parent process left.
+    /// Puts back a drawn fat lock, or a parent process's.
     ///
     /// # Safety
-    /// It is the caller's, and no object names it.
+    /// The fat lock is exclusive to the caller, and no object names it.
     unsafe fn give(&self, fat: u32);
 }
 
-/// What is asked of a [`FatPool`] of locks that [adapt](cohort_raw::Adapts).
+/// Operations of a [`FatPool`] whose locks [adapt](cohort_raw::Adapts).
 pub trait AdaptingPool {
-    /// Whether one that begins now serves in strict order.
+    /// Whether a fat lock is strict at first.
     fn begins_strict(&self) -> bool;
 
-    /// Whether that one does, as it is now.
+    /// Whether that fat lock is strict at present.
     ///
     /// # Safety
     /// The number stood in an object's word.
     unsafe fn is_strict(&self, fat: u32) -> bool;
 
-    /// Has that one, which the caller holds by the record of that number, go on as the lock of `object`.
+    /// Restarts the fat lock, which the caller holds by that record, as the lock of `object`.
     ///
     /// # Safety
     /// As [`release`](FatPool::release).
     unsafe fn begin_anew(&self, fat: u32, record: u32, object: &Inflated);
 
-    /// Takes it past those that wait, if it does not and is free; the number of the record.
+    /// Barges at the fat lock, if it is not strict and is free. Returns the record's number.
     ///
     /// # Safety
     /// The number stood in the word of `object`.
@@ -220,8 +221,8 @@ pub trait AdaptingPool {
 }
 
 impl dyn FatPool + '_ {
-    /// A fat lock for that object, acquired for its thin holder.  Blocks while the thread that
-    /// used it last is on its way out.
+    /// A fat lock for that object, acquired for its thin holder. Blocks while the last user is
+    /// still leaving it.
     pub fn take(&self, object: &Inflated) -> u32 {
         let fat = self.draw_open();
         // SAFETY: drawn just now, so it is the caller's.
@@ -235,7 +236,7 @@ impl dyn FatPool + '_ {
         fat
     }
 
-    /// A fat lock that is nobody's, to which threads can come.
+    /// An unused fat lock whose groups are all open.
     fn draw_open(&self) -> u32 {
         let fat = self.draw();
         // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
@@ -243,8 +244,8 @@ impl dyn FatPool + '_ {
         unsafe {
             let header = self.header(fat);
             if !mutant(flaw::TAKE_AS_LEFT) {
-                // The thread that leaves last puts the fat lock back, though others may still be
-                // on their way out of it; those that a fork left behind never get there.
+                // The last user puts the fat lock back, though others may still be leaving it;
+                // threads of the parent never finish leaving.
                 header.generation.settle(|| {
                     header.comers.forget();
                     self.inherit(fat);
@@ -254,20 +255,21 @@ impl dyn FatPool + '_ {
                 return fat;
             }
         }
-        // Some thread has lost its CPU as it arrived there, or this is a signal handler of it.
+        // A thread was preempted while arriving there, or this is a signal handler that interrupted
+        // one.
         let other = self.draw_open();
         // SAFETY: drawn above, and no object names it.
         unsafe { self.give(fat) };
         other
     }
 
-    /// Puts back what `take` returned and nobody has used.
+    /// Puts back a fat lock from `take` that was not used.
     ///
     /// # Safety
-    /// No object names it, or ever did since.
+    /// No object names it, or has since `take`.
     pub unsafe fn put_back(&self, fat: u32) {
-        // SAFETY: `take` acquired it by the record in the header, whose part ends here; without an
-        // object nobody else can be counted in.
+        // SAFETY: `take` acquired it by the record in the header, which is released here; without
+        // an object no other thread can be counted in.
         unsafe {
             let comers = &self.header(fat).comers;
             if let Some(holder) = comers.holder() {
@@ -278,9 +280,8 @@ impl dyn FatPool + '_ {
     }
 }
 
-/// A fat_pool that takes its fat locks and its records from two pools, to which it points; of a
-/// lock whose waiters can give up, or are taken for such as cannot: what only those need is
-/// not compiled then.  Nor is what only a lock needs that adapts.
+/// A fat pool over two other pools, for fat locks and records. Without `GIVE_UP`, the code for
+/// waiters with deadlines is not compiled; without `ADAPTS`, the code for adaptive locks is not.
 #[derive(Debug)]
 pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: bool = false> {
     records: R,
@@ -290,22 +291,22 @@ pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: b
 }
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// That fat pool, of a lock that does not adapt, and that waiters cannot leave, or are not to.
+    /// A fat pool of a lock without deadlines and adaptation, or whose use of them is off.
     pub const fn new(records: R, fats: F) -> Self {
         Self::giving_up(records, fats, None)
     }
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
-    /// The same, of one whose waiters [give up](cohort_raw::Able) in that way.
+    /// The same for a lock whose waiters [give up](cohort_raw::Able) by `within`.
     pub const fn giving_up(records: R, fats: F, within: Option<AcquireWithin<L>>) -> Self {
         Self::able(records, fats, within, None)
     }
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
-    /// The same, of one that is [able](cohort_raw::Able) to do that.  One that waiters can leave does not
-    /// adapt: the last of them may be gone while a thread holds it that has come past them.
+    /// The same for a lock with either [ability](cohort_raw::Able). A lock whose waiters give up
+    /// does not adapt: all of them may leave while a thread that barged holds it.
     pub const fn able(
         records: R,
         fats: F,
@@ -322,12 +323,12 @@ impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, 
         }
     }
 
-    /// Where records and fat locks come from.
+    /// The pools of records and fat locks.
     pub const fn pools(&self) -> (&R, &F) {
         (&self.records, &self.fats)
     }
 
-    /// A function of its own, which each lock has once.
+    /// Acquires out of line, once per lock type.
     ///
     /// # Safety
     /// As [`RawLock::acquire`].
@@ -363,7 +364,7 @@ where
         // SAFETY: the record goes back to its pool with the release; nodes of pools stay where they are.
         unsafe {
             if let Some(gate) = gate {
-                // A lock that adapts is to see the threads that wait for it.
+                // An adaptive lock has to count its waiters, so they do not try it at the gate.
                 let tries = (!ADAPTS).then(|| Try::of(&fat.lock, &record.context));
                 let passed = gate.enter(tries);
                 if !passed.has_lock() {
@@ -407,9 +408,8 @@ where
     }
 
     unsafe fn release(&self, fat: u32, record: u32, last: bool) {
-        // SAFETY: the caller's: held by that record's context, which is nobody's
-        // afterwards.  If nobody else was counted in, nobody else can find the fat lock any
-        // more.
+        // SAFETY: the caller holds the lock by that record's context, which is unused afterwards.
+        // If no other thread is counted in, no thread can find the fat lock.
         unsafe {
             let (fat, record) = (self.fats.at(fat), self.records.at(record));
             fat.lock.release(&record.context);
@@ -421,12 +421,12 @@ where
     }
 
     unsafe fn inherit(&self, fat: u32) {
-        // SAFETY: the caller has it to itself, and nobody of this process is inside.
+        // SAFETY: the caller has exclusive access, and no thread of this process is inside.
         unsafe { self.fats.at(fat).lock.inherit(None) };
     }
 
     unsafe fn give(&self, fat: u32) {
-        // SAFETY: drawn from this pool by the parent, and named by no object of the child's.
+        // SAFETY: drawn from this pool by the parent, and named by no object of the child.
         unsafe { self.fats.give(self.fats.at(fat)) };
     }
 }
@@ -486,8 +486,8 @@ where
     }
 }
 
-/// The object; all zero when new.  Every call is with the same fat_pool, and with the same
-/// claim, which is this object's and nobody else's.
+/// The word, generation and holder of an object; all zero when new. All calls on an object pass the
+/// same fat pool and the same claim, which belongs to this object only.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inflated {
@@ -507,12 +507,12 @@ impl Default for Inflated {
     }
 }
 
-/// For how long waiters compete for an object before the first of them gives it a fat lock: a few
-/// are all served in that time, and spare what it costs to take one and to return it, with lines that
-/// were another thread's.
+/// How long waiters compete for a thin object before one inflates it. A few waiters all acquire
+/// within this time, and avoid the cost of taking and returning a fat lock, whose cache lines are
+/// remote.
 const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 
-/// No record.
+/// The number of no record.
 const NOBODY: u32 = 0;
 
 const FREE: u64 = 0;
@@ -522,17 +522,17 @@ const HURRIED: u64 = 4;
 const BARRED: u64 = 8;
 const GROUPED: u64 = 16;
 
-/// Where users are counted in the word.
+/// The users, if the word counts them.
 const USER: u64 = 1 << 8;
 const USERS: u64 = 0xff_ffff << 8;
 
-/// Where they are not: the cache groups of which somebody has come.
+/// The cache groups with arrivals, if the word does not count users.
 const GROUP: u64 = 1 << 8;
 const GROUPS: u64 = 0xffff << 8;
 
 const _: () = assert!(crate::door::FAT_GROUPS as u32 <= (GROUPS / GROUP).count_ones());
 
-/// The word of an object that has that fat lock.
+/// The word of an object with that fat lock.
 const fn fat(number: u32) -> u64 {
     FAT | ((number as u64) << 32)
 }
@@ -541,29 +541,29 @@ const fn number(fat: u64) -> u32 {
     (fat >> 32) as u32
 }
 
-/// On so few CPUs of one cache group users are counted in the word: threads change lines of it anyway, and
-/// another line would be one more to move.
+/// Up to this number of CPUs in one cache group, the word counts users. Threads write the object's
+/// lines anyway, and another line would also have to move.
 const FEW_CPUS: u32 = 2;
 
-/// Whether CPUs are so few.
+/// Whether the word counts users, since CPUs are few.
 #[inline(always)]
 fn counts_in_word() -> bool {
     cpus() <= FEW_CPUS && Gate::is_one()
 }
 
-/// So many more than CPUs are no crowd yet (Antić et al. 2016, their release).
+/// How many more threads than CPUs are no crowd yet (Antić et al. 2016, their release).
 const NO_CROWD: u32 = 2;
 
-/// How a thread has come to a fat lock.
+/// The result of counting a thread in at a fat lock.
 struct Entered {
     fat: u32,
     way: Way,
-    /// How many others it has to reckon with, at least.
+    /// A lower bound on the other threads at the lock.
     others: u32,
 }
 
 impl Entered {
-    /// Counted in the object's word: there the gate alone knows how many are at it.
+    /// Counted in the object's word; then only the gate knows the number of waiters.
     fn in_word(fat: u32) -> Self {
         Self {
             fat,
@@ -573,13 +573,13 @@ impl Entered {
     }
 }
 
-/// A bit for each group of which somebody has come.
+/// The cache groups with arrivals, a bit each.
 const fn groups(fat: u64) -> u64 {
     (fat & GROUPS) / GROUP
 }
 
 impl Inflated {
-    /// Where in the object its generation is.
+    /// The offset of the generation in the object.
     pub const GENERATION: usize = offset_of!(Self, generation);
 
     /// Blocks until the object is locked.
@@ -591,8 +591,8 @@ impl Inflated {
         }
     }
 
-    /// The same, with the fat locks of one that adapts: a thread that may go past others does so before
-    /// it asks for the object's line.
+    /// The same for an adaptive lock: a thread that may barge does so before it accesses the
+    /// object's line.
     #[inline]
     pub fn lock_adapting(&self, claim: &Claim, fat_pool: &dyn FatPool) {
         self.settle(claim, fat_pool);
@@ -604,7 +604,7 @@ impl Inflated {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, fat_pool: &dyn FatPool) {
-        // A lock that adapts is to see how many want it, unless it is known that they are a crowd.
+        // An adaptive lock has to count its waiters, unless they are known to be many.
         let adapting = fat_pool.adapting();
         let may_compete = adapting.is_none_or(|pool| !pool.begins_strict());
         if tries_anything() && may_compete && self.take_among_few() {
@@ -644,7 +644,7 @@ impl Inflated {
         }
     }
 
-    /// Whether a thread waits that will hold the object; for its holder.
+    /// Whether a committed waiter exists; for the holder.
     pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
         let word = self.word.load(INFLATED_FOUND);
@@ -667,15 +667,15 @@ impl Inflated {
         word & marks == FAT && word & USERS > USER
     }
 
-    /// Locks the object if nobody has; never blocks.
+    /// Locks the object if it is free; never blocks.
     #[inline]
     pub fn try_lock(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
-        // A fat lock is held, or granted to somebody: there is nothing to try.
+        // A fat lock is held or granted, so a try would fail.
         self.take_thin()
     }
 
-    /// Blocks until the object is locked or patience runs out; false then.
+    /// Blocks until the object is locked, or until patience runs out: then false.
     pub fn lock_within(&self, claim: &Claim, fat_pool: &dyn FatPool, patience: &Patience) -> bool {
         self.settle(claim, fat_pool);
         if !fat_pool.gives_up() {
@@ -687,7 +687,7 @@ impl Inflated {
         if runs_out(patience) {
             return false;
         }
-        // By no group's gate.
+        // Waiters with deadlines pass no gate.
         let Some(Entered { fat, .. }) = self.enter(fat_pool, HURRIED, 0) else {
             return true;
         };
@@ -701,28 +701,30 @@ impl Inflated {
                 true
             }
             None => {
-                // SAFETY: counted in, and at the fat lock no more.
+                // SAFETY: counted in, and not at the fat lock.
                 unsafe { self.give_up(fat_pool) };
                 false
             }
         }
     }
 
-    /// Counts a waiter out; the last one deflates, whose predecessor may still be releasing.
+    /// Counts out a waiter that gives up. The last user deflates; the previous holder may still be
+    /// releasing.
     ///
     /// # Safety
-    /// The caller is counted in, in the word, and waits no more.
+    /// The caller is counted in the word, and has left the fat lock's queue.
     #[cold]
     unsafe fn give_up(&self, fat_pool: &dyn FatPool) {
         let (fat, last) = self.count_out();
         if last {
-            // SAFETY: nobody else is counted in; the thread that takes it next waits for it.
+            // SAFETY: no other thread is counted in; the next user of the fat lock waits for its
+            // release.
             unsafe { fat_pool.give(fat) };
         }
     }
 
-    /// Counts the caller out of the word, and leaves the object free if it is the last; the fat lock,
-    /// and whether it is.
+    /// Counts the caller out of the word; the last user frees the object. Returns the fat lock, and
+    /// whether the caller was the last.
     fn count_out(&self) -> (u32, bool) {
         let mut word = self.word.load(Order::RELAXED);
         loop {
@@ -738,7 +740,7 @@ impl Inflated {
         }
     }
 
-    /// Whether those that are here, the caller among them, are no crowd.
+    /// Whether the threads at the object, with the caller, are no crowd.
     fn are_few(&self, comers: &Comers) -> bool {
         let word = self.word.load(Order::RELAXED);
         let here = if word & GROUPED == 0 {
@@ -749,8 +751,8 @@ impl Inflated {
         here <= cpus() + NO_CROWD
     }
 
-    /// Where many read the word, an attempt that must fail would take it from all of them, and from the
-    /// holder.
+    /// Locks a free object. Where many threads read the word, a failing exchange would take its
+    /// line from all of them and from the holder; so the word is read first.
     #[inline(always)]
     fn take_thin(&self) -> bool {
         (counts_in_word() || self.word.load(Order::RELAXED) == FREE) && self.take_free()
@@ -763,12 +765,12 @@ impl Inflated {
             .is_ok()
     }
 
-    /// Takes the object's fat lock past those that wait, where it lets threads do so and is free; whether
-    /// the object is locked.
+    /// Barges at the object's fat lock, if its mode permits and it is free; returns whether the
+    /// object is locked.
     ///
-    /// For a moment the caller may hold a fat lock that is another object's by now.  A signal handler that
-    /// interrupts it there must not want that object: to be counted first, so that the fat lock could
-    /// not go away, would cost two more updates of the word, and POSIX lets no handler lock a mutex.
+    /// For a moment the caller may hold a fat lock that serves another object by then. A signal
+    /// handler that interrupts the caller there must not lock that object. Counting the caller in
+    /// first would cost two more updates of the word, and POSIX forbids handlers to lock a mutex.
     fn take_past(&self, fat_pool: &dyn FatPool) -> bool {
         let word = self.word.load(INFLATED_ENTER);
         if word & FAT == 0 {
@@ -776,14 +778,14 @@ impl Inflated {
         }
         let fat = number(word);
         let pool = fat_pool.adapting();
-        // SAFETY: the number stood in the word, and fat locks stay; so for all below.
+        // SAFETY: the number stood in the word, and fat locks stay mapped; so for all below.
         let Some(record) = pool.and_then(|pool| unsafe { pool.take_past(fat, self) }) else {
             return false;
         };
-        // A thread that leaves the object holds the fat lock then, and so does one that gives it to another.
+        // Only a holder of the fat lock frees the object, or gives the fat lock to another object.
         let now = self.word.load(Order::RELAXED);
         if (now & FAT == 0 || number(now) != fat) && !mutant(flaw::TAKE_ANOTHERS) {
-            // SAFETY: taken just now; a thread that has drawn it waits for that.
+            // SAFETY: taken just now; the thread that draws it waits for this release.
             unsafe { fat_pool.release(fat, record, false) };
             return false;
         }
@@ -794,7 +796,7 @@ impl Inflated {
         true
     }
 
-    /// Competes for an object that has no fat lock, for a short time; whether it is locked.
+    /// Competes for a thin object for a short time; returns whether it is locked.
     fn take_among_few(&self) -> bool {
         let mut spinner = Spinner::new();
         let since = now();
@@ -815,7 +817,7 @@ impl Inflated {
         }
     }
 
-    /// Unlocks the object; false if nobody had locked it.
+    /// Unlocks the object; false if it was not locked.
     ///
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
@@ -840,7 +842,7 @@ impl Inflated {
         unsafe { self.unlock_fat(word, claim, fat_pool) }
     }
 
-    /// Unlocks an object that has a fat lock, by that word, of which the caller may be the thin holder.
+    /// Unlocks an object with the fat lock of that word; the caller may be the thin holder.
     ///
     /// # Safety
     /// As [`unlock`](Self::unlock).
@@ -863,8 +865,8 @@ impl Inflated {
         if claim.hand_over(|| true) {
             return true;
         }
-        // Before the fat lock can be another object's: no thread there waits for a place of one that is
-        // on its way out here, nor does a signal handler that interrupts it.
+        // Before the fat lock can serve another object: there, no thread and no interrupting signal
+        // handler may wait for the slot of a thread that is leaving here.
         if record != NOBODY {
             self.holder.store(NOBODY, Order::RELAXED);
             comers.gate(0).pass_on();
@@ -888,7 +890,7 @@ impl Inflated {
             }
             !stays
         };
-        // The object may be gone: only the fat lock is touched from here.
+        // The object may be gone: the code below accesses only the fat lock.
         // SAFETY: the number stood there since the acquisition that holds the fat lock by this
         // record, or by which it was acquired on the thin holder's behalf.
         unsafe { fat_pool.release(fat, holder.record, last) };
@@ -901,14 +903,14 @@ impl Inflated {
         true
     }
 
-    /// Leaves the object free unless somebody is awaited; for the holder, that has found nobody, and may
-    /// be here itself, in the `own` group.
+    /// Frees the object unless a waiter is pending. The caller is the holder, has seen no waiter,
+    /// and may be registered in group `own`.
     #[cold]
     fn leave_if_last(&self, comers: &Comers, own: Option<usize>) -> bool {
-        // No other group's bit is set from here on.
+        // No further group's bit is set.
         let word = self.word.fetch_or(BARRED, Order::RELAXED);
         if comers.close(groups(word), own) && !mutant(flaw::LEAVE_WAITERS) {
-            // No store: an arrival is to see the fat lock that was published.
+            // No store: an arrival acquires the published fat lock through this word.
             self.word.fetch_and(!BARRED, Order::RELAXED);
             return false;
         }
@@ -916,13 +918,13 @@ impl Inflated {
         true
     }
 
-    /// Whether the object was locked a moment ago.
+    /// Whether the object was locked at the time of the read.
     pub fn is_locked(&self) -> bool {
         self.word.load(Order::RELAXED) != FREE
     }
 
-    /// Counts this thread in, of that cache group or with that mark; or, if the object turns out free,
-    /// locks it thin and returns nothing.
+    /// Counts this thread in, in that cache group or with that mark. If the object becomes free,
+    /// locks it thin and returns none.
     fn enter(&self, fat_pool: &dyn FatPool, mark: u64, group: usize) -> Option<Entered> {
         let mut spinner = Spinner::new();
         loop {
@@ -938,7 +940,7 @@ impl Inflated {
             } else if word & BARRED != 0 {
                 spinner.moment();
             } else if word & GROUPED != 0 {
-                // SAFETY: the number stands in the word, and headers stay.
+                // SAFETY: the number stands in the word, and headers stay mapped.
                 let comers = unsafe { &fat_pool.header(number(word)).comers };
                 let adapts = fat_pool.adapting().is_some();
                 if let Some(entered) = self.join(comers, word, group, adapts, &mut spinner) {
@@ -954,8 +956,8 @@ impl Inflated {
         }
     }
 
-    /// Counts this thread in among those of its cache group, if the object still has the fat lock of
-    /// that word.  Until it is, nobody waits for it: not its own signal handler either.
+    /// Registers and commits this thread in its cache group, if the object still has the fat lock
+    /// of that word. Until then no thread waits for it, nor does its own signal handler.
     #[inline]
     fn join(
         &self,
@@ -975,7 +977,7 @@ impl Inflated {
             return None;
         }
         let seen = comers.arrive(group);
-        // Other groups may have come too; a holder looks for this one only where its bit stands.
+        // Other groups may have arrived too; holders look for this one only if its bit is set.
         let others = GROUPS & !(GROUP << group);
         let now = self.word.load(Order::RELAXED);
         if (now ^ joined) & !others != 0 && !mutant(flaw::STAY) {
@@ -984,7 +986,7 @@ impl Inflated {
         }
         let stays = adapts || !seen.is_calm() || are_cpus_scarce();
         if !comers.come(group, stays) {
-            // The holder has barred the word, and leaves the object or opens it again.
+            // The holder has barred the word, and will free the object or open the word.
             spinner.moment();
             return None;
         }
@@ -995,8 +997,8 @@ impl Inflated {
         })
     }
 
-    /// Publishes a fat lock, held for the thin holder; nothing if the thin holder was gone.  Where users
-    /// are counted in the word, that holder and this thread are, and the number is returned.
+    /// Publishes a fat lock, held for the thin holder; none if the thin holder was gone. If the
+    /// word counts users, both that holder and this thread are counted, and the number is returned.
     fn inflate(&self, fat_pool: &dyn FatPool, mark: u64, group: usize) -> Option<u32> {
         let new = fat_pool.take(self);
         let counts = fat_pool.gives_up() || counts_in_word();
@@ -1022,9 +1024,8 @@ impl Inflated {
         self.generation.settle(|| self.inherit(claim, fat_pool));
     }
 
-    /// In a forked child: a thread with a critical section that had begun keeps the object,
-    /// thin, unless it had handed it over; the fat lock and the threads that were in it are
-    /// forgotten.
+    /// Repairs the object in a forked child. A thread inside its critical section keeps the object,
+    /// thin, unless it had handed it over. The fat lock and its threads are forgotten.
     #[cold]
     #[inline(never)]
     fn inherit(&self, claim: &Claim, fat_pool: &dyn FatPool) {
@@ -1036,15 +1037,15 @@ impl Inflated {
             }
             return;
         }
-        // SAFETY: the number stood in the word, and the caller is alone.
+        // SAFETY: the number stood in the word, and the caller has exclusive access.
         let header = unsafe { fat_pool.header(number(word)) };
         let began = self.holder.load(Order::RELAXED) != NOBODY || header.comers.holder().is_some();
         let held = began && !handed_over;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
-        // SAFETY: the word names it no more, and no thread of this process has
-        // ever used it; the one that takes it next forgets the threads that were there.
+        // SAFETY: the word does not name it, and no thread of this process has used it; its next
+        // user forgets the parent's threads.
         unsafe { fat_pool.give(number(word)) };
     }
 }

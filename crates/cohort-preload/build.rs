@@ -1,16 +1,15 @@
 //! Links the interposer.
 //!
-//! The library's symbols have no versions, so that they answer for every version of the C library's,
-//! also where a program asks for one by `dlvsym`: the loader takes a definition without a version for
-//! any, but only of a library that neither has nor needs versions.  So it is linked with a library
-//! that stands for the C library: of the same name, with the few functions that are used, and
-//! without versions.
+//! The library's symbols have no versions, so that they replace every version of the C library's,
+//! even for `dlvsym`. The loader accepts an unversioned definition for any version, but only from a
+//! library that neither has nor needs versions. So the interposer is linked against a stand-in for
+//! the C library: the same name, only the functions in use, and no versions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What the library uses of the C library; see `src/libc.rs`.
+/// Functions of the C library in use; see `src/libc.rs`.
 const FUNCTIONS: [&str; 19] = [
     "__errno_location",
     "__register_atfork",
@@ -29,12 +28,12 @@ const FUNCTIONS: [&str; 19] = [
     "pthread_getschedparam",
     "pthread_self",
     "strlen",
-    // Of a toolchain's own archive, if at all.
+    // In a toolchain's own archive, if at all.
     "write",
     "raise",
 ];
 
-/// The same of its variables, and the loader's.
+/// Variables of the C library and the loader in use.
 const VARIABLES: [&str; 4] = [
     "__libc_single_threaded",
     "__stack_chk_guard",
@@ -51,16 +50,16 @@ fn main() {
         println!("cargo::warning=nothing stands for the C library, and linking fails: {why}");
     }
     println!("cargo::rustc-link-search=native={}", folder.display());
-    // Every symbol is ours or the C library's.
+    // Every symbol is Cohort's or the C library's.
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,defs");
-    // A toolchain's own archive, which comes behind the C library, may have been compiled
-    // with stack protection, whose guard is a symbol of the loader's on some architectures.
+    // A toolchain's own archive, linked after the C library, may use stack protection; its guard is
+    // a symbol of the loader on some architectures.
     println!("cargo::rustc-link-arg-cdylib=-lc");
-    // Objects of the program hold our state until the process ends.
+    // The program's objects hold Cohort's state until the process ends.
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
 }
 
-/// Makes what stands for the C library when the interposer is linked.
+/// Builds the stand-in for the C library.
 fn make_stand_in(folder: &Path) -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).ok_or(format!("cargo did not set {name}"));
     let mut text = String::from(

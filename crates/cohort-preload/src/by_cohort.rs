@@ -1,9 +1,9 @@
-//! `c-rw-np` and `c-rw-wp` in a `pthread_rwlock_t`: only in the library with the compositions,
-//! since the other one is to be small.
+//! `c-rw-np` and `c-rw-wp` in a `pthread_rwlock_t`. Only in the library with the compositions; the
+//! other one stays small.
 //!
-//! An object of another type whose bytes a program uses as an rwlock without initialising
-//! it has to be all zero, which an idle mutex of ours is not: there is no room for these
-//! words where [`crate::layout`] would let that pass.
+//! Some programs use the bytes of an idle mutex as an uninitialised rwlock; see [`crate::layout`].
+//! Such a mutex must be all zero here, and Cohort's are not: these words occupy the bytes that it
+//! leaves set.
 
 use crate::choice::{Choice, Rwlocks, choice, rwlocks};
 use crate::layout::{Mutex, RwLock};
@@ -21,13 +21,13 @@ use core::ptr;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What other modules see as an [`RwLock`]: where that has its lock and unused bytes, there
-/// are the words of this one, and a [`Mutex`] for the writers.
+/// View of an [`RwLock`]'s bytes. Its lock and unused bytes hold these words and a [`Mutex`] for
+/// the writers.
 #[repr(C)]
 struct Body {
     readers: Count,
     name: AtomicU32,
-    /// Of the writers' mutex: its first field, whose last one is `_body`.
+    /// Of the writers' mutex: its first field. `_body` is its last one.
     futex: FutexHmcs,
     /// The writer; see [`crate::owner`].
     writer: AtomicUsize,
@@ -53,11 +53,11 @@ const _: () = {
     assert!(offset_of!(Body, owed) == offset_of!(RwLock, flags));
 };
 
-/// Cohorts that have rows of their own, and locks that have slots of their own.
+/// Cohorts with rows of their own, and locks with slots of their own.
 const ROWS: usize = 32;
 const SLOTS: usize = 256;
 
-/// The readers of all rwlocks, but for those that are counted in them.
+/// Reader counts of all rwlocks, except counts held in the rwlocks themselves.
 static TABLE: Table<ROWS, SLOTS> = Table::new();
 
 /// The mutex of an rwlock's writers.
@@ -66,7 +66,7 @@ pub struct OfWriters {
 }
 
 impl OfWriters {
-    /// What serves it.
+    /// The lock's service.
     fn service(&self) -> &'static Service {
         match choice().0 {
             Choice::Ours(service) => service,
@@ -75,9 +75,9 @@ impl OfWriters {
     }
 
     fn mutex(&self) -> &Mutex {
-        // SAFETY: the bytes of a mutex lie there, as asserted above.  All of them may be
-        // changed through a shared reference, and are good whatever they hold.  Services
-        // touch neither its owner nor its kind nor its count, which have other meanings here.
+        // SAFETY: the bytes of a mutex lie there, as asserted above. All of them may change through
+        // a shared reference, and every value is valid. Services touch neither its owner nor its
+        // kind nor its count, which have other meanings here.
         unsafe {
             &*self
                 .body
@@ -94,7 +94,7 @@ impl OfWriters {
 
 impl Writers for OfWriters {
     fn acquire(&self) {
-        // SAFETY: the process's lock alone serves the mutex; so for all below.
+        // SAFETY: only the process's lock serves the mutex; so for all below.
         unsafe { (self.service().pair.lock)(self.mutex().served()) };
     }
 
@@ -114,7 +114,7 @@ impl Writers for OfWriters {
     }
 
     unsafe fn forget(&self) {
-        // SAFETY: as above, and nobody of this process is at the mutex.
+        // SAFETY: as above, and no thread of this process uses the mutex.
         unsafe { (self.service().forget)(self.mutex().served()) };
     }
 
@@ -136,7 +136,7 @@ impl Writers for OfWriters {
     }
 }
 
-/// The lock, if rwlocks are served by one of these.
+/// The lock, if `c-rw-np` or `c-rw-wp` serves rwlocks.
 #[inline]
 pub fn of(lock: &RwLock) -> Option<Object<'_, OfWriters, ROWS, SLOTS>> {
     let is_neutral = match rwlocks() {
@@ -145,8 +145,8 @@ pub fn of(lock: &RwLock) -> Option<Object<'_, OfWriters, ROWS, SLOTS>> {
         Rwlocks::Word | Rwlocks::System => return None,
     };
     let body: *const Body = ptr::from_ref(lock).cast();
-    // SAFETY: of the same size, and good whatever its bytes are, all of which may be changed
-    // through a shared reference.
+    // SAFETY: of the same size; every value is valid, and all bytes may change through a shared
+    // reference.
     let words = unsafe { &*body };
     Some(Object {
         table: &TABLE,

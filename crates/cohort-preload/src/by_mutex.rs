@@ -1,19 +1,18 @@
-//! A lock of its own for a mutex, as `COHORT_MUTEXES` says; only in the library with the
-//! compositions, since processes of the other one are not to pay for it.
+//! Individual locks for mutexes, from `COHORT_MUTEXES`. Only in the library with the compositions:
+//! processes under the other one do not pay for it.
 //!
-//! A line for each place, words parted by spaces:
+//! One line for each range of addresses, its words separated by spaces:
 //!
 //! ```text
 //! mcs name 4040-4068 /usr/bin/memcached
 //! ticket site 1a2b-1a2c /usr/lib/x86_64-linux-gnu/libkyotocabinet.so.16
 //! ```
 //!
-//! That is a lock, what the addresses are of (mutexes; or the calls that initialise them, else
-//! lock them first), from and to, counted from where the file is mapped, and the file.  `cohort
-//! run` has found the addresses by names and lines.
+//! The words are: the lock; the kind of address; the range, relative to the file's mapping; the
+//! file. The kind is `name` for the mutexes themselves, or `site` for the calls that initialise
+//! them (or lock them first). `cohort run` has resolved names and lines to addresses.
 //!
-//! Which lock serves a mutex stands in bits of its kind from its first use on; see
-//! [`assigned`].
+//! From a mutex's first use on, bits of its kind identify its lock; see [`assigned`].
 
 use crate::layout::{DESTROYED, ELISION, Mutex, NORMAL};
 use crate::mapped::each_piece;
@@ -26,23 +25,23 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
-/// The locks of a process beside its own.
+/// Locks of a process beside its own.
 const OTHERS: usize = 4;
 
-/// The services: in place 0 the process's own lock's, then theirs.  All null in a process without
-/// lines.
+/// The services: the process's own lock's at index 0, then the others'. All null in a process
+/// without lines.
 static SERVICES: [AtomicPtr<Service>; 1 + OTHERS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; 1 + OTHERS];
 
-/// How many of a thread's caches the own lock's pools and all others' stand before those of
-/// place 1, and how many each place takes.
+/// Caches of a thread before those of index 1 (the own lock's and all others' pools), and caches
+/// for each further index.
 const CACHES: [u32; 2] = [16, 4];
 
-/// Addresses, and the place of the lock that they are for.
+/// Range of addresses, and the index of its lock in [`SERVICES`].
 struct Line {
     from: AtomicUsize,
     to: AtomicUsize,
-    /// The place; [`SITE`] too if they are of calls.
+    /// The index; [`SITE`] is set too if the addresses are calls.
     lock: AtomicU32,
 }
 
@@ -61,11 +60,12 @@ static TABLE: [Line; LINES] = [const {
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// A lock as the process's choice has it, and its service.
+/// Lock as the process's choice encodes it, and its service.
 pub type Known = (u8, &'static Service);
 
-/// Reads the lines, for a process with `own` as its own lock; `lock` knows locks by their names.
-/// Whether any line is of a file that is mapped here.  Threads that do so at once do the same.
+/// Reads the lines for a process with `own` as its own lock; `lock` looks up locks by name. Returns
+/// whether any line is for a file mapped here. Threads that do so concurrently write the same
+/// values.
 pub fn read_lines(text: &str, own: Known, lock: impl Fn(&str) -> Option<Known>) -> bool {
     let mut raw = [own.0; 1 + OTHERS];
     let mut locks = 1;
@@ -115,11 +115,11 @@ pub fn read_lines(text: &str, own: Known, lock: impl Fn(&str) -> Option<Known>) 
     used > 0
 }
 
-/// Calls `each` with every file that is mapped, and where.
+/// Calls `each` with every mapped file and its address.
 fn each_mapped(mut each: impl FnMut(&[u8], usize)) {
     let mut last = (0, 0);
     each_piece(|piece| {
-        // The pieces of a file stand together, the lowest first.
+        // The pieces of a file are adjacent, the lowest first.
         let name = (piece.path.len(), checksum(piece.path));
         if name != last {
             last = name;
@@ -128,15 +128,15 @@ fn each_mapped(mut each: impl FnMut(&[u8], usize)) {
     });
 }
 
-/// What tells a path from the one before it.
+/// Distinguishes a path from the one before it.
 fn checksum(path: &[u8]) -> u32 {
     path.iter().fold(0, |sum: u32, byte| {
         sum.wrapping_mul(16_777_619) ^ u32::from(*byte)
     })
 }
 
-/// The place of the lock that the lines want for a mutex, which that call initialises or is the
-/// first to lock; 0 for a call that is not known.
+/// The index of the lock that the lines give a mutex, initialised or first locked by that call; 0
+/// for an unknown call.
 fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
     let address = ptr::from_ref(mutex).addr();
     for line in &TABLE[..USED.load(Relaxed).min(LINES)] {
@@ -144,7 +144,7 @@ fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
         let at = if lock & SITE == 0 {
             address
         } else {
-            // The call stands before that.
+            // The return address is behind the call.
             returns_to.wrapping_sub(1)
         };
         if (line.from.load(Relaxed)..line.to.load(Relaxed)).contains(&at) {
@@ -154,14 +154,14 @@ fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
     0
 }
 
-/// The lock in that place; the process's own where memory that is no mutex names another.
+/// The lock at that index; the process's own for an invalid index, as in memory that is no mutex.
 fn service(place: u32) -> &'static Service {
     let other = SERVICES[place as usize % SERVICES.len()].load(Relaxed);
     // SAFETY: null or a service; the first was set before the choice was published.
     unsafe { other.as_ref().unwrap_or(&*SERVICES[0].load(Relaxed)) }
 }
 
-/// What all mutexes needed so far, in a process in which `one` serves some.
+/// Memory used so far by all mutexes of a process, of which `one` serves some.
 pub fn needs(one: &Service) -> Needs {
     if SERVICES[0].load(Relaxed).is_null() {
         return (one.needs)();
@@ -173,7 +173,7 @@ pub fn needs(one: &Service) -> Needs {
             break;
         };
         let needs = (other.needs)();
-        // Each counts the locks' own pools.
+        // Each count includes the locks' own pools.
         all.bytes += needs.bytes.saturating_sub(own_pool_bytes());
         all.inflated += needs.inflated;
     }
@@ -182,33 +182,32 @@ pub fn needs(one: &Service) -> Needs {
 
 /// The mutex's kind, as a word.
 fn word(mutex: &Mutex) -> &Word {
-    // SAFETY: an atom of the same size, as the library `cohort` has it.
+    // SAFETY: an atomic of the same size, in the type of the library `cohort`.
     unsafe { &*ptr::from_ref(&mutex.kind).cast() }
 }
 
-/// What serves a mutex that is ours to serve; chooses, if the caller is its first user.
+/// The service of a mutex that Cohort serves; chosen here if the caller is its first user.
 pub fn serving(mutex: &Mutex) -> &'static Service {
     service(assigned::assign(word(mutex), || wanted(mutex, 0)))
 }
 
-/// What serves a mutex that is ours to serve; none if nobody has used it.
+/// The service of a mutex that Cohort serves; none before its first use.
 #[cfg(feature = "observe")]
 pub fn assigned_to(mutex: &Mutex) -> Option<&'static Service> {
     assigned::place(mutex.kind.load(Relaxed) as u32).map(service)
 }
 
-/// Chooses what serves a mutex, if the caller, which locks it by that call, is its first user.
+/// Chooses a mutex's service if the caller, locking it by that call, is its first user.
 pub fn assign(mutex: &Mutex, returns_to: usize) {
     assigned::assign(word(mutex), || wanted(mutex, returns_to));
 }
 
-/// The bits of a mutex's kind that say what serves it, for one that is being initialised by
-/// that call.
+/// The bits of a mutex's kind that identify its service, for a mutex that this call initialises.
 pub fn bits(mutex: &Mutex, returns_to: usize) -> c_int {
     assigned::bits(wanted(mutex, returns_to)) as c_int
 }
 
-/// How a plain mutex with a chosen lock is locked and unlocked.
+/// The lock and unlock functions of a plain mutex with a chosen lock.
 #[inline(always)]
 pub fn pair(mutex: &Mutex) -> Option<&'static Pair> {
     let kind = mutex.kind.load(Relaxed);

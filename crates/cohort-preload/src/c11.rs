@@ -23,7 +23,7 @@ const THRD_TIMEDOUT: c_int = 4;
 const MTX_RECURSIVE: c_int = 1;
 const MTX_TIMED: c_int = 2;
 
-/// What C11 has for an error number.
+/// C11's equivalent of an error number.
 pub const fn thrd(error: c_int) -> c_int {
     match error {
         0 => THRD_SUCCESS,
@@ -38,7 +38,7 @@ macro_rules! c11 {
     ($($name:ident($($argument:ident: $type:ty),*) = $call:expr;)+) => {
         c11!(#[unsafe(no_mangle)] $($name($($argument: $type),*) = $call;)+);
     };
-    // Those before which observing entries stand have their names there only.
+    // Functions with observing entries in front of them export their names only there.
     (#[$exported:meta] $($name:ident($($argument:ident: $type:ty),*) = $call:expr;)+) => {
         $(c11!(@one #[$exported] $name($($argument: $type),*) = $call);)+
     };
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn mtx_init(mutex: *mut Mutex, kind: c_int) -> c_int {
     } else {
         RECURSIVE
     };
-    // SAFETY: the program gives memory for a mutex that nobody uses.  What is
-    // written is a static initialiser, good for the C library too.
+    // SAFETY: the program gives memory for an unused mutex. The value written is a static
+    // initialiser, valid for the C library too.
     unsafe {
         clear(mutex);
         (*mutex).kind.store(kind, Relaxed);

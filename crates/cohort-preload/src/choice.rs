@@ -1,21 +1,21 @@
-//! Which lock serves this process, as the environment says.
+//! The lock that serves this process, read from the environment.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` and `clof:clh-mcs/abortable` where compositions are compiled |
+//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset. `clof:ticket-mcs/compiled` and `clof:clh-mcs/abortable` where compositions are compiled |
 //! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
-//! | `COHORT_MONITOR` | `off` if the CPU is not to watch words for waiting threads, else `on` |
-//! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
-//! | `COHORT_GLK` | where compositions are compiled, what `cohort tune glk` found, as in `3,2,128,4096`; see `cohort::adaptive::Tuning` |
-//! | `COHORT_CHANGES` | `print` if each change of a lock that adapts is to be said on standard error |
+//! | `COHORT_MONITOR` | `off` to keep waiting threads from monitoring words with the CPU's instructions, else `on` |
+//! | `COHORT_COHORTS` | cohorts to use instead of the machine's; see `cohort::door::cohorts` |
+//! | `COHORT_GLK` | where compositions are compiled, the result of `cohort tune glk`, as in `3,2,128,4096`; see `cohort::adaptive::Tuning` |
+//! | `COHORT_CHANGES` | `print` to print each mode change of an adaptive lock on standard error |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
-//! | `COHORT_MUTEXES` | where compositions are compiled, locks of their own for some mutexes; see `by_mutex` |
-//! | `COHORT_REPORT` | a file to count in; see `cohort::report` |
+//! | `COHORT_MUTEXES` | where compositions are compiled, individual locks for some mutexes; see `by_mutex` |
+//! | `COHORT_REPORT` | a file for counters; see `cohort::report` |
 //!
-//! It is decided once, by whichever call comes first, be it from a constructor
-//! that runs before ours.
+//! The first call decides, once. That call may come from a constructor that runs before this
+//! library's.
 
 use crate::count;
 use crate::libc::{environ, readlink, say_texts, strlen};
@@ -33,20 +33,20 @@ use cohort::numa::FutexHmcs;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What serves the process's mutexes.
+/// Server of the process's mutexes.
 #[derive(Clone, Copy)]
 pub enum Choice {
     /// The C library: the process is excluded.
     System,
-    /// A lock of ours.
+    /// A Cohort lock.
     Ours(&'static Service),
 }
 
-/// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue,
-/// where compositions stand behind the last lock that serves programs.
+/// The choice: one of the values below, or `FIRST_LOCK` plus a lock's index in the catalogue.
+/// Compositions follow the catalogue's last lock that serves programs.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
-/// Nobody has asked yet.
+/// Before the first use.
 const UNDECIDED: u8 = 0;
 const SYSTEM: u8 = 1;
 const FIRST_LOCK: u8 = 2;
@@ -62,40 +62,40 @@ const _: () = assert!(matches!(
     Storage::Word
 ));
 
-/// Set, beside the choice, while acquisitions are counted; so the fast path's
-/// one comparison excludes that too.
+/// Set, beside the choice, while acquisitions are counted: the fast path's one comparison excludes
+/// that too.
 const COUNTING: u8 = 0x80;
 
-/// Set, beside the choice, while some mutexes have locks of their own; so the fast path's one
-/// comparison excludes that too.
+/// Set, beside the choice, while some mutexes have individual locks: the fast path's one comparison
+/// excludes that too.
 #[cfg(feature = "compositions")]
 const ASSIGNING: u8 = 0x40;
 #[cfg(feature = "compositions")]
 const _: () = assert!((FIRST_LOCK as usize) + SERVICES.len() + 1 < ASSIGNING as usize);
 
-/// What says something else beside the choice.
+/// Flag bits beside the choice.
 #[cfg(not(feature = "compositions"))]
 const BESIDE: u8 = COUNTING;
 #[cfg(feature = "compositions")]
 const BESIDE: u8 = COUNTING | ASSIGNING;
 
-/// Whether some mutexes have locks of their own.
+/// Whether some mutexes have individual locks.
 #[cfg(feature = "compositions")]
 #[inline(always)]
 pub fn is_assigning() -> bool {
     let raw = CHOICE.load(Ordering::Acquire);
-    // Before anybody has asked, nobody knows.
+    // Nothing is known before the first use: decide first.
     let raw = if raw == UNDECIDED { decided() } else { raw };
     raw & ASSIGNING != 0
 }
 
-/// Whether the default lock serves and nobody counts: the fast path.
+/// Whether the default lock serves and acquisitions are not counted: the fast path.
 #[inline(always)]
 pub fn is_plain_default() -> bool {
     CHOICE.load(Ordering::Relaxed) == DEFAULT
 }
 
-/// The default lock's service, by a constant: the compiler sees its functions.
+/// The default lock's service, as a constant: the compiler can inline its functions.
 #[inline(always)]
 pub fn default_service() -> &'static Service {
     match &SERVICES[(DEFAULT - FIRST_LOCK) as usize] {
@@ -104,13 +104,13 @@ pub fn default_service() -> &'static Service {
     }
 }
 
-/// Whether we serve the process, with whichever lock, and nobody counts.
+/// Whether any Cohort lock serves the process, and acquisitions are not counted.
 #[inline(always)]
 pub fn is_plain() -> bool {
     (FIRST_LOCK..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
 }
 
-/// What serves the process's rwlocks.
+/// Server of the process's rwlocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rwlocks {
@@ -126,21 +126,21 @@ pub enum Rwlocks {
     WritersFirst = 4,
 }
 
-/// The choice of [`Rwlocks`], decided before [`CHOICE`] is, and with it [`COUNTING`].
+/// The choice of [`Rwlocks`], with [`COUNTING`]; decided before [`CHOICE`].
 static RWLOCKS: AtomicU8 = AtomicU8::new(UNDECIDED);
 
-/// Whether that serves rwlocks and nobody counts.
+/// Whether `rwlocks` serves, and acquisitions are not counted.
 #[inline(always)]
 pub fn are_plainly(rwlocks: Rwlocks) -> bool {
     RWLOCKS.load(Ordering::Relaxed) == rwlocks as u8
 }
 
-/// What serves the process's rwlocks.
+/// The server of the process's rwlocks.
 #[inline]
 pub fn rwlocks() -> Rwlocks {
     let mut raw = RWLOCKS.load(Ordering::Relaxed);
     if raw == UNDECIDED {
-        // Nobody decides on the one without the other.
+        // Both choices are made together.
         let _ = choice();
         raw = RWLOCKS.load(Ordering::Relaxed);
     }
@@ -159,9 +159,9 @@ pub fn rwlocks() -> Rwlocks {
     }
 }
 
-/// What the environment says of rwlocks.
+/// The environment's choice for rwlocks.
 fn decide_rwlocks() -> Rwlocks {
-    // The C library's own never refuse a thread that tries to read again.
+    // The C library's rwlocks never refuse a recursive read.
     count_reads();
     match variable(c"COHORT_RWLOCK") {
         None | Some("" | "rwlock") => Rwlocks::Word,
@@ -177,7 +177,7 @@ fn decide_rwlocks() -> Rwlocks {
     }
 }
 
-/// What serves the process's mutexes, and whether acquisitions are counted.
+/// The server of the process's mutexes, and whether acquisitions are counted.
 #[inline]
 pub fn choice() -> (Choice, bool) {
     let raw = match CHOICE.load(Ordering::Acquire) {
@@ -199,13 +199,13 @@ fn meaning(raw: u8) -> Choice {
     }
 }
 
-/// Whether this process is left to the C library.
+/// Whether the C library serves this process.
 #[inline]
 pub fn is_system() -> bool {
     matches!(choice().0, Choice::System)
 }
 
-/// The choice, made now: once in the library, of which half of the functions may be the first.
+/// Makes the choice. Out of line, since half of the library's functions may be the first call.
 #[cold]
 #[inline(never)]
 fn decided() -> u8 {
@@ -215,14 +215,14 @@ fn decided() -> u8 {
     decide()
 }
 
-/// Two threads may decide at once; they read the same environment, and only the
-/// first decision stands.
+/// Two threads may decide concurrently; they read the same environment, and only the first decision
+/// takes effect.
 fn decide() -> u8 {
     let mut chosen = DEFAULT;
-    // Where in the catalogue the lock is that was asked for by its name.
+    // The catalogue index of the lock requested by name.
     let mut named = None;
     if let Some(text) = variable(c"COHORT_LOCK").filter(|text| !text.is_empty()) {
-        // `cohort run` has read it before, and says what is wrong with it.
+        // `cohort run` has checked it, and reports its mistakes.
         match catalogue::read_served(text).and_then(|name| name.servable()) {
             Ok(Servable::System) => chosen = SYSTEM,
             Ok(Servable::Listed(place)) if served::at(place).is_some() => {
@@ -275,7 +275,7 @@ fn decide() -> u8 {
         Some("off") => unsafe { set_monitor(Monitor::Missing) },
         Some(other) => warn("MONITOR", other, " is neither on nor off; using on"),
     }
-    // `cohort run` has checked what it passes on, and says what is wrong with it.
+    // `cohort run` has checked the values that it passes on, and reports their mistakes.
     if let Some(text) = variable(c"COHORT_COHORTS")
         && set_cohorts(text).is_err()
     {
@@ -331,15 +331,15 @@ fn decide() -> u8 {
     if counts {
         let place = named.or((chosen == DEFAULT).then_some(0));
         let name = place.and_then(catalogue::name);
-        // What is none of the catalogue's is the composition that was asked for.
+        // A choice outside the catalogue is the requested composition.
         let asked = || variable(c"COHORT_LOCK").unwrap_or("");
         count::announce(name.unwrap_or_else(asked));
     }
     raw
 }
 
-/// The choice that a lock of that name is beside the process's own, and its service; none if it
-/// cannot be.  A process has one composition, which [`decide`] sets if it is its own lock.
+/// The choice for a second lock of that name beside the process's own, and its service; none if
+/// impossible. A process has one composition; [`decide`] sets it if it is the process's own lock.
 #[cfg(feature = "compositions")]
 pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
     let chosen = match catalogue::read_served(text)
@@ -381,10 +381,10 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
     }
 }
 
-/// Bytes of the longest path of a program that a list names: a lock function may run this on a small stack.
+/// Longest path of a program in a list, in bytes: a lock function may run this on a small stack.
 const LONGEST_PATH: usize = 3_584;
 
-/// Whether the environment leaves this program out.
+/// Whether the environment excludes this program.
 #[inline(never)]
 fn is_left_out() -> bool {
     let list = |name| variable_c(name).filter(|list| !list.is_empty());
@@ -399,7 +399,7 @@ fn is_left_out() -> bool {
     only.is_some_and(|list| !names(list, path)) || exclude.is_some_and(|list| names(list, path))
 }
 
-/// Whether a list names the program at that path, by the whole or by its last part.
+/// Whether a list names the program at that path, in full or by its last part.
 #[inline(never)]
 fn names(list: &CStr, path: &[u8]) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next();
@@ -407,20 +407,19 @@ fn names(list: &CStr, path: &[u8]) -> bool {
     entries.any(|entry| entry == path || Some(entry) == name)
 }
 
-/// Says that a variable of the environment, but for its first letters, is not as it was
-/// meant to be.
+/// Prints that a variable of the environment (named without its prefix) has an invalid value.
 #[cold]
 #[inline(never)]
 fn warn(variable: &str, value: &str, why: &str) {
     say_texts(&["cohort: COHORT_", variable, "=", value, why, "\n"]);
 }
 
-/// A variable of the environment, if it is text.
+/// A variable of the environment, if it is UTF-8.
 fn variable(name: &CStr) -> Option<&'static str> {
     variable_c(name)?.to_str().ok()
 }
 
-/// The same, as it is.
+/// A variable of the environment, as bytes.
 pub fn variable_c(name: &CStr) -> Option<&'static CStr> {
     let mut entry = environ;
     if entry.is_null() {

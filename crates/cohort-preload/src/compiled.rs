@@ -1,8 +1,8 @@
-//! Every generated composition, and every one that lets waiters give up, compiled: only in the
-//! library that has them all, of which a process uses one.
+//! All generated compositions, abortable ones included, compiled. Only in the library with all of
+//! them; a process uses one.
 //!
-//! Which one is found when the process decides on its lock; its pools are made then, in
-//! memory mapped for them.
+//! The process's choice of a lock selects the composition. Its pools are created then, in memory
+//! mapped for them.
 
 use crate::serve::Said;
 use cohort::Abortable;
@@ -17,13 +17,13 @@ use core::ops::Deref;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The composition that [`choose`] has found.
+/// The composition selected by [`choose`].
 pub static COMPILED: Service =
     cohort::service_of_fat_pool!(fat_pool(), inflated::lock, || chosen().needs(), |by| {
         chosen().move_caches(by)
     });
 
-/// A pool that another thing owns.
+/// Pool owned by its user.
 #[derive(Debug)]
 struct Owned<T>(T);
 
@@ -35,7 +35,7 @@ impl<T> Deref for Owned<T> {
     }
 }
 
-/// A composition's fat locks, with the pools they come from; whether its waiters can give up.
+/// Fat locks of a composition, with their pools; `GIVE_UP` if its waiters can give up.
 type Store<L, const GIVE_UP: bool> = Pooled<
     RecipeBuilt<L, Said>,
     Owned<Seldom<Holding<<RecipeBuilt<L, Said> as cohort::RawLock>::Context>>>,
@@ -43,7 +43,7 @@ type Store<L, const GIVE_UP: bool> = Pooled<
     GIVE_UP,
 >;
 
-/// Such a store, whichever composition it is of.
+/// Any composition's store.
 trait Compiled: Sync {
     fn fat_pool(&self) -> &dyn FatPool;
 
@@ -72,21 +72,21 @@ impl<L: Shareable, const GIVE_UP: bool> Compiled for Store<L, GIVE_UP> {
     }
 }
 
-/// Where the chosen store is: null until there is one.
+/// The chosen store; null before the choice.
 static CHOSEN: AtomicPtr<&'static dyn Compiled> = AtomicPtr::new(ptr::null_mut());
 
-/// Makes [`COMPILED`] the composition that `recipe` describes, which the mutexes' locks
-/// have been told already; false if the system has no memory for it.
+/// Makes [`COMPILED`] the composition of `recipe`. The mutexes' locks already have the recipe.
+/// False if the system has no memory for it.
 pub fn choose(recipe: &Recipe) -> bool {
     publish(generated::find::<MayPark, _>(recipe.locks(), Making).flatten())
 }
 
-/// The same of one that lets waiters give up.
+/// [`choose`] for an abortable composition.
 pub fn choose_abortable(recipe: &Recipe) -> bool {
     publish(abortables::find::<MayPark, _>(recipe.locks(), Making).flatten())
 }
 
-/// Makes the pools of a composition that was found.
+/// Visitor: creates the pools of the selected composition.
 struct Making;
 
 impl Visitor for Making {
@@ -112,12 +112,12 @@ impl AbortableVisitor for Making {
     }
 }
 
-/// Makes [`COMPILED`] that one, if there is one.
+/// Makes [`COMPILED`] the given composition, if any.
 fn publish(found: Option<&'static dyn Compiled>) -> bool {
     let Some(place) = found.and_then(mapped) else {
         return false;
     };
-    // Of threads that choose at once, which they do by the same recipe, the first decides.
+    // Concurrent threads choose by the same recipe; the first publication stands.
     let _ = CHOSEN.compare_exchange(
         ptr::null_mut(),
         ptr::from_ref(place).cast_mut(),
@@ -127,11 +127,11 @@ fn publish(found: Option<&'static dyn Compiled>) -> bool {
     true
 }
 
-/// `value`, in memory of its own that stays; none if the system has none left.
+/// Moves `value` into mapped memory that stays; none if the system has no memory left.
 fn mapped<T>(value: T) -> Option<&'static T> {
-    // What it makes of the memory is written over.
+    // The initial content is overwritten below.
     let place = map_slots(1, || -> T { unreachable!() })?;
-    // SAFETY: fresh memory for one of them, and nobody else's.
+    // SAFETY: fresh memory for one of them, and exclusively the caller's.
     unsafe {
         place.write(value);
         Some(place.as_ref())
@@ -139,8 +139,8 @@ fn mapped<T>(value: T) -> Option<&'static T> {
 }
 
 fn chosen() -> &'static dyn Compiled {
-    // SAFETY: a thread that knows that this service serves had it published before, and what
-    // was published stays.
+    // SAFETY: a thread that sees this service chosen sees its publication, and the published store
+    // stays.
     unsafe { *CHOSEN.load(Ordering::Acquire) }
 }
 

@@ -23,20 +23,19 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Whether the C library serves the condition: a shared one, whose other users may
-/// not know us.
+/// Whether the C library serves the condition: a shared one may have users outside Cohort.
 fn is_libcs_cond(cond: &Cond) -> bool {
     cond.flags().load(Relaxed) & COND_SHARED != 0 || is_system()
 }
 
-/// The mutexes that threads wait with.
+/// The mutexes of waiting threads.
 struct Mutexes;
 
 impl Adopt for Mutexes {
     fn adopt(&self, waiter: &Waiter) -> bool {
         let mutex = ptr::with_exposed_provenance(waiter.mutex());
-        // SAFETY: the waiter takes its mutex before it does anything else, so that is there
-        // until the waiter has been told.
+        // SAFETY: the waiter first acquires its mutex, so the mutex exists until the waiter is
+        // notified.
         let adopted = waiter.mutex() != NAMELESS
             && waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) });
         #[cfg(feature = "observe")]
@@ -47,7 +46,7 @@ impl Adopt for Mutexes {
     }
 }
 
-/// The calling thread's number for those that [adopt](Adopt) it; 0: nobody observes it.
+/// The calling thread's number for [`Adopt`]; 0 where threads are not observed.
 #[cfg(feature = "observe")]
 use observe::waiting_as;
 #[cfg(not(feature = "observe"))]
@@ -55,19 +54,19 @@ fn waiting_as() -> u32 {
     0
 }
 
-/// The calling thread has left a condition, and takes its mutex again.
+/// Marks that the calling thread has left a condition and locks its mutex again.
 #[cfg(feature = "observe")]
 use observe::relocks;
 #[cfg(not(feature = "observe"))]
 fn relocks() {}
 
-/// The calling thread has its mutex again and does not return to its wait: it is cancelled.
+/// Marks that the calling thread holds its mutex again and, cancelled, does not return to its wait.
 #[cfg(feature = "observe")]
 use observe::is_cancelled;
 #[cfg(not(feature = "observe"))]
 fn is_cancelled() {}
 
-/// A thread in a condition's queue, and what it needs to leave as it must.
+/// Thread in a condition's queue, with the state for leaving it.
 struct Waiting<'a> {
     cond: &'a Cond,
     mutex: *mut Mutex,
@@ -80,13 +79,15 @@ impl<'a> Waiting<'a> {
     fn begin(cond: &'a Cond, mutex: *mut Mutex) -> Self {
         // SAFETY: the program's mutex.
         let stays_owner = unsafe { mutex::is_locked_again(mutex) };
-        // Its own mutex would adopt it, and wait for it to be released.
+        // A mutex that the caller still holds would requeue the caller, which would then wait for
+        // itself.
         let name = if stays_owner {
             NAMELESS
         } else {
             mutex.expose_provenance()
         };
-        // SAFETY: all waiters are of that pool; the mutex stays until its waiter has it again.
+        // SAFETY: all waiters are of that pool; the mutex outlives its waiter's wait and
+        // reacquisition.
         let waiter = unsafe { cond.queue.enqueue_as(&WAITERS, name, waiting_as()) };
         let (choice, counting) = choice();
         if counting {
@@ -103,10 +104,10 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Leaves it.
+    /// Leaves the queue.
     ///
     /// # Safety
-    /// This is done once, and last.
+    /// Called once, as the last operation.
     #[inline(never)]
     unsafe fn end(&self) -> Left {
         if self.counting {
@@ -116,8 +117,8 @@ impl<'a> Waiting<'a> {
         unsafe { self.cond.queue.leave(&WAITERS, self.waiter) }
     }
 
-    /// Leaves the queue without having waited to the end: a signal that reached this
-    /// thread goes on to others.  A chosen thread may find the condition gone.
+    /// Leaves the queue early and passes a signal that reached this thread on to others. A chosen
+    /// thread may find the condition gone.
     ///
     /// # Safety
     /// As [`end`](Self::end).
@@ -133,10 +134,10 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Runs when a waiter is cancelled: it leaves the queue, and takes the mutex for the
-/// program's own handlers.
+/// Runs when a waiter is cancelled: it leaves the queue and acquires the mutex for the program's
+/// own handlers.
 unsafe extern "C" fn cancelled(argument: *mut c_void) {
-    // SAFETY: what `wait` pushed, in a frame that is still there.
+    // SAFETY: pushed by `wait`, in a frame that still exists.
     unsafe {
         let waiting = &*argument.cast::<Waiting<'_>>();
         let left = waiting.give_up();
@@ -146,21 +147,20 @@ unsafe extern "C" fn cancelled(argument: *mut c_void) {
     }
 }
 
-/// Waits on a condition of ours, with any mutex.
+/// Waits on one of Cohort's conditions, with any mutex.
 unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
     let waiting = Waiting::begin(cond, mutex);
     // SAFETY: the program's mutex.
     let error = unsafe { mutex::unlock_to_wait(mutex) };
     if error != 0 {
-        // SAFETY: begun just now; the caller never waits.
+        // SAFETY: begun just above; the caller never waits.
         unsafe { waiting.give_up() };
         return error;
     }
     let mut cleanup = Cleanup::EMPTY;
-    // SAFETY: the buffer and what it points to outlive the pop below, or the
-    // frame is unwound by a cancellation, which runs the routine first.  While
-    // cancellation is asynchronous nothing runs but a look at a word and a
-    // system call, which own nothing.
+    // SAFETY: the buffer and its target outlive the pop below, or a cancellation unwinds the frame
+    // and runs the routine first. While cancellation is asynchronous, only a load of a word and a
+    // system call run, which own nothing.
     let left = unsafe {
         _pthread_cleanup_push(
             &raw mut cleanup,
@@ -191,10 +191,9 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
     }
 }
 
-/// Waits on a shared condition with a mutex that only we understand: releases
-/// it, waits a slice by the C library with a mutex of its own, and takes it again.
-/// A signal between the release and the wait is missed, so the slice is short and
-/// the wake-up spurious.
+/// Waits on a shared condition with a mutex that only Cohort can operate. Releases the mutex, waits
+/// a slice by the C library with a mutex of its own, and acquires the program's again. A signal
+/// between the release and the wait is missed; hence the short slice and the spurious wake-up.
 unsafe fn wait_in_a_slice(
     cond: *mut Cond,
     mutex: *mut Mutex,
@@ -209,7 +208,7 @@ unsafe fn wait_in_a_slice(
             Err(error) => return error,
         },
     };
-    // One that is over lasts long enough for others to take the mutex.
+    // An expired wait still lasts long enough for others to acquire the mutex.
     let is_late = || runs_out(&patience);
     let lasts = if is_late() { 0 } else { SLICE_NANOSECONDS };
     let wake_at = now() + lasts;
@@ -218,9 +217,9 @@ unsafe fn wait_in_a_slice(
         nanoseconds: (wake_at % 1_000_000_000) as i64,
     };
     let mut cleanup = Cleanup::EMPTY;
-    // SAFETY: the proxy is all zero, a mutex of the C library's, and used by
-    // nobody else; the program's mutex is its own.  The buffer outlives the pop, or
-    // the frame is unwound by a cancellation, which runs the routine first.
+    // SAFETY: the proxy is all zero, a valid mutex of the C library, and exclusively used here; the
+    // program's mutex is its own. The buffer outlives the pop, or a cancellation unwinds the frame
+    // and runs the routine first.
     unsafe {
         let mut proxy: Mutex = core::mem::zeroed();
         let error = mutex::unlock_to_wait(mutex);
@@ -241,11 +240,11 @@ unsafe fn wait_in_a_slice(
     }
 }
 
-/// Runs when a waiter is cancelled in a slice: it takes the program's mutex for the
-/// program's own handlers.
+/// Runs when a waiter is cancelled in a slice: it acquires the program's mutex for the program's
+/// own handlers.
 unsafe extern "C" fn cancelled_in_a_slice(mutex: *mut c_void) {
     relocks();
-    // SAFETY: what `wait_in_a_slice` pushed.
+    // SAFETY: pushed by `wait_in_a_slice`.
     unsafe { mutex::relock(mutex.cast(), false) };
     is_cancelled();
 }
@@ -334,7 +333,7 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
     }
 }
 
-/// Whether the condition is ours, and acquisitions are not counted.
+/// Whether Cohort serves the condition, and acquisitions are not counted.
 #[inline(always)]
 fn is_plainly_ours(cond: &Cond) -> bool {
     is_plain() && cond.flags().load(Relaxed) & COND_SHARED == 0
@@ -386,7 +385,7 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
     unsafe { broadcast_other(cond) }
 }
 
-/// As [`signal_other`].
+/// Broadcasts; as [`signal_other`].
 #[inline(never)]
 unsafe fn broadcast_other(cond: *mut Cond) -> c_int {
     // SAFETY: the program's; passed on.
@@ -409,8 +408,7 @@ unsafe fn broadcast_other(cond: *mut Cond) -> c_int {
 #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_init(cond: *mut Cond, attributes: Attr) -> c_int {
     let mut flags = 0;
-    // SAFETY: the program's attributes are initialised, and its memory is for a
-    // condition that nobody uses.
+    // SAFETY: the program's attributes are initialised, and its memory is for an unused condition.
     unsafe {
         if !attributes.is_null() {
             if attribute(attributes, pthread_condattr_getpshared) != PTHREAD_PROCESS_PRIVATE {
@@ -431,7 +429,7 @@ pub unsafe extern "C" fn pthread_cond_init(cond: *mut Cond, attributes: Attr) ->
     0
 }
 
-/// See `pthread_cond_destroy(3)`.  Blocks while waiters have still to leave.
+/// See `pthread_cond_destroy(3)`. Blocks until all waiters have left.
 ///
 /// # Safety
 /// As that page asks.

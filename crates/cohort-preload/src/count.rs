@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static REPORT: AtomicPtr<Report> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the report file; false if it cannot be written or is none.
+/// Maps the report file; false if it cannot be written or is no report.
 pub fn can_open(path: &CStr) -> bool {
     const O_RDWR: i32 = 2;
     const O_CLOEXEC: i32 = 0x80000;
@@ -25,14 +25,14 @@ pub fn can_open(path: &CStr) -> bool {
     if file < 0 {
         return false;
     }
-    // The file is the command's, of the right size, or reading its first bytes below would end the
-    // process: its maker's magic is at its beginning.
+    // `cohort run` made the file, with the right size and its magic at the beginning. A shorter
+    // file would end the process at the read below.
     let at = map(size_of::<Report>(), MAP_SHARED, file);
     close(file);
     let Some(report) = at.map(<*mut u8>::cast::<Report>) else {
         return false;
     };
-    // SAFETY: mapped just now, for ever.
+    // SAFETY: mapped just above, permanently.
     if unsafe { (*report).magic } != MAGIC {
         return false;
     }
@@ -41,11 +41,11 @@ pub fn can_open(path: &CStr) -> bool {
 }
 
 fn report() -> Option<&'static Report> {
-    // SAFETY: null, or mapped for ever.
+    // SAFETY: null, or mapped permanently.
     unsafe { REPORT.load(Ordering::Acquire).as_ref() }
 }
 
-/// Says that this process is served.
+/// Reports that Cohort serves this process.
 pub fn announce(lock: &str) {
     if let Some(report) = report() {
         for (place, byte) in report.lock.iter().zip(lock.bytes()) {
@@ -56,8 +56,9 @@ pub fn announce(lock: &str) {
     }
 }
 
-/// Has each child of a process that counts note its number, so that the command finds a daemon without
-/// a look at every process.  Called while the library is loaded: the C library allocates for it.
+/// Makes each forked child of a counted process record its process ID, so that `cohort` finds
+/// daemons without a scan of all processes. Called while the library is loaded: the C library
+/// allocates for it.
 pub fn follow_forks() {
     if report().is_some() {
         // SAFETY: the functions stay for as long as the process does.
@@ -78,7 +79,7 @@ extern "C" fn begin_child() {
     }
 }
 
-/// Notes the number of this process.
+/// Records this process's ID.
 fn note_user() {
     if let Some(report) = report().filter(|_| is_allowed(Beyond::Search)) {
         report.note_user(getpid());
@@ -97,13 +98,13 @@ pub fn count(kind: Kind, contended: bool) {
     }
 }
 
-/// Counts what locks that adapt say of themselves.
+/// Counts the events of adaptive locks.
 static COUNTS: Hearer = Hearer {
     waited,
     changed: count_change,
 };
 
-/// The same, and prints each change.
+/// Counts the events, and prints each mode change.
 static PRINTS: Hearer = Hearer {
     waited,
     changed: |change| {
@@ -113,7 +114,8 @@ static PRINTS: Hearer = Hearer {
     },
 };
 
-/// The address of the program's mutex whose lock changes: that of the default lock, or of the body that is inflated.
+/// The program's mutex behind a mode change: at the default lock's address, or before the inflated
+/// body.
 fn mutex_of(change: &Change<'_>) -> usize {
     match change.to {
         Mode::Word | Mode::Queue | Mode::ShortQueue => change.lock,
@@ -121,7 +123,7 @@ fn mutex_of(change: &Change<'_>) -> usize {
     }
 }
 
-/// From here on locks that adapt tell us of themselves; each change is printed too, if `prints`.
+/// Starts observing adaptive locks; prints each change too, if `prints`.
 pub fn hear_locks(prints: bool) {
     hear(if prints { &PRINTS } else { &COUNTS });
 }
@@ -144,12 +146,12 @@ fn own(report: &Report) -> &Shard {
     &report.shards[(ptr::from_ref(thread()) as usize >> 12) % SHARDS]
 }
 
-/// The process's threads that wait for the same kind of thing.
+/// The process's threads in one kind of wait.
 pub struct Crowd {
     now: AtomicU32,
-    /// The process that they are of.
+    /// The process that `now` belongs to.
     of: Generation,
-    /// Where the most that there were is noted.
+    /// The field for the maximum.
     most: fn(&Memory) -> &AtomicU32,
 }
 
@@ -159,7 +161,7 @@ static FOR_MUTEXES: Crowd = Crowd {
     most: |memory| &memory.waiters,
 };
 
-/// Those that wait at conditions.
+/// Threads that wait at conditions.
 pub static AT_CONDITIONS: Crowd = Crowd {
     now: AtomicU32::new(0),
     of: Generation::new(),
@@ -167,7 +169,7 @@ pub static AT_CONDITIONS: Crowd = Crowd {
 };
 
 impl Crowd {
-    /// Counts the calling thread in, until it [leaves](Self::leave).
+    /// Adds the calling thread, until it [leaves](Self::leave).
     #[cold]
     pub fn join(&self) {
         self.of.settle(|| self.now.store(0, Ordering::Relaxed));
@@ -177,14 +179,14 @@ impl Crowd {
         }
     }
 
-    /// Counts the calling thread out.
+    /// Removes the calling thread.
     #[cold]
     pub fn leave(&self) {
         self.now.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Waits; where somebody counts, as one of those that wait for mutexes.
+/// Waits; where acquisitions are counted, as one of the threads waiting for mutexes.
 pub fn waiting<R>(counting: bool, wait: impl FnOnce() -> R) -> R {
     if !counting {
         return wait();
@@ -195,7 +197,7 @@ pub fn waiting<R>(counting: bool, wait: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Notes what the process's mutexes and conditions needed so far.
+/// Records the memory that the process's mutexes and conditions have needed so far.
 #[cold]
 pub fn note_needs(service: &Service) {
     if let Some(report) = report() {

@@ -1,9 +1,9 @@
-//! `prctl` and `syscall`, by which a process installs filters of system calls: the locks do
-//! without what a filter would kill for, from the moment before it is there.
+//! `prctl` and `syscall`, which install filters of system calls. The locks stop making the calls
+//! that a filter would kill for, just before it is installed.
 //!
-//! Both go on to the C library.  The filter is asked itself, as the kernel would ask it, with
-//! the calls that the locks make; one that refuses with an error does no harm.  A filter that
-//! comes by another way, such as a program's own instructions, is not seen.  The strict mode,
+//! Both functions continue in the C library. Cohort interprets the filter, as the kernel would, for
+//! each system call of the locks; a filter that refuses with an error is harmless. A filter
+//! installed another way, such as by the program's own instructions, is not seen. Strict mode,
 //! which has no filter, kills a waiting thread under the C library too.
 
 use crate::next;
@@ -12,7 +12,7 @@ use core::ffi::{c_int, c_long, c_ulong};
 #[cfg(feature = "observe")]
 use core::sync::atomic::Ordering::Relaxed;
 
-/// As `prctl` has it, and as a system call of its own has it.
+/// The constants of `prctl`, and of the separate system call.
 const PR_SET_SECCOMP: c_int = 22;
 const MODE_FILTER: c_ulong = 2;
 const SET_MODE_FILTER: usize = 1;
@@ -47,7 +47,7 @@ mod number {
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }
 
-/// What the locks do that a filter may kill for, and the calls by which they do it.
+/// Operations of the locks that a filter may kill for, with their system calls.
 const CALLS: [(Beyond, u32); 7] = [
     (Beyond::Barrier, number::MEMBARRIER),
     (Beyond::Yield, number::SCHED_YIELD),
@@ -75,28 +75,28 @@ struct Program {
     instructions: *const Instruction,
 }
 
-/// The most instructions that the kernel takes.
+/// The kernel's limit of instructions.
 const LONGEST: u16 = 4096;
 
-/// Whether the process, or one that it was forked from, has a filter.
+/// Whether the process, or an ancestor that it was forked from, has a filter.
 #[cfg(feature = "observe")]
 static IS_THERE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// The same, as far as it was seen.
+/// Whether a filter has been seen.
 #[cfg(feature = "observe")]
 pub fn is_there() -> bool {
     IS_THERE.load(Relaxed)
 }
 
-/// Whether so many bytes can be read there.
+/// Whether the program can read that many bytes there.
 fn is_readable(at: *const u8, bytes: usize) -> bool {
     const EFAULT: isize = -14;
-    /// What the call reads: signals.
+    /// Size of the call's argument, a signal set.
     const SET: usize = 8;
     let can_read = |at: usize| {
-        // No such change of blocked signals exists: the kernel reads the set, and refuses.
+        // The kernel reads the set, then refuses the invalid operation on the signal mask.
         let arguments = [usize::MAX, at & !(SET - 1), 0, SET, 0, 0];
-        // SAFETY: so it changes nothing.
+        // SAFETY: the call therefore changes nothing.
         unsafe { system_call(number::RT_SIGPROCMASK, arguments) != EFAULT }
     };
     let first = at as usize;
@@ -106,17 +106,17 @@ fn is_readable(at: *const u8, bytes: usize) -> bool {
     (first..last).step_by(PAGE).all(can_read) && can_read(last)
 }
 
-/// Honours a filter that is about to be installed.
+/// Handles a filter that is about to be installed.
 ///
 /// # Safety
-/// The program is one, or the kernel cannot read it.
+/// The program is a filter, or the kernel cannot read it.
 #[cold]
 #[inline(never)]
 unsafe fn honour(program: *const Program) {
     if !is_readable(program.cast(), size_of::<Program>()) {
         return;
     }
-    // SAFETY: the caller's, and it can be read.
+    // SAFETY: the caller's, and readable.
     let program = unsafe { &*program };
     let bytes = usize::from(program.length) * size_of::<Instruction>();
     if program.length > LONGEST || !is_readable(program.instructions.cast(), bytes) {
@@ -124,7 +124,7 @@ unsafe fn honour(program: *const Program) {
     }
     #[cfg(feature = "observe")]
     IS_THERE.store(true, Relaxed);
-    // SAFETY: the caller's, and they can be read.
+    // SAFETY: the caller's, and readable.
     let instructions =
         unsafe { core::slice::from_raw_parts(program.instructions, program.length.into()) };
     for (what, call) in CALLS {
@@ -134,8 +134,8 @@ unsafe fn honour(program: *const Program) {
     }
 }
 
-/// Whether a filter lets a process live that makes that call.  Arguments count as zero, as
-/// does the place that it is made from.
+/// Whether a filter lets a process survive that call. Arguments and instruction pointer count as
+/// zero.
 fn spares(program: &[Instruction], call: u32) -> bool {
     const ALLOW: u32 = 0x7fff_0000;
     const LOG: u32 = 0x7ffc_0000;
@@ -144,7 +144,7 @@ fn spares(program: &[Instruction], call: u32) -> bool {
     matches!(verdict & 0xffff_0000, ALLOW | LOG | ERRNO)
 }
 
-/// What a filter says of that call; nothing if it is no filter that the kernel would take.
+/// A filter's verdict on that call; none for a filter that the kernel would not take.
 fn run(program: &[Instruction], call: u32) -> Option<u32> {
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; 16]);
     let mut at = 0usize;
@@ -210,10 +210,10 @@ fn run(program: &[Instruction], call: u32) -> Option<u32> {
     }
 }
 
-/// The bytes of what a filter is asked about.
+/// Bytes of a filter's input.
 const DATA_BYTES: u32 = 64;
 
-/// Honours what a `prctl` is about to do.
+/// Handles a `prctl` that is about to run.
 ///
 /// # Safety
 /// As the kernel asks.

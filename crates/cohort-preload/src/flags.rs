@@ -1,5 +1,5 @@
-//! Where the C library keeps a condition's flags.  That library has to be asked, by a function that is
-//! declared in terms of [`layout`](crate::layout): so this is no part of it.
+//! Location of a condition's flags in the C library. Only the C library knows it, through a
+//! function declared in terms of [`layout`](crate::layout): hence a separate module.
 
 use crate::layout::{COND_MONOTONIC, COND_SHARED, Cond, REST, USUAL};
 use crate::libc::{Attributes, CLOCK_MONOTONIC, PTHREAD_PROCESS_SHARED};
@@ -9,8 +9,8 @@ use crate::next::{
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 
-/// Which of a condition's last words the C library's flags are, plus one; zero while nobody has
-/// asked.
+/// Index of the C library's flags among a condition's last words, plus one; zero before the first
+/// use.
 static FLAGS: AtomicUsize = AtomicUsize::new(0);
 
 impl Cond {
@@ -25,13 +25,13 @@ impl Cond {
         &self.rest[place.min(REST - 1)]
     }
 
-    /// Has the C library initialise a condition with both flags, and looks where they are: its
-    /// version 2.41 moved them.
+    /// Lets the C library initialise a condition with both flags, and locates them: version 2.41
+    /// moved them.
     #[cold]
     #[inline(never)]
     fn find_flags() -> usize {
-        // SAFETY: zeroed memory may be attributes and a condition; both are initialised before
-        // they are used, and nobody else knows of them.
+        // SAFETY: zeroed memory may be attributes and a condition; both are initialised before use,
+        // and both are local.
         let sample = unsafe {
             // Larger than any C library's attributes.
             let mut room = [0_u64; 8];

@@ -1,13 +1,13 @@
-//! Where our state lies in the C library's objects.
+//! Layout of Cohort's state in the C library's objects.
 //!
-//! The static initialisers and `sizeof` of the program's headers are fixed; what
-//! they set to something other than zero stays where it is.
+//! The static initialisers and `sizeof` of the program's headers are fixed. Fields that they set to
+//! nonzero values keep their offsets.
 //!
-//! Some programs use the bytes of an idle mutex as another type without initialising
-//! it, which the C library lets pass because its idle mutex is all zero.  What ours
-//! leaves behind falls where the other types have the same thing or nothing: the
-//! futex's mode on the mode of their own inner futex, a flag's haste and the generation
-//! on bytes they do not use.  (Not so under `ticket`, whose counters stay, nor where rwlocks are served by cohort.)
+//! Some programs use the bytes of an idle mutex as another type without initialising it. The C
+//! library tolerates that, because its idle mutex is all zero. Cohort's leftovers fall on bytes
+//! with the same meaning or none in the other types: the futex's mode on the mode of their inner
+//! futex; a flag's haste and the generation on unused bytes. This fails under `ticket`, whose
+//! counters stay, and where `c-rw-np` or `c-rw-wp` serves rwlocks.
 
 use crate::libc::Attributes;
 use cohort::condvar::RawCondvar;
@@ -28,39 +28,39 @@ pub struct Mutex {
     pub owner: AtomicUsize,
     /// `__kind`: set by static initialisers.
     pub kind: AtomicI32,
-    /// How often the owner of a recursive mutex has locked it.  Of a plain one, where threads are
-    /// observed, which of the process's mutexes it is.
+    /// Lock depth of a recursive mutex. Of a plain one, where threads are observed, the mutex's
+    /// number in the process.
     pub count: AtomicU32,
-    /// The lock of any other choice.
+    /// The lock of any other choice than the default.
     pub body: UnsafeCell<[u64; 2]>,
 }
 
 impl Mutex {
-    /// The mutex as a lock of the catalogue serves it.
+    /// The mutex as an object of the catalogue's locks.
     #[inline(always)]
     pub fn served(&self) -> &Object {
-        // SAFETY: of the same size, as asserted below; all its bytes may be changed through a
-        // shared reference.
+        // SAFETY: of the same size, as asserted below; all its bytes may change through a shared
+        // reference.
         unsafe { &*ptr::from_ref(self).cast() }
     }
 }
 
 #[cfg(feature = "observe")]
 impl Mutex {
-    /// Of a plain one, where threads are observed, the thread that holds it.
+    /// The holder of a plain mutex, where threads are observed.
     #[inline(always)]
     pub fn holder(&self) -> &cohort::records::Holder {
-        // SAFETY: an atom of the same size; no plain mutex has an owner.
+        // SAFETY: an atomic of the same size; no plain mutex has an owner.
         unsafe { &*ptr::from_ref(&self.owner).cast() }
     }
 
-    /// Of a recursive one that the default lock serves, where threads are observed, which of the
-    /// process's mutexes it is: bytes behind those that such a lock uses.
+    /// The number in the process of a recursive mutex under the default lock, where threads are
+    /// observed: bytes behind those that this lock uses.
     #[inline(always)]
     pub fn behind(&self) -> &AtomicU32 {
         const LAST: usize = size_of::<[u64; 2]>() - size_of::<u32>();
-        // SAFETY: the body's last word; all bytes of it may be changed through a shared reference,
-        // and only this does under such a lock.
+        // SAFETY: the body's last word; all its bytes may change through a shared reference, and
+        // under the default lock only this function uses them.
         unsafe { &*self.body.get().byte_add(LAST).cast() }
     }
 }
@@ -69,7 +69,7 @@ impl Mutex {
 #[repr(C)]
 pub struct Cond {
     pub queue: RawCondvar,
-    /// One of them is the [flags'](Cond::flags).
+    /// One of them holds the [flags](Cond::flags).
     pub rest: [AtomicU32; REST],
 }
 
@@ -81,8 +81,8 @@ pub const COND_SHARED: u32 = 1;
 /// In [`Cond::flags`].
 pub const COND_MONOTONIC: u32 = 2;
 
-/// Which of the condition's last words the flags are where the C library does not say: that of its
-/// versions 2.25 to 2.40.
+/// Index of the flags among the condition's last words if it cannot be found: that of glibc 2.25 to
+/// 2.40.
 pub const USUAL: usize = 4;
 
 /// `pthread_rwlock_t`: 56 bytes.
@@ -91,17 +91,17 @@ pub struct RwLock {
     pub lock: RawRwLock,
     /// The writer; see [`crate::owner`].
     pub writer: AtomicUsize,
-    /// Which of the process's locks it is, where threads are observed.
+    /// The lock's number in the process, where threads are observed.
     pub identity: AtomicU32,
     /// `__shared`: set by `pthread_rwlock_init`.
     pub shared: AtomicU32,
     _padding3: [u64; 2],
-    /// `__flags`: set by static initialisers to [`PREFER_WRITER`]; its upper bits are ours.
+    /// `__flags`: set by static initialisers to [`PREFER_WRITER`]; Cohort uses its upper bits.
     pub flags: AtomicU32,
     _rest: u32,
 }
 
-/// What the C library has of its flags.
+/// The bits of the flags that the C library uses.
 pub const RWLOCK_KIND: u32 = 0x7f;
 
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
@@ -124,7 +124,7 @@ const _: () = {
 };
 
 /// The bits of a mutex's kind that the C library sets: four kinds, robust, priority-inheriting,
-/// priority-protecting, process-shared, and two that say whether locks may be elided.
+/// priority-protecting, process-shared, and two for lock elision.
 #[cfg(feature = "observe")]
 pub const KINDS: i32 = 0x3f3;
 /// `PTHREAD_MUTEX_NORMAL`.
@@ -135,14 +135,14 @@ pub const RECURSIVE: i32 = 1;
 pub const ERRORCHECK: i32 = 2;
 /// `PTHREAD_MUTEX_ADAPTIVE_NP`.
 pub const ADAPTIVE: i32 = 3;
-/// What a destroyed mutex's kind is, so that its use is an error.
+/// The kind of a destroyed mutex, so that its use is an error.
 pub const DESTROYED: i32 = -1;
 
-/// The C library's marks for or against lock elision say nothing to us.
+/// The C library's bits for or against lock elision; Cohort ignores them.
 pub const ELISION: i32 = 0x300;
 
-/// What of a mutex's kind says nothing of what kind it is: those, and which lock serves it, where
-/// mutexes have locks of their own.
+/// Bits of a mutex's kind to ignore: [`ELISION`] and, where mutexes have individual locks, the
+/// lock.
 #[cfg(not(feature = "compositions"))]
 pub const NO_KIND: i32 = ELISION;
 #[cfg(feature = "compositions")]
@@ -151,11 +151,11 @@ pub const NO_KIND: i32 = ELISION | cohort::host::assigned::BITS as i32;
 /// Zeroes an object: the state of the static initialisers.
 ///
 /// # Safety
-/// `object` points to memory for a `T` that nobody uses.
+/// `object` points to memory for an unused `T`.
 pub unsafe fn clear<T>(object: *mut T) {
-    // SAFETY: the caller's; every type above is good when all zero.
+    // SAFETY: the caller's; every type above is valid when all zero.
     unsafe { object.write_bytes(0, 1) };
 }
 
-/// The attribute pointer that every `init` takes.
+/// The attribute pointer of every `init`.
 pub type Attr = *const Attributes;

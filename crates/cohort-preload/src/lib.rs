@@ -1,12 +1,11 @@
 //! The interposer: the pthread locks of an unchanged program, served by Cohort.
 //!
-//! Preloaded, this library's `pthread_mutex_*`, `pthread_cond_*`,
-//! `pthread_rwlock_*`, `pthread_spin_*`, `mtx_*` and `cnd_*` come before the C
-//! library's.  State lives in the program's own objects ([`layout`]), which are good
-//! as the static initialisers leave them, whether or not anybody ever initialises or
-//! destroys them.
+//! Preloaded, this library's `pthread_mutex_*`, `pthread_cond_*`, `pthread_rwlock_*`,
+//! `pthread_spin_*`, `mtx_*` and `cnd_*` take precedence over the C library's. State lives in the
+//! program's own objects ([`layout`]). Objects are valid as the static initialisers leave them;
+//! init and destroy functions are optional.
 //!
-//! What serves which mutex, and with which condition:
+//! The server of each mutex, alone and with a condition:
 //!
 //! | mutex | alone | with a private condition | with a shared condition |
 //! |---|---|---|---|
@@ -14,10 +13,11 @@
 //! | recursive, error-checking | the chosen lock, and its owner | ours | the same |
 //! | process-shared, robust, priority-inheriting or -protecting | the C library | ours; the mutex stays the C library's | the C library's |
 //!
-//! `prctl` and `syscall` come by here too, lest the process forbid itself what the locks do.
+//! The library exports `prctl` and `syscall` too, to detect filters that forbid the locks' system
+//! calls.
 //!
-//! Nothing here allocates, prints on standard output, needs a constructor to have
-//! run, or has to run when a thread exits.
+//! Nothing here allocates, prints on standard output, depends on a constructor or runs at a
+//! thread's exit.
 #![no_std]
 
 #[cfg(feature = "compositions")]
@@ -47,7 +47,7 @@ mod serve;
 mod spin;
 mod time;
 
-/// Only a violated invariant or a system without memory gets here.
+/// Reached only by a violated invariant or a system without memory.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     libc::say(format_args!("cohort: {}\n", info.message()));

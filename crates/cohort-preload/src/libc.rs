@@ -1,9 +1,9 @@
-//! What this library asks of the C library and of the kernel, and their constants.
+//! Functions and constants of the C library and the kernel that this library uses.
 //!
-//! Whatever the C library does by a system call is a system call here: a program, or another
-//! preloaded library, may have put a wrapper that locks a mutex round any function.  The functions
-//! that are declared here are called only while all of [`next`](crate::next) is looked up, but for
-//! those that touch the caller's memory alone.
+//! A function that the C library implements by a system call is a system call here: a program or
+//! another preloaded library may wrap any function in one that locks a mutex. The functions
+//! declared here are called only while [`next`](crate::next) is looked up, except those that only
+//! access the caller's memory.
 
 use cohort::door::system_call;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -28,7 +28,7 @@ pub const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
 
 pub const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
-/// An attribute object of any kind; only the C library looks inside.
+/// Attribute object of any kind; only the C library reads it.
 #[repr(C)]
 pub struct Attributes {
     _opaque: [u8; 0],
@@ -60,7 +60,7 @@ impl Cleanup {
     };
 }
 
-/// Runs something that may change the program's `errno`, and puts it back.
+/// Runs `run` and restores the program's `errno`.
 pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
     // SAFETY: the calling thread's own `errno`.
     unsafe {
@@ -110,7 +110,7 @@ pub fn open(path: &CStr, flags: c_int, mode: usize) -> c_int {
     unsafe { system_call(number::OPENAT, [AT_FDCWD, path, flags as usize, mode, 0, 0]) as c_int }
 }
 
-/// Closes a file, whichever it is.
+/// Closes a file, ignoring errors.
 #[inline(never)]
 pub fn close(file: c_int) {
     // SAFETY: the caller's file.
@@ -120,7 +120,7 @@ pub fn close(file: c_int) {
 /// See `read(2)`; a negative number is an error.
 ///
 /// # Safety
-/// There is room for so many bytes.
+/// `buffer` has room for `size` bytes.
 #[cfg(feature = "compositions")]
 pub unsafe fn read(file: c_int, buffer: *mut u8, size: usize) -> isize {
     // SAFETY: the caller's.
@@ -132,26 +132,26 @@ pub unsafe fn read(file: c_int, buffer: *mut u8, size: usize) -> isize {
     }
 }
 
-/// What a link says, in the buffer.
+/// Reads a link's target into the buffer.
 pub fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let [path, at] = [path.as_ptr() as usize, buffer.as_mut_ptr() as usize];
-    // SAFETY: the path is a string, and the buffer as long as said.
+    // SAFETY: the path is a string, and the length is the buffer's.
     let length =
         unsafe { system_call(number::READLINKAT, [AT_FDCWD, path, at, buffer.len(), 0, 0]) };
     buffer.get(..usize::try_from(length).ok()?)
 }
 
-/// The number of this process.
+/// The ID of this process.
 pub fn getpid() -> u32 {
     // SAFETY: the call changes nothing.
     unsafe { system_call(number::GETPID, [0; 6]) as u32 }
 }
 
-/// Maps so many bytes of a file, or of fresh memory, to read and to write.
+/// Maps that many bytes of a file, or of fresh memory, readable and writable.
 #[inline(never)]
 pub fn map(bytes: usize, flags: c_int, file: c_int) -> Option<*mut u8> {
     const READ_WRITE: usize = 3;
-    // SAFETY: a mapping where the kernel pleases disturbs nothing.
+    // SAFETY: the kernel chooses the address, so no mapping is replaced.
     let at = unsafe {
         system_call(
             number::MMAP,
@@ -161,7 +161,7 @@ pub fn map(bytes: usize, flags: c_int, file: c_int) -> Option<*mut u8> {
     (!(-4095..=0).contains(&at)).then(|| core::ptr::with_exposed_provenance_mut(at as usize))
 }
 
-/// Keeps so many bytes of addresses from being mapped, if they are free.
+/// Reserves a range of addresses, if it is free.
 #[cfg(feature = "observe")]
 pub fn reserve(from: usize, bytes: usize) {
     const NOTHING: usize = 0;
@@ -171,7 +171,7 @@ pub fn reserve(from: usize, bytes: usize) {
     let flags = PRIVATE_ANONYMOUS | NORESERVE | FIXED_NOREPLACE;
     // SAFETY: it replaces no mapping.
     let at = unsafe { system_call(number::MMAP, [from, bytes, NOTHING, flags, usize::MAX, 0]) };
-    // A kernel before 4.17 maps elsewhere where the addresses are not free.
+    // Before 4.17, the kernel maps elsewhere if the range is not free.
     if at > 0 && at as usize != from {
         // SAFETY: mapped just now.
         unsafe { system_call(number::MUNMAP, [at as usize, bytes, 0, 0, 0, 0]) };
@@ -186,7 +186,7 @@ unsafe extern "C" {
     pub fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     pub fn strlen(text: *const c_char) -> usize;
     pub fn __errno_location() -> *mut c_int;
-    /// `pthread_atfork`, which is no symbol of the library itself.
+    /// `pthread_atfork`, which is no symbol of the shared library.
     pub fn __register_atfork(
         prepare: Option<extern "C" fn()>,
         parent: Option<extern "C" fn()>,
@@ -204,7 +204,7 @@ pub unsafe fn attribute(
     getter: unsafe extern "C" fn(*const Attributes, *mut c_int) -> c_int,
 ) -> c_int {
     let mut value = 0;
-    // SAFETY: the caller vouches for the object; `value` is writable.
+    // SAFETY: the caller promises the object; `value` is writable.
     unsafe { getter(attributes, &raw mut value) };
     value
 }
@@ -216,12 +216,12 @@ pub fn alone() -> bool {
         /// The C library's flag, which it writes when threads start.
         static __libc_single_threaded: u8;
     }
-    // SAFETY: the flag is there since 2.32; the read is volatile because nothing in this
-    // library writes it.
+    // SAFETY: the flag exists since 2.32; the read is volatile because nothing in this library
+    // writes it.
     unsafe { (&raw const __libc_single_threaded).read_volatile() != 0 }
 }
 
-/// Writes a message to standard error, as far as it takes it.
+/// Writes a message to standard error; errors are ignored.
 pub fn say(message: fmt::Arguments<'_>) {
     struct Stderr;
     impl fmt::Write for Stderr {
@@ -233,8 +233,8 @@ pub fn say(message: fmt::Arguments<'_>) {
     let _ = fmt::Write::write_fmt(&mut Stderr, message);
 }
 
-/// The same of a message of texts, of which none is a format's argument: what pads and cuts such
-/// arguments would take a hundredth of the library.
+/// [`say`] for plain texts. Format arguments would pull in padding and truncation code, a hundredth
+/// of the library.
 pub fn say_texts(texts: &[&str]) {
     for text in texts {
         say_text(text);
@@ -242,7 +242,7 @@ pub fn say_texts(texts: &[&str]) {
 }
 
 fn say_text(text: &str) {
-    // SAFETY: the bytes are alive; a failed write is nobody's to hear.
+    // SAFETY: the bytes are alive; a failed write is ignored.
     unsafe {
         system_call(
             number::WRITE,

@@ -1,18 +1,18 @@
-//! What happens when the library is loaded.  No caller relies on it: whichever call comes first
-//! decides what serves the process, be it from a constructor that runs before ours.
+//! Initialisation at load time. Optional: the first call decides the choice, even from a
+//! constructor that runs before this library's.
 
 use crate::choice::{Choice, choice};
 use crate::mutex;
 
-/// Decides, so that a program that never locks is proved to be served too, and from here on
-/// spares plain mutexes the question.
+/// Makes the choice, so that a program without locks is counted as served too. Then lets plain
+/// mutexes skip the check.
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader
-// calls; this one needs nothing to have run before it.
+// calls; this one has no prerequisites.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ANNOUNCE: extern "C" fn() = {
     extern "C" fn announce() {
-        // Where mutexes have locks of their own, each is asked.
+        // Individual locks are looked up per mutex.
         #[cfg(feature = "compositions")]
         let all_alike = !crate::choice::is_assigning();
         #[cfg(not(feature = "compositions"))]

@@ -1,10 +1,10 @@
-//! The files that are mapped into this process, as the kernel lists them.
+//! Files mapped into this process, as the kernel lists them.
 
 use crate::libc::{close, open, read};
 use core::ffi::c_int;
 use core::str::from_utf8;
 
-/// A part of a file that is mapped.
+/// Mapped part of a file.
 #[cfg_attr(
     not(feature = "observe"),
     expect(
@@ -16,13 +16,13 @@ pub struct Piece<'a> {
     pub path: &'a [u8],
     pub from: usize,
     pub to: usize,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: usize,
     pub is_code: bool,
 }
 
 impl<'a> Piece<'a> {
-    /// What a line of the list says: `FROM-TO r-xp OFFSET DEVICE NUMBER PATH`; none if it is of no file.
+    /// Parses a line of the list, `FROM-TO r-xp OFFSET DEVICE NUMBER PATH`; none without a file.
     fn of(line: &'a [u8]) -> Option<Self> {
         let at = line.iter().position(|byte| *byte == b'/')?;
         let (before, path) = line.split_at(at);
@@ -40,11 +40,12 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Calls `each` with every piece, by rising addresses.  A lock function may run this on a small stack.
+/// Calls `each` with every piece, by ascending address. A lock function may run this on a small
+/// stack.
 #[inline(never)]
 pub fn each_piece(mut each: impl FnMut(&Piece<'_>)) {
     const O_CLOEXEC: c_int = 0x80000;
-    /// The longest line that is read: a path, and what stands before it.
+    /// Longest line that is read, path included.
     const ROOM: usize = 3_072;
     let mut buffer = [0u8; ROOM];
     let file = open(c"/proc/self/maps", O_CLOEXEC, 0);
@@ -54,7 +55,7 @@ pub fn each_piece(mut each: impl FnMut(&Piece<'_>)) {
     let mut filled = 0;
     loop {
         let room = &mut buffer[filled..];
-        // SAFETY: the room is as long as said.
+        // SAFETY: the length is the room's.
         let count = unsafe { read(file, room.as_mut_ptr(), room.len()) };
         filled += usize::try_from(count).unwrap_or(0);
         let mut done = 0;

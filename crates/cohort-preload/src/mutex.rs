@@ -35,20 +35,19 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-/// How long a caller waits, and what the C library's function needs to wait as
-/// long.
+/// How long a caller waits, in the form that the C library's functions need.
 #[derive(Clone, Copy)]
 pub enum Wait {
     /// Not at all.
     No,
     /// As long as it takes.
     Endless,
-    /// Until a time on a clock; checked when it matters, as the C library does.
+    /// Until a time on a clock; checked only if the lock is taken, as the C library does.
     Until(Clock, *const Timespec),
 }
 
 impl Mutex {
-    /// The kind, without what says nothing to us.
+    /// The kind, without the bits that Cohort ignores.
     fn kind(&self) -> c_int {
         match self.kind.load(Relaxed) {
             DESTROYED => DESTROYED,
@@ -56,25 +55,26 @@ impl Mutex {
         }
     }
 
-    /// Whether it is of the kind without a check.  Read plainly, which compiles to one
-    /// comparison where an atomic read takes two instructions.
+    /// Whether it is of the kind without checks. A plain read compiles to one comparison; an atomic
+    /// read takes two instructions.
     #[inline(always)]
     #[cfg(not(feature = "compositions"))]
     fn is_normal(&self) -> bool {
-        // SAFETY: only `init` and `destroy` write the kind, and the program may not call
-        // those beside any other use of the mutex.
+        // SAFETY: only `init` and `destroy` write the kind, and the program may not call those
+        // concurrently with any other use of the mutex.
         unsafe { self.kind.as_ptr().read() == NORMAL }
     }
 
-    /// The same, and that no lock of its own has been chosen for it, which its first user does.
+    /// Whether it is of the kind without checks, and has no individual lock. Its first user chooses
+    /// the lock.
     #[inline(always)]
     #[cfg(feature = "compositions")]
     fn is_normal(&self) -> bool {
         self.kind.load(Relaxed) == NORMAL
     }
 
-    /// Whether the C library serves it: robust, priority, process-shared, and
-    /// destroyed ones, for which it has the error.
+    /// Whether the C library serves it: robust, priority and process-shared mutexes, and destroyed
+    /// ones, for which the C library returns the error.
     fn is_libcs(&self) -> bool {
         !matches!(self.kind(), NORMAL | RECURSIVE | ERRORCHECK | ADAPTIVE)
     }
@@ -90,8 +90,8 @@ impl Mutex {
     }
 }
 
-/// How plain mutexes are locked without further questions; the long way until that is
-/// decided, and if the C library serves them or acquisitions are counted.
+/// Lock and unlock functions of plain mutexes. The slow path before the choice, under the C
+/// library, and while acquisitions are counted.
 static PLAIN: AtomicPtr<Pair> = AtomicPtr::new((&raw const THE_LONG_WAY).cast_mut());
 
 static THE_LONG_WAY: Pair = Pair {
@@ -104,19 +104,19 @@ static THE_LONG_WAY: Pair = Pair {
     unlock: |object| unsafe { unlock(ptr::from_ref(object).cast_mut().cast()) },
 };
 
-/// From here on that lock serves plain mutexes.
+/// Makes that lock serve plain mutexes.
 pub fn serve_by(service: &'static Service) {
     PLAIN.store(ptr::from_ref(&service.pair).cast_mut(), Relaxed);
 }
 
 #[inline(always)]
 fn plain() -> &'static Pair {
-    // SAFETY: only ever set to constants.
+    // SAFETY: set to constants only.
     unsafe { &*PLAIN.load(Relaxed) }
 }
 
-/// What serves the process's mutexes, and whether acquisitions are counted; of a mutex that is
-/// not the C library's, what serves that one.
+/// The server of the process's mutexes, and whether acquisitions are counted. For a mutex that the
+/// C library does not serve, the server of that mutex.
 #[inline(always)]
 fn serving(mutex: &Mutex) -> (Choice, bool) {
     #[cfg(feature = "compositions")]
@@ -127,15 +127,16 @@ fn serving(mutex: &Mutex) -> (Choice, bool) {
     choice()
 }
 
-/// How a plain mutex that has a lock of its own is locked and unlocked, where nobody counts.
+/// Lock and unlock functions of a plain mutex with an individual lock, if acquisitions are not
+/// counted.
 #[inline(always)]
 #[cfg(feature = "compositions")]
 fn own_pair(mutex: &Mutex) -> Option<&'static Pair> {
     by_mutex::pair(mutex).filter(|_| !choice().1)
 }
 
-/// The body of a naked function that goes on in another one, to which it hands the address that
-/// its call returns to as the second or third argument.
+/// Body of a naked function that jumps to another one. It passes its own return address as the
+/// second or third argument.
 #[cfg(all(feature = "compositions", target_arch = "x86_64"))]
 macro_rules! go_on_with_return_address {
     (second, $inner:ident) => {
@@ -155,17 +156,17 @@ macro_rules! go_on_with_return_address {
     };
 }
 
-/// `pthread_mutex_lock` of a plain mutex by the long way, which may be its first use: it is
-/// jumped to, so that the return address is the program's.
-// SAFETY: it writes the next argument's register, which the caller does not keep, and jumps with
-// the stack as it was called; `lock_from` returns to the caller.
+/// `pthread_mutex_lock` of a plain mutex on the slow path, possibly its first use. Callers jump to
+/// it, so that the return address is the program's.
+// SAFETY: it writes the next argument's register, which the caller does not preserve, and jumps
+// with the stack unchanged; `lock_from` returns to the caller.
 #[unsafe(naked)]
 #[cfg(feature = "compositions")]
 unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
     go_on_with_return_address!(second, lock_from)
 }
 
-/// The same, knowing the call.
+/// [`lock_perhaps_first`], with the call's return address.
 #[cfg(feature = "compositions")]
 unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
     // SAFETY: the program's.
@@ -177,7 +178,7 @@ unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
     unsafe { lock(mutex, Wait::Endless) }
 }
 
-/// [`lock_perhaps_first`] as a service has it.
+/// [`lock_perhaps_first`] with a service's signature.
 ///
 /// # Safety
 /// The object is a mutex.
@@ -187,7 +188,7 @@ unsafe fn lock_first(object: &Object) -> i32 {
     unsafe { lock_perhaps_first(object) }
 }
 
-/// Locks by the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
+/// Locks with the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
 unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) -> c_int {
     // SAFETY: the process's lock serves all its mutexes.
     let at_once = unsafe { (service.try_lock)(mutex.served()) };
@@ -222,7 +223,7 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
     result
 }
 
-/// `pthread_mutex_lock` but for its fast path.
+/// `pthread_mutex_lock` without its fast path.
 #[cold]
 #[inline(never)]
 unsafe fn lock_endless(mutex: *mut Mutex) -> c_int {
@@ -230,32 +231,32 @@ unsafe fn lock_endless(mutex: *mut Mutex) -> c_int {
     unsafe { lock(mutex, Wait::Endless) }
 }
 
-/// Every way to lock, but for the fast path.
+/// All ways to lock, without the fast path.
 ///
 /// # Safety
-/// The mutex is one; a time, if there is one, is readable.
+/// The mutex is valid; a time, if any, is readable.
 pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     // SAFETY: passed on.
     unsafe { lock_as(mutex, wait, false) }
 }
 
 /// The C library's count of a mutex's users, behind its owner: the holder, and the threads that
-/// will lock the mutex when their waits at conditions end.  Only the holder writes it.
+/// will lock the mutex after their waits at conditions. Only the holder writes it.
 fn users(mutex: &Mutex) -> &AtomicU32 {
-    // SAFETY: the upper half of that word is an atom too; of a mutex that the C library serves,
-    // the owner is not ours.
+    // SAFETY: the upper half of that word is an atomic too; the C library serves the mutex, so the
+    // owner is not Cohort's.
     unsafe { &*ptr::from_ref(&mutex.owner).cast::<AtomicU32>().add(1) }
 }
 
-/// Whether the C library refuses to destroy a mutex of its own while it has users: not if it is
-/// robust.
+/// Whether the C library refuses to destroy a mutex of its own while it has users: all but robust
+/// ones.
 fn minds_users(mutex: &Mutex) -> bool {
     const ROBUST: c_int = 16;
     mutex.kind() & ROBUST == 0
 }
 
-/// Locks for a thread that comes back from a condition, and that the mutex has `adopted`
-/// or not; see [`Service::adopt`].
+/// Locks for a thread that returns from a condition; `adopted` if the mutex requeued it. See
+/// [`Service::adopt`].
 ///
 /// # Safety
 /// The caller unlocked the mutex by [`unlock_to_wait`].
@@ -298,14 +299,14 @@ unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
         };
     }
     let result = if adopted && service.is_word() {
-        // It may owe an answer to its wake-up, which a try would not give.
+        // The caller may owe an acknowledgement of its wake-up, and a try would not send it.
         waiting(counting, || object.futex.acquire_adopted());
         if counting {
             count(object.counted_as(), true);
             note_needs(service);
         }
         0
-    // Strict queues cannot be tried first without losing their order.
+    // A try ahead of a strict queue would break its order.
     } else if matches!(wait, Wait::Endless) && !counting {
         // SAFETY: the process's lock serves all its mutexes.
         unsafe { (service.pair.lock)(object.served()) }
@@ -320,7 +321,7 @@ unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
     result
 }
 
-/// The owner of a recursive mutex locks it once more.
+/// Locks a recursive mutex once more, for its owner.
 fn again(mutex: &Mutex, counting: bool) -> c_int {
     let Some(more) = mutex.count.load(Relaxed).checked_add(1) else {
         return EAGAIN;
@@ -350,10 +351,10 @@ unsafe fn lock_by_libc(mutex: *mut Mutex, wait: Wait, counting: bool) -> c_int {
     result
 }
 
-/// Every way to unlock, but for the fast path.
+/// All ways to unlock, without the fast path.
 ///
 /// # Safety
-/// The mutex is one.
+/// The mutex is valid.
 #[cold]
 #[inline(never)]
 pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
@@ -361,11 +362,11 @@ pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
     unsafe { unlock_for(mutex, false) }
 }
 
-/// [`unlock`], by a thread that goes to wait at a condition with the mutex: until it has
-/// [locked the mutex again](relock), nobody can destroy it.
+/// [`unlock`] by a thread about to wait at a condition with the mutex. The mutex cannot be
+/// destroyed until the thread has [locked it again](relock).
 ///
 /// # Safety
-/// The mutex is one.
+/// The mutex is valid.
 pub unsafe fn unlock_to_wait(mutex: *mut Mutex) -> c_int {
     // SAFETY: passed on.
     unsafe { unlock_for(mutex, true) }
@@ -401,18 +402,17 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     if owned && !is_last(object) {
         return 0;
     }
-    // Unlocking a normal mutex that nobody locked is undefined; like the C
-    // library's it is let pass.
-    // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
+    // Unlocking a normal mutex that is not locked is undefined; like the C library, Cohort
+    // tolerates it. SAFETY: the process's lock serves all its mutexes; the program unlocks what it
     // locked.
     unsafe { (service.pair.unlock)(object.served()) }
 }
 
-/// Whether the caller, which goes to wait at a condition, will hold the mutex there: it locked a
-/// recursive one twice.
+/// Whether the mutex stays locked during the caller's condition wait: recursive, with a depth above
+/// one.
 ///
 /// # Safety
-/// The mutex is one.
+/// The mutex is valid.
 pub unsafe fn is_locked_again(mutex: *const Mutex) -> bool {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
@@ -422,10 +422,10 @@ pub unsafe fn is_locked_again(mutex: *const Mutex) -> bool {
         && object.count.load(Relaxed) > 1
 }
 
-/// Makes the mutex adopt a thread that waits at a condition; see [`Service::adopt`].
+/// Requeues a condition's waiter at the mutex; see [`Service::adopt`].
 ///
 /// # Safety
-/// The mutex is one, and outlives the call.
+/// The mutex is valid, and outlives the call.
 pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
@@ -438,28 +438,27 @@ pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     }
 }
 
-/// Whether a condition of ours can release and take it by itself: the C library's
-/// mutexes need its functions.
+/// Whether a condition needs the C library's functions to release and acquire the mutex.
 pub fn is_libcs(mutex: &Mutex) -> bool {
     is_system() || mutex.is_libcs()
 }
 
-/// Whether the default lock serves this plain mutex; in one comparison each.
+/// Whether the default lock serves this plain mutex; two comparisons.
 #[inline(always)]
 fn is_fast(mutex: &Mutex) -> bool {
     mutex.is_normal() && is_plain_default()
 }
 
-/// Takes a mutex that the default lock is known to serve, if it is free.
+/// Acquires a mutex under the default lock, if it is free.
 #[inline(always)]
 fn try_known(mutex: &Mutex) -> bool {
-    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is;
-    // the process has one thread where it is alone.
+    // SAFETY: the lock has no contexts, and the program does not move a mutex in use; `alone` means
+    // one thread.
     unsafe { alone() && mutex.futex.acquire_alone() || mutex.futex.try_acquire(&()) }
 }
 
-/// Locks a recursive or error-checking mutex that is free and the default lock's, or a recursive one
-/// of the caller's; false if it takes longer.
+/// Locks a recursive or error-checking mutex under the default lock, if it is free or a recursive
+/// one of the caller's. False if that fails.
 #[inline(always)]
 fn lock_owned(mutex: &Mutex) -> bool {
     let kind = mutex.kind.load(Relaxed);
@@ -481,20 +480,20 @@ fn lock_known_owned(mutex: &Mutex, kind: c_int) -> bool {
     free
 }
 
-/// Unlocks a recursive or error-checking mutex that is the caller's and the default lock's; false if
-/// it is not.
+/// Unlocks the caller's recursive or error-checking mutex under the default lock; false for another
+/// mutex.
 #[inline(always)]
 fn unlock_owned(mutex: &Mutex) -> bool {
     let kind = mutex.kind.load(Relaxed);
     matches!(kind, RECURSIVE | ERRORCHECK) && is_plain_default() && unlock_known_owned(mutex)
 }
 
-/// The same of one that the default lock is known to serve.
+/// [`unlock_owned`] of a mutex under the default lock.
 #[inline(always)]
 fn unlock_known_owned(mutex: &Mutex) -> bool {
     let mine = mutex.owner.load(Relaxed) == owner::me();
     if mine && is_last(mutex) {
-        // SAFETY: the caller's, as its owner says; the process has one thread where it is alone.
+        // SAFETY: the caller's, as its owner shows; `alone` means one thread.
         unsafe {
             if !alone() || !mutex.futex.release_alone() {
                 mutex.futex.release(&());
@@ -504,7 +503,7 @@ fn unlock_known_owned(mutex: &Mutex) -> bool {
     mine
 }
 
-/// Counts one unlock by the owner; whether it was the last, and nobody owns it now.
+/// Counts one unlock by the owner. True if it was the last, which frees the mutex.
 #[inline(always)]
 fn is_last(mutex: &Mutex) -> bool {
     let count = mutex.count.load(Relaxed);
@@ -525,7 +524,7 @@ fn is_last(mutex: &Mutex) -> bool {
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    // Whatever calls another function does so last: then this one needs no frame.
+    // Calls of other functions are tail calls, so this function needs no frame.
     if !object.is_normal() {
         // SAFETY: passed on.
         return unsafe { lock_other_kind(mutex) };
@@ -541,7 +540,7 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     }
 }
 
-/// What a lock of a plain mutex that the default lock serves begins with.
+/// Fast path of locking a plain mutex under the default lock.
 #[inline(always)]
 fn lock_untouched(mutex: &Mutex) -> bool {
     if alone() {
@@ -553,11 +552,11 @@ fn lock_untouched(mutex: &Mutex) -> bool {
     }
 }
 
-/// What a lock of any mutex begins with, and whether that was enough; none if it has no such
-/// beginning.
+/// Fast path of locking any mutex, and whether it acquired the mutex; none if the mutex has no fast
+/// path.
 ///
 /// # Safety
-/// It is one.
+/// The mutex is valid.
 #[inline(always)]
 #[cfg(feature = "observe")]
 pub unsafe fn begin_to_lock(mutex: *mut Mutex) -> Option<bool> {
@@ -568,7 +567,7 @@ pub unsafe fn begin_to_lock(mutex: *mut Mutex) -> Option<bool> {
     has.then(|| begin_known(object, kind))
 }
 
-/// The same of a mutex of that kind, plain or recursive, that the default lock serves.
+/// [`begin_to_lock`] of a plain or recursive mutex of that kind under the default lock.
 #[inline(always)]
 #[cfg(feature = "observe")]
 pub fn begin_known(mutex: &Mutex, kind: c_int) -> bool {
@@ -579,10 +578,10 @@ pub fn begin_known(mutex: &Mutex, kind: c_int) -> bool {
     }
 }
 
-/// Unlocks a mutex of that kind, plain or recursive, that the default lock serves.
+/// Unlocks a plain or recursive mutex of that kind under the default lock.
 ///
 /// # Safety
-/// It is one.
+/// The mutex is valid.
 #[inline(always)]
 #[cfg(feature = "observe")]
 pub unsafe fn unlock_known(mutex: *mut Mutex, kind: c_int) -> c_int {
@@ -598,10 +597,10 @@ pub unsafe fn unlock_known(mutex: *mut Mutex, kind: c_int) -> c_int {
     }
 }
 
-/// Locks a mutex for which [`begin_to_lock`] was not enough, for a call that returns there.
+/// Locks a mutex after [`begin_to_lock`] failed, for a call with that return address.
 ///
 /// # Safety
-/// It is one.
+/// The mutex is valid.
 #[inline(always)]
 #[cfg(feature = "observe")]
 pub unsafe fn go_on_to_lock(mutex: *mut Mutex, begun: Option<bool>, returns_to: usize) -> c_int {
@@ -617,8 +616,7 @@ pub unsafe fn go_on_to_lock(mutex: *mut Mutex, begun: Option<bool>, returns_to: 
     unsafe { pthread_mutex_lock(mutex) }
 }
 
-/// Whether others hold a mutex, as far as the lock that serves it can tell; that is not chosen
-/// here.
+/// Whether a mutex is held, as far as its lock shows. Does not choose the mutex's lock.
 #[cfg(feature = "observe")]
 pub fn is_taken(mutex: &Mutex) -> Option<bool> {
     if mutex.is_libcs() {
@@ -639,7 +637,7 @@ pub fn is_taken(mutex: &Mutex) -> Option<bool> {
     Some(unsafe { (service.is_locked)(mutex.served()) })
 }
 
-/// What of a mutex's kind the C library knows.
+/// The bits of a mutex's kind that the C library defines.
 #[cfg(feature = "observe")]
 pub fn kind_without_lock(mutex: &Mutex) -> c_int {
     let kind = mutex.kind.load(Relaxed);
@@ -650,13 +648,13 @@ pub fn kind_without_lock(mutex: &Mutex) -> c_int {
     }
 }
 
-/// Where a mutex of ours has no owner of its own, and nothing in that place: a plain one.
+/// Whether a mutex of Cohort's has an unused owner field: a plain one.
 #[cfg(feature = "observe")]
 pub fn has_room_for_owner(mutex: &Mutex) -> bool {
     !is_system() && mutex.kind() == NORMAL
 }
 
-/// Whether it has its owner in it.
+/// Whether the mutex stores its owner.
 #[cfg(feature = "observe")]
 pub fn has_owner(mutex: &Mutex) -> bool {
     !is_system() && matches!(mutex.kind(), RECURSIVE | ERRORCHECK)
@@ -666,8 +664,8 @@ pub fn has_owner(mutex: &Mutex) -> bool {
 #[cold]
 #[inline(never)]
 fn lock_contended(mutex: &Mutex) -> c_int {
-    // Sleepers' marks do not keep it from being free.
-    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
+    // A free lock may still have marks of sleepers. SAFETY: the lock has no contexts, and the
+    // program does not move a mutex in use.
     unsafe {
         if !mutex.futex.try_acquire(&()) {
             mutex.futex.acquire(&());
@@ -676,7 +674,7 @@ fn lock_contended(mutex: &Mutex) -> c_int {
     done()
 }
 
-/// [`pthread_mutex_lock`] for kinds that are not plain.
+/// [`pthread_mutex_lock`] for kinds other than plain.
 #[inline(never)]
 unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
@@ -767,16 +765,15 @@ fn unlock_alone(mutex: &Mutex) -> c_int {
     }
 }
 
-/// [`pthread_mutex_unlock`] for a plain mutex that the default lock serves, when a plain
-/// store will not do.
+/// [`pthread_mutex_unlock`] for a plain mutex under the default lock, by a read-modify-write.
 #[inline(never)]
 fn unlock_attentively(mutex: &Mutex) -> c_int {
-    // SAFETY: the program unlocks what it has locked.
+    // SAFETY: the program unlocks what it locked.
     unsafe { mutex.futex.release_attentive() };
     done()
 }
 
-/// What is owed after a quick release; the mutex may be gone.
+/// Wakes the sleepers after a quick release overwrote their mark; the mutex may be gone.
 #[cold]
 #[inline(never)]
 fn answer_lost_mark(mutex: *const Mutex) -> c_int {
@@ -785,7 +782,7 @@ fn answer_lost_mark(mutex: *const Mutex) -> c_int {
     done()
 }
 
-/// [`pthread_mutex_unlock`] for kinds that are not plain.
+/// [`pthread_mutex_unlock`] for kinds other than plain.
 #[inline(never)]
 unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
@@ -797,7 +794,7 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
     unsafe { unlock_unusual_kind(mutex) }
 }
 
-/// Unlocks a mutex without an owner, or under another lock, which needs a frame.
+/// Unlocks a mutex without an owner, or under another lock. Separate, because it needs a frame.
 #[cfg_attr(feature = "compositions", inline(never))]
 unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
@@ -837,10 +834,10 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
     }
 }
 
-/// Locks with a deadline, which nobody asks for where the mutex is free.
+/// Locks with a deadline, which is not read if the mutex is free.
 ///
 /// # Safety
-/// The mutex is one; the time is readable.
+/// The mutex is valid; the time is readable.
 #[inline(always)]
 unsafe fn lock_until(mutex: *mut Mutex, clock: Clock, at: *const Timespec) -> c_int {
     // SAFETY: the caller's.
@@ -863,12 +860,12 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
     unsafe { init(mutex, attributes, 0) }
 }
 
-/// See `pthread_mutex_init(3)`; hands on where the call returns to, since a line may say what
-/// serves the mutexes of that place.
+/// See `pthread_mutex_init(3)`. Passes the return address on, since a line may give mutexes of that
+/// call a lock.
 ///
 /// # Safety
 /// As that page asks.
-// SAFETY: as `lock_perhaps_first`, on to `init`.
+// SAFETY: as `lock_perhaps_first`, with `init`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[cfg(all(feature = "compositions", not(feature = "observe")))]
@@ -876,7 +873,7 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
     go_on_with_return_address!(third, init)
 }
 
-/// [`pthread_mutex_init`], by a call that returns there, where that is asked for.
+/// [`pthread_mutex_init`], with the call's return address where that is needed.
 ///
 /// # Safety
 /// As that page asks.
@@ -894,7 +891,7 @@ pub unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: u
     unsafe { init_other(mutex, attributes, returns_to) }
 }
 
-/// The same with attributes, or where the default lock does not serve.
+/// [`init`] with attributes, or under another lock.
 #[inline(never)]
 unsafe fn init_other(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
     if is_system() {
@@ -933,16 +930,16 @@ unsafe fn init_other(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> 
     0
 }
 
-/// Saves a fresh mutex's first user an exchange.
+/// Initialises a fresh mutex's generation, to save its first user a compare-and-exchange.
 ///
 /// # Safety
-/// The mutex is all zero but for its kind, and nobody else's.
+/// The mutex is all zero except for its kind, and exclusively the caller's.
 unsafe fn begin_generation(mutex: &Mutex) {
     if let Choice::Ours(service) = serving(mutex).0
         && let Some(at) = service.generation
     {
         let body = mutex.body.get();
-        // SAFETY: the lock has that there, in bytes that are in a cell.
+        // SAFETY: the lock's generation lies there, in bytes inside a cell.
         unsafe { &*body.byte_add(at as usize).cast::<Generation>() }.begin();
     }
 }
@@ -990,7 +987,7 @@ fn destroy_unless(used: bool, mutex: &Mutex) -> c_int {
     0
 }
 
-/// Names under which old programs know the same functions.
+/// Exports the same functions under the names that old programs use.
 #[cfg(not(feature = "observe"))]
 macro_rules! also {
     ($($alias:ident = $name:ident($($argument:ident: $type:ty),*);)+) => {

@@ -1,6 +1,5 @@
-//! The C library's own functions, found when the library is loaded, or by the first call that
-//! comes before that: a search takes the loader's lock, under which another thread may be waiting
-//! for a lock that the caller holds.
+//! The C library's own functions. Looked up when the library is loaded, or by an earlier first
+//! call: a lookup takes the loader's lock, whose holder may wait for a lock that the caller holds.
 
 use crate::layout::{Attr, Cond, Mutex, RwLock, Spin};
 use crate::libc::{
@@ -11,17 +10,17 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Functions that are found together.
+/// Functions that are looked up together.
 pub struct Table {
     /// Their names, each ended by zero.
     pub names: &'static str,
-    /// What was found, in the same order; null before, and where the C library has none.
+    /// The functions, in the same order; null before the lookup, and where the C library lacks one.
     pub functions: &'static [AtomicPtr<()>],
-    /// So many of the first are searched for by [`VERSION`], since the plain name may mean an
+    /// The first `versioned` names are looked up by [`VERSION`], since the plain name may be an
     /// ancient function.
     pub versioned: usize,
-    /// So many of the first are the next definition of their name, which may be another preloaded
-    /// library's; the others are the C library's whoever else defines them.
+    /// The first `next` names resolve to their next definition, which may be another preloaded
+    /// library's. The others always resolve to the C library's.
     pub next: usize,
 }
 
@@ -31,7 +30,7 @@ const VERSION: &CStr = c"GLIBC_2.3.2";
 const VERSION: &CStr = c"GLIBC_2.17";
 
 impl Table {
-    /// Finds all of them.
+    /// Looks up all functions.
     #[cold]
     #[inline(never)]
     pub fn fill(&self) {
@@ -60,14 +59,14 @@ impl Table {
     fn names(&self) -> impl Iterator<Item = &'static CStr> {
         let mut at = self.names.as_ptr();
         core::iter::from_fn(move || {
-            // SAFETY: each name ends by zero, and the caller asks for no more than there are.
+            // SAFETY: each name ends with a zero, and callers take at most as many as there are.
             let name = unsafe { CStr::from_ptr(at.cast()) };
             at = at.wrapping_add(name.count_bytes() + 1);
             Some(name)
         })
     }
 
-    /// The function in that place.
+    /// The function at that index.
     #[inline(always)]
     pub fn at(&self, place: usize) -> *mut () {
         let function = self.functions[place].load(Ordering::Relaxed);
@@ -102,7 +101,7 @@ pub fn is_ready() -> bool {
     !TABLE.functions[0].load(Ordering::Relaxed).is_null()
 }
 
-/// Finds all that this library needs of the C library.
+/// Looks up all functions that this library uses.
 #[cold]
 #[inline(never)]
 pub fn look_up() {
@@ -132,10 +131,10 @@ fn libc() -> Option<Image> {
         next: *const Object,
     }
     unsafe extern "C" {
-        /// What the loader has loaded, in that order.
+        /// The loaded objects, in load order.
         static _r_debug: Loaded;
     }
-    // SAFETY: the objects up to the C library were there before the program began, and stay.
+    // SAFETY: the objects up to the C library were loaded before the program began, and stay.
     unsafe {
         let mut object = _r_debug.first;
         while let Some(known) = object.as_ref() {
@@ -149,7 +148,7 @@ fn libc() -> Option<Image> {
     None
 }
 
-/// Declares the functions of a table, as that calls them.
+/// Declares a table's functions, as callers of the table.
 macro_rules! functions {
     (
         versioned { $(fn $old:ident($($a:ident: $at:ty),*) -> $ar:ty;)* }
@@ -189,8 +188,8 @@ macro_rules! functions {
         #[inline(never)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             let function = TABLE.at(Place::$name as usize);
-            // SAFETY: the C library's function of that name has this signature;
-            // the caller vouches for the arguments.
+            // SAFETY: the C library's function of that name has this signature; the caller promises
+            // the arguments.
             unsafe {
                 core::mem::transmute::<*mut (), unsafe extern "C" fn($($type),*) -> $result>(
                     function,
@@ -258,7 +257,7 @@ functions! {
     }
 }
 
-/// What the library that observes needs beside that.
+/// Additional functions for the observing library.
 #[cfg(feature = "observe")]
 pub mod observed {
     use crate::layout::Attr;

@@ -1,7 +1,7 @@
 //! The owner of a recursive or error-checking mutex, and the writer of a rwlock: a thread by its
-//! [name](cohort::door::ThreadRecord::name).  No other thread has it, not even one on the same
-//! stack after the owner has ended.  Unlike the kernel's number, it is the same in a forked child,
-//! which therefore goes on owning what its thread owned.
+//! [name](cohort::door::ThreadRecord::name). Names are unique: a later thread on an ended owner's
+//! stack has another. Unlike the kernel's thread ID, a name stays the same in a forked child, so
+//! the child still owns its thread's mutexes.
 
 use cohort::door::thread;
 

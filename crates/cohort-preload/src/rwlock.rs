@@ -23,20 +23,20 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl RwLock {
-    /// Whether the default serves it and nobody counts: the fast path.
+    /// Whether the default serves it, and acquisitions are not counted: the fast path.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.shared.load(Relaxed) == 0 && are_plainly(Rwlocks::Word)
     }
 
-    /// Begins to take it to read: whether that was enough; none of a lock that has no such
-    /// beginning.
+    /// Fast path of a read acquisition, and whether it acquired the lock; none if the lock has no
+    /// fast path.
     #[inline(always)]
     pub fn begin_to_read(&self) -> Option<bool> {
         self.is_plain().then(|| self.lock.arrive(self.recursion()))
     }
 
-    /// The same, to write.
+    /// [`begin_to_read`](Self::begin_to_read), for writing.
     #[inline(always)]
     pub fn begin_to_write(&self) -> Option<bool> {
         self.is_plain().then(|| {
@@ -48,14 +48,14 @@ impl RwLock {
         })
     }
 
-    /// Whether the default serves it, which leaves [`identity`](Self::identity) alone.
+    /// Whether the default serves it, and thus leaves [`identity`](Self::identity) unused.
     #[cfg(feature = "observe")]
     #[inline(always)]
     pub fn is_word(&self) -> bool {
         self.shared.load(Relaxed) == 0 && rwlocks() == Rwlocks::Word
     }
 
-    /// Whether one that counts readers by cohort does, and nobody counts.
+    /// Whether a lock with reader counts per cohort serves it, and acquisitions are not counted.
     #[cfg(feature = "compositions")]
     #[inline(always)]
     fn is_plainly_by_cohort(&self) -> bool {
@@ -67,8 +67,7 @@ impl RwLock {
         self.shared.load(Relaxed) != 0 || rwlocks() == Rwlocks::System
     }
 
-    /// Takes it to read, if it can be had at once; a waiting reader has to follow where this
-    /// fails.
+    /// Acquires it for reading, if immediately possible. After a failure, the caller must wait.
     fn arrive(&self) -> bool {
         #[cfg(feature = "compositions")]
         if let Some(lock) = by_cohort::of(self) {
@@ -85,7 +84,7 @@ impl RwLock {
         self.lock.try_read(self.recursion())
     }
 
-    /// Whether no more readers can be counted.
+    /// Whether the reader count is at its maximum.
     fn is_full(&self) -> bool {
         #[cfg(feature = "compositions")]
         if by_cohort::of(self).is_some() {
@@ -118,14 +117,13 @@ impl RwLock {
         self.lock.write(patience)
     }
 
-    /// Whether a reader waits for a waiting writer, whatever it holds.
+    /// Whether readers wait for waiting writers, even recursive readers.
     #[cfg(feature = "observe")]
     pub fn lets_writers_first(&self) -> bool {
         matches!(self.recursion(), Recursion::Excluded)
     }
 
-    /// Whether readers may recurse: not if the program chose the kind whose name
-    /// says so.
+    /// Whether readers may recurse; not if the program chose the non-recursive kind.
     fn recursion(&self) -> Recursion {
         if self.flags.load(Relaxed) & RWLOCK_KIND == PREFER_WRITER {
             Recursion::Excluded
@@ -135,13 +133,13 @@ impl RwLock {
     }
 }
 
-/// What a wait allows; `None` not to wait at all.
+/// The patience of a wait; `None` not to wait at all.
 ///
 /// # Errors
 /// `EINVAL`, even if the lock is free, as the C library does.
 ///
 /// # Safety
-/// A time, if there is one, is readable.
+/// A time, if any, is readable.
 unsafe fn patience(wait: Wait) -> Result<Option<Patience<'static>>, c_int> {
     match wait {
         Wait::No => Ok(None),
@@ -151,10 +149,10 @@ unsafe fn patience(wait: Wait) -> Result<Option<Patience<'static>>, c_int> {
     }
 }
 
-/// Every way to lock to read, but for the fast path.
+/// All ways to lock for reading, without the fast path.
 ///
 /// # Safety
-/// The lock is one; a time, if there is one, is readable.
+/// The lock is valid; a time, if any, is readable.
 #[cold]
 #[inline(never)]
 pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
@@ -190,7 +188,7 @@ pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         Some(patience) => match object.read(&patience) {
             Outcome::Acquired => 0,
             Outcome::GaveUp if runs_out(&patience) => ETIMEDOUT,
-            // It would not have given up otherwise.
+            // The only other reason to give up: too many readers.
             Outcome::GaveUp => EAGAIN,
         },
     };
@@ -200,10 +198,10 @@ pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
     result
 }
 
-/// Every way to lock to write, but for the fast path.
+/// All ways to lock for writing, without the fast path.
 ///
 /// # Safety
-/// The lock is one; a time, if there is one, is readable.
+/// The lock is valid; a time, if any, is readable.
 #[cold]
 #[inline(never)]
 pub unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
@@ -366,8 +364,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
     }
 }
 
-/// See `pthread_rwlock_unlock(3)`.  Releasing a lock that nobody holds does
-/// nothing.
+/// See `pthread_rwlock_unlock(3)`. Releasing a free lock has no effect.
 ///
 /// # Safety
 /// As that page asks.
@@ -401,8 +398,7 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
 /// As that page asks.
 #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_init(lock: *mut RwLock, attributes: Attr) -> c_int {
-    // SAFETY: the program's attributes are initialised, and its memory is for a
-    // lock that nobody uses.
+    // SAFETY: the program's attributes are initialised, and its memory is for an unused lock.
     unsafe {
         let mut flags = 0;
         if !attributes.is_null() {

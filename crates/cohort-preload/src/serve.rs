@@ -1,5 +1,4 @@
-//! A lock that a text describes, in a mutex's bytes; those of the catalogue are in
-//! [`cohort::host::served`].
+//! A mutex's lock described by a text. The catalogue's locks are in [`cohort::host::served`].
 
 use cohort::RawLock;
 use cohort::catalogue::own_pool_bytes;
@@ -18,7 +17,7 @@ static FATS: Seldom<Fat<Composed>> = Seldom::new();
 static STOCK: Pooled<Composed, &Seldom<Record>, &Seldom<Fat<Composed>>> =
     Pooled::new(&RECORDS, &FATS);
 
-/// A composition that a text describes: [`set_recipe`] has said which, before this serves.
+/// Composition described by a text; [`set_recipe`] runs before it serves.
 pub static COMPOSITION: Service = cohort::service_of_fat_pool!(
     &STOCK,
     cohort::host::served::inflated::lock,
@@ -38,15 +37,15 @@ pub static COMPOSITION: Service = cohort::service_of_fat_pool!(
 /// The recipe, in words.
 static RECIPE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Says what [`COMPOSITION`] is; a thread that publishes afterwards that it serves
-/// publishes this too.  Threads that say it at once say the same.
+/// Sets the recipe of [`COMPOSITION`]. A thread that then publishes the choice publishes the recipe
+/// too. Concurrent calls set the same recipe.
 pub fn set_recipe(recipe: &Recipe) {
     for (place, word) in RECIPE.iter().zip(recipe.to_words()) {
         place.store(word, Relaxed);
     }
 }
 
-/// The recipe that [`set_recipe`] was told.
+/// The recipe passed to [`set_recipe`].
 pub struct Said;
 
 impl Text for Said {

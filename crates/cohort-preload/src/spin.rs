@@ -1,8 +1,8 @@
 //! `pthread_spin_*`.
 //!
-//! The word means what it means to the C library, because a process-shared spin
-//! lock cannot say that it is one and its other users may not know us.  What
-//! changes is the waiting: a waiter that has spun for a while gives its CPU away.
+//! The word keeps the C library's meaning: a process-shared spin lock is not marked as one, and its
+//! other users may not run under Cohort. Only waiting differs: a waiter yields its CPU after some
+//! spinning.
 
 use crate::choice::{choice, is_plain, is_system};
 use crate::count::count;
@@ -14,7 +14,7 @@ use cohort::report::Kind;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The C library's values: on x86-64 a free lock is 1, and 0 or less a held one.
+/// The C library's values: on x86-64, a free lock is 1, and a held one 0 or less.
 #[cfg(target_arch = "x86_64")]
 const FREE: u32 = 1;
 #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 
 fn try_acquire(lock: &Spin) -> bool {
-    // A swap, because the C library counts a held lock further down.
+    // A swap, because the C library decrements a held lock further.
     lock.load(Relaxed) == FREE && lock.swap(HELD, Acquire) == FREE
 }
 

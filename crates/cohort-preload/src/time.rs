@@ -1,4 +1,4 @@
-//! Deadlines, as programs give them.
+//! Deadlines of pthread calls.
 
 use crate::libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, EINVAL, Timespec};
 use cohort::{Clock, Deadline, Patience};
@@ -7,7 +7,7 @@ use core::ffi::c_int;
 /// The clock of that number.
 ///
 /// # Errors
-/// `EINVAL` if it is neither of the two that locks wait by.
+/// `EINVAL` for another clock than the two that locks support.
 pub fn clock(number: c_int) -> Result<Clock, c_int> {
     match number {
         CLOCK_REALTIME => Ok(Clock::Realtime),
@@ -19,7 +19,7 @@ pub fn clock(number: c_int) -> Result<Clock, c_int> {
 /// Patience until that time.
 ///
 /// # Errors
-/// `EINVAL` if the nanoseconds are no nanoseconds.
+/// `EINVAL` if the nanoseconds are out of range.
 ///
 /// # Safety
 /// `at` is readable.

@@ -1,5 +1,5 @@
-//! Sections that are brought to a delegate exclude each other, are run once, and are seen by
-//! the threads that brought them.
+//! Delegated sections exclude each other, run once, and their effects are visible to the submitting
+//! threads.
 
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::{Mcs, Tas};
@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Each thread brings `rounds` sections; the first `here` of them run their own.
+/// Each thread delegates `rounds` sections; the first `here` threads run their own.
 pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
     counts::<D>(
         threads,
@@ -38,7 +38,7 @@ pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
     );
 }
 
-/// The first thread brings two sections, each of the others one.
+/// The first thread delegates two sections, the others one each.
 pub fn runs_again<D: Delegate + 'static>(threads: usize) {
     counts::<D>(
         threads,
@@ -51,7 +51,7 @@ pub fn runs_again<D: Delegate + 'static>(threads: usize) {
     );
 }
 
-/// The same as [`runs`], but the first `triers` only try.
+/// Like [`runs`], but the first `triers` threads only try.
 pub fn is_tried<D: TryDelegate + 'static>(threads: usize, rounds: u64, triers: usize) {
     counts::<D>(
         threads,
@@ -67,7 +67,8 @@ pub fn is_tried<D: TryDelegate + 'static>(threads: usize, rounds: u64, triers: u
     );
 }
 
-/// The same, but the first `hurried` have no patience, and the `here` after them run their own.
+/// Like [`runs`], but the first `hurried` threads have a deadline; the next `here` run their own
+/// sections.
 pub fn lets_go<D: AbortableDelegate + 'static>(
     threads: usize,
     rounds: u64,
@@ -94,8 +95,8 @@ pub fn lets_go<D: AbortableDelegate + 'static>(
     );
 }
 
-/// The first thread is the server, some rounds of it, while the others bring their sections; the
-/// `here` after it run their own.
+/// The first thread serves for some rounds while the others delegate; the next `here` threads run
+/// their own sections.
 pub fn is_attended<D: Attended + 'static>(threads: usize, rounds: u64, here: usize) {
     let own = 1..1 + here;
     counts::<D>(
@@ -119,7 +120,7 @@ pub fn is_attended<D: Attended + 'static>(threads: usize, rounds: u64, here: usi
     );
 }
 
-/// The first thread is the server, as in [`is_attended`], of others that have little patience.
+/// Like [`is_attended`], with clients that have a deadline.
 pub fn is_attended_within<D: Attended + AbortableDelegate + 'static>(threads: usize, rounds: u64) {
     counts::<D>(
         threads,
@@ -138,9 +139,9 @@ pub fn is_attended_within<D: Attended + AbortableDelegate + 'static>(threads: us
     );
 }
 
-/// Each thread brings one section, the first `here` run their own.  The thread of the last section drops
-/// the lock once that has run: calls of other threads, whose sections have run too, may be about to
-/// return.
+/// Each thread delegates one section; the first `here` run their own. The thread of the last
+/// section drops the lock after it. Other threads, whose sections have run, may still be returning
+/// from their calls.
 pub fn is_destroyed<D: Delegate + 'static>(threads: usize, here: usize) {
     drops_as_the_last::<D>(threads, move |thread, delegate, context, section| {
         if thread < here {
@@ -152,7 +153,8 @@ pub fn is_destroyed<D: Delegate + 'static>(threads: usize, here: usize) {
     });
 }
 
-/// The same, and that thread makes another lock from what it has given back, and uses it.
+/// Like [`is_destroyed`]; the last thread then creates another lock from the freed memory, and uses
+/// it.
 pub fn is_made_again<D: Delegate + 'static>(threads: usize) {
     let bring = |_, delegate: &D, context: &mut D::Context, section: Section<'_>| {
         delegate.run(context, section);
@@ -170,7 +172,8 @@ pub fn is_made_again<D: Delegate + 'static>(threads: usize) {
     drops_as_the_last_and::<D>(threads, bring, again);
 }
 
-/// The same as [`is_destroyed`], but the first `hurried` have little patience, and bring their section once more without.
+/// Like [`is_destroyed`], but the first `hurried` threads have a deadline; after a timeout they
+/// delegate without one.
 pub fn is_destroyed_within<D: AbortableDelegate + 'static>(threads: usize, hurried: usize) {
     drops_as_the_last::<D>(threads, move |thread, delegate, context, section| {
         if thread >= hurried {
@@ -182,7 +185,8 @@ pub fn is_destroyed_within<D: AbortableDelegate + 'static>(threads: usize, hurri
     });
 }
 
-/// The same, each in that way; what has not been run so is brought once more.
+/// Delegates each section by `bring`, which returns whether it ran; if not, delegates it again with
+/// `run`.
 fn drops_as_the_last<D: Delegate + 'static>(
     threads: usize,
     bring: impl Fn(usize, &D, &mut D::Context, Section<'_>) -> bool + Send + Sync + 'static,
@@ -190,7 +194,7 @@ fn drops_as_the_last<D: Delegate + 'static>(
     drops_as_the_last_and::<D>(threads, bring, || ());
 }
 
-/// The same, and then does what comes `afterwards`.
+/// Like [`drops_as_the_last`]; the last thread calls `afterwards` after the drop.
 fn drops_as_the_last_and<D: Delegate + 'static>(
     threads: usize,
     bring: impl Fn(usize, &D, &mut D::Context, Section<'_>) -> bool + Send + Sync + 'static,
@@ -217,7 +221,7 @@ fn drops_as_the_last_and<D: Delegate + 'static>(
         if !bring(thread, delegate, &mut context, section.section()) {
             delegate.run(&mut context, section.section());
         }
-        // SAFETY: no other thread has it.
+        // SAFETY: only this thread accesses it.
         if let Some(lock) = last.with_mut(|last| unsafe { (*last).take() }) {
             drop(lock);
             afterwards();
@@ -230,7 +234,7 @@ fn drops_as_the_last_and<D: Delegate + 'static>(
     }
 }
 
-/// Each section panics, and its own thread is told so, whichever thread ran it.
+/// Each section panics; its own thread receives the panic, whichever thread ran the section.
 pub fn panics<D: Delegate + 'static>(threads: usize) {
     let shared = Arc::new((D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -262,7 +266,7 @@ pub fn panics<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// The sections of every other thread have other code.
+/// Threads alternate between two sections with different code.
 pub fn mixes<D: Delegate + 'static>(threads: usize) {
     let shared = Arc::new((D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -295,7 +299,7 @@ pub fn mixes<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// Each thread brings one section, and none runs more than `most` of them.
+/// Each thread delegates one section; no thread runs more than `most` of them.
 pub fn runs_few<D: Delegate + 'static>(threads: usize, most: usize) {
     let shared = Arc::new((D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -323,8 +327,8 @@ pub fn runs_few<D: Delegate + 'static>(threads: usize, most: usize) {
     }
 }
 
-/// Each thread brings a section; the first brings its own while it is in a section of another
-/// delegate, and there it runs no section of the others.
+/// Each thread delegates a section. The first does so inside a section of another delegate, and
+/// must not serve the others from there.
 pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     let shared = Arc::new((D::default(), D::default(), Cell::new(0), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
@@ -334,13 +338,13 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
         let served = Kept::new(Cell::new(false));
         let section = Brought::new(|| {
             if thread == 0 {
-                // The others come, and wait.
+                // The others arrive and wait.
                 for _ in 0..3 {
                     yield_now();
                 }
             }
             add_one(count);
-            // A thread sees what it has written there itself.
+            // Relaxed: a thread reads its own store.
             write(&served, inside.load(Order::RELAXED) == thread_id());
         });
         if thread > 0 {
@@ -365,16 +369,17 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// A `sanl+` in which each thread has a place of its own, as soon as two have met.
+/// A `sanl+` where each thread has a publication slot of its own after the first meeting of two
+/// threads.
 type Places<const AT_FIRST: u32, I> = SanlPlus<MayPark, 2, 0, AT_FIRST, 1, 1, I>;
 
-/// The same from the beginning.
+/// [`Places`] in queue mode from the start.
 pub type Queueing = Places<QUEUE, Usual>;
 
-/// The same, in which nobody sleeps.
+/// [`Queueing`] without parking.
 pub type Polling = SanlPlus<SpinOnly, 2, 0, QUEUE, 1, 1>;
 
-/// A `sanl+` whose threads share a bus of two seats, which is on that ride when they begin.
+/// A `sanl+` with batches of two publication slots, whose first batch has the number `FIRST`.
 pub struct RidesFrom<const FIRST: u32>(SanlPlus<MayPark, 2, 0, RIDES, 1, 2>);
 
 impl<const FIRST: u32> Default for RidesFrom<FIRST> {
@@ -383,7 +388,7 @@ impl<const FIRST: u32> Default for RidesFrom<FIRST> {
     }
 }
 
-// SAFETY: all sections are brought to the lock inside.
+// SAFETY: all sections go to the inner lock.
 unsafe impl<const FIRST: u32> Delegate for RidesFrom<FIRST> {
     type Context = Words;
 
@@ -396,24 +401,24 @@ unsafe impl<const FIRST: u32> Delegate for RidesFrom<FIRST> {
     }
 }
 
-/// One that begins in place, and is so again as soon as nobody has come.
+/// Starts in place, and returns there after one turn without other threads.
 pub type Settling = Places<IN_PLACE, Soon>;
 
-/// One that begins in place, and stays so: threads that meet another queue for the word.
+/// Starts and stays in place: contending threads queue for the word.
 pub type Passing = Places<IN_PLACE, Seldom>;
 
-/// The same until one of them has waited.
+/// Like [`Passing`] until the first thread has waited.
 pub type Waiting = Places<IN_PLACE, Insisting>;
 
-/// One that is always in place.
+/// Always in place.
 pub type Staying = Places<IN_PLACE, Always>;
 
-/// At the queue as soon as two meet, and in place again as soon as nobody has come, by a word with few
-/// steps.
+/// Switches to the queue at the first contention, and back after one turn without other threads;
+/// the word's lock takes few steps.
 #[derive(Debug)]
 pub enum Soon {}
 
-// SAFETY: it says nothing of its own.
+// SAFETY: no method is overridden.
 unsafe impl InPlace for Soon {
     type Word = Tas;
     const FEW: u32 = 0;
@@ -422,11 +427,11 @@ unsafe impl InPlace for Soon {
     const PASSING_NANOSECONDS: u64 = u64::MAX;
 }
 
-/// In place however often threads meet there, though not for lack of CPUs.
+/// Never leaves in-place mode because of contention, only because of oversubscription.
 #[derive(Debug)]
 pub enum Seldom {}
 
-// SAFETY: it says nothing of its own.
+// SAFETY: no method is overridden.
 unsafe impl InPlace for Seldom {
     type Word = Tas;
     const FEW: u32 = 0;
@@ -435,11 +440,11 @@ unsafe impl InPlace for Seldom {
     const PASSING_NANOSECONDS: u64 = u64::MAX;
 }
 
-/// The same, but the first in the queue lets nobody pass for long.
+/// Like [`Seldom`], but the head of the queue soon stops threads from barging.
 #[derive(Debug)]
 pub enum Insisting {}
 
-// SAFETY: it says nothing of its own.
+// SAFETY: no method is overridden.
 unsafe impl InPlace for Insisting {
     type Word = Tas;
     const FEW: u32 = 0;
@@ -448,11 +453,11 @@ unsafe impl InPlace for Insisting {
     const PASSING_NANOSECONDS: u64 = 1;
 }
 
-/// In place however many CPUs there are.
+/// In place regardless of the number of CPUs.
 #[derive(Debug)]
 pub enum Always {}
 
-// SAFETY: it says nothing of its own.
+// SAFETY: no method is overridden.
 unsafe impl InPlace for Always {
     type Word = Tas;
     const FEW: u32 = u32::MAX;
@@ -461,8 +466,8 @@ unsafe impl InPlace for Always {
     const PASSING_NANOSECONDS: u64 = u64::MAX;
 }
 
-/// The first thread brings its section while it is in a section of another delegate, and goes on
-/// without serving; the second has little patience, and the third waits for as long as it takes.
+/// The first thread delegates inside a section of another delegate, and therefore serves no others.
+/// The second has a deadline; the third waits without one.
 pub fn goes_on_past_one_that_left<D: AbortableDelegate + 'static>() {
     let shared = Arc::new((D::default(), D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -493,8 +498,8 @@ pub fn goes_on_past_one_that_left<D: AbortableDelegate + 'static>() {
     }
 }
 
-/// The first thread is the server, and brings a section itself, though it may have let go of the
-/// lock for the second, which runs its own.
+/// The first thread is the server and also delegates a section, perhaps after yielding the lock to
+/// the second thread, which runs its own.
 pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
     let shared = Arc::new((D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -516,8 +521,8 @@ pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
     }
 }
 
-/// The first thread locks one, locks another, and unlocks the one before the other; the rest bring
-/// to the one a section that brings a section to the other.
+/// The first thread locks `one`, then `other`, and unlocks in that order; the rest delegate to
+/// `one` a section that delegates to `other`.
 pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usize) {
     let locks = <(Places<AT_FIRST, I>, Places<AT_FIRST, I>)>::default();
     let shared = Arc::new((locks.0, locks.1, Cell::new(0)));
@@ -527,7 +532,7 @@ pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usi
         if thread == 0 {
             let turn = one.lock();
             let next = other.lock();
-            // SAFETY: each turn is of that lock, and this thread's.
+            // SAFETY: each turn belongs to its lock and to this thread.
             unsafe { one.unlock(turn) };
             add_one(count);
             // SAFETY: as above.
@@ -550,8 +555,8 @@ pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usi
     }
 }
 
-/// The first `waiters` bring sections that wait for those of all the others, and of the waiters
-/// before them.
+/// The first `waiters` threads delegate sections that wait for the sections of all other threads
+/// and of the preceding waiters.
 pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
     let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
     let theirs = Arc::clone(&shared);
@@ -575,8 +580,8 @@ pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
     }
 }
 
-/// The first `waiters` bring sections that wait for those of all the others, but not for long; one that
-/// they gave up is never run.
+/// The first `waiters` threads delegate sections that wait, with a deadline, for the sections of
+/// all others; a section never runs after its timeout.
 pub fn waits_within<D: AbortableDelegate + 'static>(threads: usize, waiters: usize) {
     let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
     let theirs = Arc::clone(&shared);
@@ -607,7 +612,7 @@ pub fn waits_within<D: AbortableDelegate + 'static>(threads: usize, waiters: usi
     }
 }
 
-/// Each thread waits for what never comes, but not for long, and brings a section then.
+/// Each thread waits, with a deadline, for a condition that stays false, then delegates a section.
 pub fn stops_waiting<D: AbortableDelegate + 'static>(threads: usize) {
     let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
     let theirs = Arc::clone(&shared);
@@ -623,7 +628,7 @@ pub fn stops_waiting<D: AbortableDelegate + 'static>(threads: usize) {
     }
 }
 
-/// Data to which tasks bring sections, and a bell for the task of each thread.
+/// Data to which tasks delegate sections, and one wake-up word per thread's task.
 struct Tasks<D> {
     data: Arc<Delegated<u64, Posting<D>>>,
     rung: Vec<WaitCell>,
@@ -637,7 +642,7 @@ impl<D: Delegate + 'static> Tasks<D> {
         })
     }
 
-    /// Has the task of that thread bring a section, and blocks until it is ready.
+    /// Delegates the section from that thread's task, and blocks until its future is ready.
     fn block_on<R: Send + 'static>(
         self: &Arc<Self>,
         thread: usize,
@@ -660,16 +665,16 @@ impl<D: Delegate + 'static> Tasks<D> {
     }
 }
 
-/// What wakes a thread's task.  It brings a section to the same data first, as a task that is run at
-/// once would.
+/// Wakes a thread's task. It first delegates a section to the same data, like an executor that runs
+/// the task at once.
 struct Bell<D> {
     of: Arc<Tasks<D>>,
     thread: usize,
 }
 
-/// What was done before a bell was rung is seen by the task.
+/// Publishes the effects before the wake-up to the task.
 const RING: Order = Order::named("a client's bell", Strength::Release);
-/// Sees it.
+/// Acquires them.
 const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
 
 impl<D: Delegate + 'static> Wake for Bell<D> {
@@ -679,7 +684,7 @@ impl<D: Delegate + 'static> Wake for Bell<D> {
     }
 }
 
-/// A future that is not dropped where its thread fails.
+/// A future that is not dropped if its thread fails.
 struct Polled<D, R>(Kept<UnsafeCell<RunAsync<u64, D, R>>>);
 
 impl<D: Delegate + 'static, R: Send + 'static> Polled<D, R> {
@@ -688,19 +693,20 @@ impl<D: Delegate + 'static, R: Send + 'static> Polled<D, R> {
     }
 
     fn poll(&self, waker: &Waker) -> Poll<R> {
-        // SAFETY: one thread has it, and is in one poll at a time.
+        // SAFETY: one thread owns it and polls once at a time.
         let future = unsafe { &mut *self.0.get() };
         Pin::new(future).poll(&mut Context::from_waker(waker))
     }
 }
 
-/// Counts itself; how many there are now.
+/// Increments the counter; returns its new value.
 fn count(counted: &mut u64) -> u64 {
     *counted += 1;
     *counted
 }
 
-/// The tasks of the first `posters` bring their sections; the other threads bring theirs themselves.
+/// The tasks of the first `posters` threads delegate asynchronously, the other threads
+/// synchronously.
 pub fn posts<D: Delegate + 'static>(threads: usize, posters: usize) {
     let tasks = Tasks::<D>::new(threads);
     let theirs = Arc::clone(&tasks);
@@ -718,8 +724,8 @@ pub fn posts<D: Delegate + 'static>(threads: usize, posters: usize) {
     }
 }
 
-/// The tasks of the first `posters` bring their sections; of the other threads each tries, and brings
-/// what it still has with little patience.
+/// The tasks of the first `posters` threads delegate. The other threads try, and on failure
+/// delegate with a deadline.
 pub fn posts_beside_hurried<D>(threads: usize, posters: usize)
 where
     D: AbortableDelegate + TryDelegate + 'static,
@@ -741,15 +747,15 @@ where
     }
 }
 
-/// The first thread posts a section and drops its future, after which that section has been run or
-/// never is; the rest bring theirs.
+/// The first thread posts a section and drops its future: by then the section has run, or it never
+/// runs. The other threads delegate theirs.
 pub fn drops_what_it_posted<D: Delegate + 'static>(threads: usize) {
     let tasks = Tasks::<D>::new(threads);
     let theirs = Arc::clone(&tasks);
     let ended = together(threads, move |thread| {
         if thread > 0 {
             theirs.data.run(|counted| {
-                // The first thread comes, and posts.
+                // The first thread posts meanwhile.
                 yield_now();
                 count(counted);
             });
@@ -758,7 +764,7 @@ pub fn drops_what_it_posted<D: Delegate + 'static>(threads: usize) {
         let ran = Arc::new(Cell::new(0));
         let runs = Arc::clone(&ran);
         let future = Polled::new(theirs.data.run_async(move |counted| {
-            // It goes on, and drops its future.
+            // The posting thread drops its future meanwhile.
             yield_now();
             add_one(&runs);
             count(counted);
@@ -775,8 +781,8 @@ pub fn drops_what_it_posted<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// The first thread brings a section while it is in one of other data, and there it runs none of those
-/// that the others' tasks bring.
+/// The first thread delegates inside a section on other data, and must not run the other tasks'
+/// sections there.
 pub fn serves_no_task_inside<D: Delegate + 'static>(threads: usize) {
     let shared = Arc::new((Delegated::<(), D>::from(()), Tasks::<D>::new(threads)));
     let theirs = Arc::clone(&shared);
@@ -800,24 +806,25 @@ pub fn serves_no_task_inside<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// A section on memory that outlives its thread's failure, as that of the thread that runs it
-/// does.
+/// A section in memory that outlives a failure of its thread, so that the thread that runs it can
+/// finish.
 pub struct Brought<F: FnMut()>(Kept<UnsafeCell<F>>);
 
 impl<F: FnMut()> Brought<F> {
-    /// That section.
+    /// Wraps the section.
     pub fn new(section: F) -> Self {
         Self(Kept::new(UnsafeCell::new(section)))
     }
 
-    /// To be brought once.
+    /// The section, to be delegated once.
     pub fn section(&self) -> Section<'_> {
-        // SAFETY: one section is made of it at a time; where clients panic, all is over.
+        // SAFETY: one section exists at a time; a client's panic ends the run.
         unsafe { Section::new(&mut *self.0.get()) }
     }
 }
 
-/// Each thread brings so many sections, in that way; those of `own` are run by their own threads.
+/// Each thread delegates `rounds(thread)` sections by `bring`; the threads in `own` must run theirs
+/// themselves.
 fn counts<D: Delegate + 'static>(
     threads: usize,
     rounds: impl Fn(usize) -> u64 + Send + Sync + 'static,
@@ -853,7 +860,7 @@ fn counts<D: Delegate + 'static>(
     }
 }
 
-/// A server goes round once; its clients wait for ever.
+/// A server scans once; its clients never time out.
 const PATIENT: Thresholds = Thresholds {
     serves: 1,
     waits: u64::MAX,
@@ -863,13 +870,13 @@ const PATIENT: Thresholds = Thresholds {
     idle: Idle::constant(1),
 };
 
-/// Clients queue as soon as they have waited at all.
+/// Clients queue after one waiting step.
 const HASTY: Thresholds = Thresholds {
     waits: 1,
     ..PATIENT
 };
 
-/// A `sanl` that votes as soon as somebody has waited.
+/// A `sanl` that votes after the first wait.
 #[derive(Debug)]
 pub enum Voting {}
 
@@ -878,7 +885,7 @@ impl Tuning for Voting {
     const THRESHOLDS: Thresholds = PATIENT;
 }
 
-/// The same, whose threads are in one chain.
+/// Like [`Voting`], with one chain for all threads.
 #[derive(Debug)]
 pub enum Chained {}
 
@@ -888,7 +895,7 @@ impl Tuning for Chained {
     const CHAINS: usize = 1;
 }
 
-/// One whose clients wait for any server.
+/// A `sanl` whose clients wait for any server.
 #[derive(Debug)]
 pub enum Patiently {}
 
@@ -897,7 +904,7 @@ impl Tuning for Patiently {
     const THRESHOLDS: Thresholds = PATIENT;
 }
 
-/// One whose clients queue soon.
+/// A `sanl` whose clients queue soon.
 #[derive(Debug)]
 pub enum Hastily {}
 
@@ -906,20 +913,20 @@ impl Tuning for Hastily {
     const THRESHOLDS: Thresholds = HASTY;
 }
 
-/// One whose clients wait for a server of their node, and queue to become it.
+/// A `sanl` whose clients wait for a server of their node, and queue to become one.
 #[derive(Debug)]
 pub enum Apart {}
 
 impl Tuning for Apart {
     const POLICY: Policy = Policy::DistanceFirst;
-    /// So long that one that finds another in the queue sleeps, and does not look for ever.
+    /// Long enough that a client that finds a queue parks, and does not spin for the whole run.
     const THRESHOLDS: Thresholds = Thresholds {
         waits: 100_000,
         ..PATIENT
     };
 }
 
-/// A `sanl` whose threads bring every section, however they vote.
+/// A `sanl` whose threads delegate every section, however they vote.
 pub struct Bringing<T: Tuning>(Sanl<Mcs, T>);
 
 impl<T: Tuning> Default for Bringing<T> {

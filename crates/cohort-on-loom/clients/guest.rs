@@ -1,4 +1,5 @@
-//! A thread that comes to a lock: the one place where clients keep to the conditions of an acquisition.
+//! Handles that acquire and release a lock; the one place where clients meet the safety conditions
+//! of an acquisition.
 
 use crate::locks::{
     Abortable, AbortableShared, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
@@ -7,10 +8,10 @@ use crate::world::Kept;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
-/// A context that is used for one acquisition at a time, and stays where it is while there is one.
+/// A context for one acquisition at a time; it does not move during an acquisition.
 struct Lent<C> {
     context: ManuallyDrop<Kept<C>>,
-    /// Whether a lock may lead to it.
+    /// Whether a lock may point to it.
     used: Cell<bool>,
 }
 
@@ -24,7 +25,7 @@ impl<C: Default> Lent<C> {
 }
 
 impl<C> Lent<C> {
-    /// Has a lock acquired by it, or not, as is told.
+    /// Acquires by this context; `acquire` returns whether it succeeded.
     fn comes(&self, acquire: impl FnOnce(&C) -> bool) -> bool {
         assert!(!self.used.replace(true), "it comes while it is there");
         let came = acquire(&self.context);
@@ -32,7 +33,7 @@ impl<C> Lent<C> {
         came
     }
 
-    /// Has the lock released that was acquired by it.
+    /// Releases the lock that was acquired by this context.
     fn leaves(&self, release: impl FnOnce(&C)) {
         assert!(self.used.get(), "it leaves, and is not there");
         release(&self.context);
@@ -43,13 +44,13 @@ impl<C> Lent<C> {
 impl<C> Drop for Lent<C> {
     fn drop(&mut self) {
         if !self.used.get() {
-            // SAFETY: nothing leads to it, and it is dropped once.
+            // SAFETY: no lock points to it, and it is dropped once.
             unsafe { ManuallyDrop::drop(&mut self.context) };
         }
     }
 }
 
-/// The outcome of a wait that may be given up.
+/// The outcome of a wait with a deadline.
 const fn outcome(came: bool) -> Outcome {
     if came {
         Outcome::Acquired
@@ -58,14 +59,14 @@ const fn outcome(came: bool) -> Outcome {
     }
 }
 
-/// A thread that comes to a lock, by a context of its own: it has the lock or it does not.
+/// A thread's handle to a lock, with a context of its own.
 pub struct Guest<'a, L: RawLock> {
     lock: &'a L,
     lent: Lent<L::Context>,
 }
 
 impl<'a, L: RawLock> Guest<'a, L> {
-    /// One that has not come yet.
+    /// A handle without an acquisition.
     pub fn of(lock: &'a L) -> Self {
         Self {
             lock,
@@ -73,30 +74,30 @@ impl<'a, L: RawLock> Guest<'a, L> {
         }
     }
 
-    /// Its context, for questions that a holder asks.
+    /// The context, for a holder's queries.
     pub fn context(&self) -> &L::Context {
         &self.lent.context
     }
 
-    /// Blocks until it has the lock.
+    /// Blocks until the lock is acquired.
     pub fn acquire(&self) {
-        // SAFETY: the lock acquires, by that context.
+        // SAFETY: `RawLock::acquire` acquires by that context.
         unsafe { self.acquire_by(L::acquire) };
     }
 
-    /// The same in another way.
+    /// Acquires by another function.
     ///
     /// # Safety
     /// The function acquires the lock by the context, as [`RawLock::acquire`] does.
     pub unsafe fn acquire_by(&self, acquire: unsafe fn(&L, &L::Context)) {
-        // SAFETY: the context is lent for this, and the lock is borrowed; so for all below.
+        // SAFETY: the context is lent for this, and the lock is borrowed; also for all calls below.
         self.lent.comes(|context| unsafe {
             acquire(self.lock, context);
             true
         });
     }
 
-    /// Takes the lock without waiting, or does not.
+    /// Tries to acquire the lock.
     pub fn try_acquire(&self) -> bool
     where
         L: RawTry,
@@ -106,7 +107,7 @@ impl<'a, L: RawLock> Guest<'a, L> {
         self.lent.comes(attempt)
     }
 
-    /// Blocks until it has the lock, or patience runs out.
+    /// Blocks until the lock is acquired or patience runs out.
     pub fn acquire_within(&self, patience: &Patience) -> Outcome
     where
         L: Abortable,
@@ -117,7 +118,7 @@ impl<'a, L: RawLock> Guest<'a, L> {
         }))
     }
 
-    /// Releases the lock, which it has.
+    /// Releases the lock.
     pub fn release(&self) {
         // SAFETY: acquired by that context.
         let release = |context: &L::Context| unsafe { self.lock.release(context) };
@@ -125,17 +126,16 @@ impl<'a, L: RawLock> Guest<'a, L> {
     }
 }
 
-/// A thread that comes to a lock which readers share, by a context of its own: it reads, writes, or does
-/// neither.
+/// A thread's handle to a readers–writer lock, with a context of its own.
 pub struct SharedGuest<'a, L: RawShared> {
     lock: &'a L,
     lent: Lent<L::Context>,
-    /// Whether it writes, or did last.
+    /// Whether the latest acquisition was to write.
     writes: Cell<bool>,
 }
 
 impl<'a, L: RawShared> SharedGuest<'a, L> {
-    /// One that has not come yet.
+    /// A handle without an acquisition.
     pub fn of(lock: &'a L) -> Self {
         Self {
             lock,
@@ -152,16 +152,16 @@ impl<'a, L: RawShared> SharedGuest<'a, L> {
         came
     }
 
-    /// Blocks until it reads.
+    /// Blocks until the lock is acquired to read.
     pub fn read(&self, recursion: Recursion) {
-        // SAFETY: the context is lent for this, and the lock is borrowed; so for all below.
+        // SAFETY: the context is lent for this, and the lock is borrowed; also for all calls below.
         self.comes(false, |context| unsafe {
             self.lock.read(context, recursion);
             true
         });
     }
 
-    /// Reads without waiting, or does not.
+    /// Tries to acquire the lock to read.
     pub fn try_read(&self, recursion: Recursion) -> bool {
         // SAFETY: as above.
         self.comes(false, |context| unsafe {
@@ -169,7 +169,7 @@ impl<'a, L: RawShared> SharedGuest<'a, L> {
         })
     }
 
-    /// Blocks until it reads, or patience runs out.
+    /// Blocks until the lock is acquired to read, or patience runs out.
     pub fn read_within(&self, recursion: Recursion, patience: &Patience) -> Outcome
     where
         L: AbortableShared,
@@ -180,7 +180,7 @@ impl<'a, L: RawShared> SharedGuest<'a, L> {
         }))
     }
 
-    /// Blocks until it writes.
+    /// Blocks until the lock is acquired to write.
     pub fn write(&self) {
         // SAFETY: as above.
         self.comes(true, |context| unsafe {
@@ -189,13 +189,13 @@ impl<'a, L: RawShared> SharedGuest<'a, L> {
         });
     }
 
-    /// Writes without waiting, or does not.
+    /// Tries to acquire the lock to write.
     pub fn try_write(&self) -> bool {
         // SAFETY: as above.
         self.comes(true, |context| unsafe { self.lock.try_write(context) })
     }
 
-    /// Blocks until it writes, or patience runs out.
+    /// Blocks until the lock is acquired to write, or patience runs out.
     pub fn write_within(&self, patience: &Patience) -> Outcome
     where
         L: AbortableShared,
@@ -206,9 +206,9 @@ impl<'a, L: RawShared> SharedGuest<'a, L> {
         }))
     }
 
-    /// Releases the lock, which it reads or writes.
+    /// Releases the lock.
     pub fn release(&self) {
-        // SAFETY: this thread acquired it so, by that context.
+        // SAFETY: this thread acquired it in this mode, by that context.
         self.lent.leaves(|context| unsafe {
             if self.writes.get() {
                 self.lock.release_write(context);

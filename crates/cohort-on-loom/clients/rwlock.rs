@@ -1,4 +1,4 @@
-//! A readers–writer lock: readers share, writers exclude, nobody is forgotten.
+//! A readers–writer lock: readers share, writers exclude, every waiter acquires.
 
 use super::guest::SharedGuest;
 use super::{add_one, read, write};
@@ -34,7 +34,7 @@ impl<L: RawShared> Shared<L> {
         add_one(&self.other);
     }
 
-    /// What each thread has written is there, and nobody is inside.
+    /// Checks that all writes are present and the lock is free.
     fn holds(&self, written: Option<Vec<u64>>) {
         if let Some(written) = written {
             assert_eq!(read(&self.one), written.iter().sum::<u64>());
@@ -55,8 +55,8 @@ impl Shared<RawRwLock> {
     }
 }
 
-/// The first `writers` threads write `rounds` times, the others read; `enter` says
-/// whether a thread got in, to write or to read.
+/// The first `writers` threads write `rounds` times, the others read; `enter` returns whether the
+/// thread acquired, to write or to read.
 fn takes_part<L: RawShared + 'static>(
     threads: usize,
     writers: usize,
@@ -86,13 +86,13 @@ fn takes_part<L: RawShared + 'static>(
     shared.holds(written);
 }
 
-/// The first `writers` threads write `rounds` times, the others read; the last `triers`
-/// do so without waiting, or not at all.
+/// The first `writers` threads write `rounds` times, the others read; the last `triers` threads
+/// only try.
 pub fn shares<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u64, triers: usize) {
     shares_by::<L>(threads, writers, rounds, triers, Recursion::Allowed);
 }
 
-/// As [`shares`], by threads that promise not to read again.
+/// Like [`shares`], with threads that promise no recursive reads.
 pub fn shares_strictly<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u64) {
     shares_by::<L>(threads, writers, rounds, 0, Recursion::Excluded);
 }
@@ -123,7 +123,7 @@ fn shares_by<L: RawShared + 'static>(
     );
 }
 
-/// As [`shares`], but the last `hurried` threads give up at a deadline.
+/// Like [`shares`], but the last `hurried` threads have a deadline.
 pub fn lets_go<L: AbortableShared + 'static>(
     threads: usize,
     writers: usize,
@@ -150,8 +150,8 @@ pub fn lets_go<L: AbortableShared + 'static>(
     });
 }
 
-/// The first thread writes, or gives up at a deadline; the others read, and promise not
-/// to read again.  A thread that gives up must not leave them waiting.
+/// The first thread writes, with a deadline; the others read and promise no recursive reads. A
+/// writer's timeout must not leave readers waiting.
 pub fn lets_writers_go<L: AbortableShared + 'static>(threads: usize, rounds: u64) {
     takes_part::<L>(threads, 1, rounds, |_, writes, guest| {
         if writes {
@@ -162,7 +162,7 @@ pub fn lets_writers_go<L: AbortableShared + 'static>(threads: usize, rounds: u64
     });
 }
 
-/// One writes, the others try to read and to write without waiting.
+/// One thread writes, the others try to read and to write.
 pub fn is_tried<L: RawShared + 'static>(threads: usize, rounds: u64) {
     let shared = Arc::new(Shared::<L>::default());
     let theirs = Arc::clone(&shared);
@@ -190,12 +190,12 @@ pub fn is_tried<L: RawShared + 'static>(threads: usize, rounds: u64) {
     shared.holds(written);
 }
 
-/// A reader reads again while a writer waits: it must not wait behind it.
+/// A recursive read while a writer waits must not wait behind it.
 pub fn is_read_again<L: RawShared + 'static>(rounds: u64) {
     reads_again::<L>(rounds, false);
 }
 
-/// The same, and the reader reads once more later: where readers are counted may have changed
+/// Like [`is_read_again`], with one more read later; the place of the read count may have changed
 /// in between.
 pub fn is_read_on<L: RawShared + 'static>(rounds: u64) {
     reads_again::<L>(rounds, true);
@@ -228,9 +228,9 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
     });
 }
 
-/// A reader reads again while a writer waits, by tries, or by waits that are over at once if it is
-/// `hurried`: once it has been refused for so long, it gets in.  So much time passes `between` two
-/// tries, or in a model of which each look at the clock takes that long.
+/// A recursive read while a writer waits, by tries, or by waits with an expired deadline if
+/// `hurried`: it succeeds after enough refusals. `between` passes that much time between two tries;
+/// it is empty in a model where each look at the clock takes as long.
 pub fn is_read_again_at_last<L: AbortableShared + 'static>(
     hurried: bool,
     between: impl Fn() + Send + Sync + 'static,
@@ -241,7 +241,7 @@ pub fn is_read_again_at_last<L: AbortableShared + 'static>(
             between();
             tries()
         };
-        // The first may meet a writer that looks whether anybody reads, which does not wait yet.
+        // The first try may meet a writer that checks for readers and does not wait yet.
         assert!(tries() || tries_on() || tries_on(), "tries for ever");
         shared.look();
         again.release();
@@ -249,7 +249,7 @@ pub fn is_read_again_at_last<L: AbortableShared + 'static>(
 }
 
 /// A thread reads, by tries or as in [`is_read_again_at_last`], while a writer waits for another
-/// reader: once it has waited, the next of its reads gets in at once.
+/// reader. After one blocking read, its next read succeeds at once.
 pub fn is_read_for_another<L: AbortableShared + 'static>(hurried: bool) {
     beside_a_writer::<L>(move |shared, again| {
         let tries = || {
@@ -266,7 +266,7 @@ pub fn is_read_for_another<L: AbortableShared + 'static>(hurried: bool) {
             again.release();
             tries()
         };
-        // Where the thread loses its CPU for longer than readers follow, it has to try on.
+        // A thread that is preempted for longer than readers may follow has to try again.
         assert!(
             tries() || (0..20).any(|_| tries_on()),
             "each read waits for the writer"
@@ -274,7 +274,7 @@ pub fn is_read_for_another<L: AbortableShared + 'static>(hurried: bool) {
     });
 }
 
-/// Reads without waiting, or for no time.
+/// Tries to read, or reads with an expired deadline.
 fn tries<L: AbortableShared>(guest: &SharedGuest<'_, L>, hurried: bool) -> bool {
     let at_once = Patience::until(Deadline::monotonic(1));
     match hurried {
@@ -283,8 +283,8 @@ fn tries<L: AbortableShared>(guest: &SharedGuest<'_, L>, hurried: bool) -> bool 
     }
 }
 
-/// A reader that the lock takes for another thread than `reads`, which is called while that one reads
-/// and a writer comes.
+/// Calls `reads` on a thread that the lock does not recognise as a reader, while another hold to
+/// read is active and a writer arrives.
 fn beside_a_writer<L: AbortableShared + 'static>(
     reads: impl Fn(&Shared<L>, &SharedGuest<'_, L>) + Send + Sync + 'static,
 ) {
@@ -304,7 +304,7 @@ fn beside_a_writer<L: AbortableShared + 'static>(
     });
 }
 
-/// A reader reads again, in every way that passes writers at once, and never waits for one.
+/// A recursive read, by each function that passes writers at once, never waits for a writer.
 pub fn is_read_past_writers(rounds: u64) {
     let shared = Arc::new(Shared::<RawRwLock>::default());
     together(2, move |thread| {
@@ -331,8 +331,8 @@ pub fn is_read_past_writers(rounds: u64) {
     });
 }
 
-/// Two write, and the first reads afterwards, beside the other's wait for a turn: then the lock's word
-/// is at rest.
+/// Two threads write, and the first reads afterwards while the other may wait; then the lock's word
+/// is back in its initial state.
 pub fn comes_to_rest() {
     let shared = Arc::new(Shared::<RawRwLock>::default());
     let theirs = Arc::clone(&shared);
@@ -352,12 +352,12 @@ pub fn comes_to_rest() {
     assert!(at_rest, "a mark is left behind");
 }
 
-/// What a thread of [`changes_its_hold`] does.
+/// The hold of a thread in [`changes_its_hold`].
 #[derive(Clone, Copy)]
 pub enum Hold {
     /// Reads.
     Reads,
-    /// Reads, and promises not to read again.
+    /// Reads, and promises no recursive reads.
     ReadsOnce,
     /// Writes.
     Writes,
@@ -365,7 +365,7 @@ pub enum Hold {
     WritesThenReads,
     /// Reads upgradably, and then writes.
     ReadsThenWrites,
-    /// The same, but gives up at a deadline, and reads on.
+    /// Like [`ReadsThenWrites`](Self::ReadsThenWrites), but reads on after a deadline.
     ReadsThenMayWrite,
     /// Reads upgradably, writes, and reads upgradably again.
     WritesForAWhile,
@@ -378,7 +378,7 @@ pub enum Hold {
     WritesAndReadsOn,
 }
 
-/// A lock that is always released fairly.
+/// A lock whose releases are always fair.
 #[derive(Default)]
 pub struct Fairly(RawRwLock);
 
@@ -432,7 +432,8 @@ unsafe impl AbortableShared for Fairly {
     }
 }
 
-/// Each thread holds the lock in its way; what it saw while it kept its hold stays so.
+/// Each thread holds the lock in its way; the data stays unchanged during a hold, except by the
+/// holder.
 pub fn changes_its_hold(threads: &'static [Hold]) {
     let shared = Arc::new(Shared::<RawRwLock>::default());
     let theirs = Arc::clone(&shared);
@@ -517,7 +518,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
     shared.holds(written);
 }
 
-/// A thread that reads one lock reads another, of which others are the writers.
+/// A thread that holds one lock to read also reads another lock, where the other threads write.
 pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u64) {
     let shared = Arc::new((Shared::<L>::default(), L::default()));
     together(threads, move |thread| {
@@ -539,8 +540,8 @@ pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u6
     });
 }
 
-/// One writes until a reader is owed entry; it and another writer then come `rounds` times
-/// in all each, of which no more than `TURNS` get in before the reader.
+/// One thread writes until a reader is owed entry. It and another writer then acquire `rounds`
+/// times each; at most `TURNS` of these acquisitions precede the reader's.
 pub fn lets_readers_in<W, const NEUTRAL: bool, const TURNS: u32, const COHORTS: usize>(rounds: u64)
 where
     W: RawTry + DetectsWaiters + 'static,

@@ -1,11 +1,12 @@
-//! Abstract models under Spin, which say what they leave out: the step of a composition
-//! (`spin/clof.pml`) and the locks for cohorts that are not made by composing
-//! (`spin/hmcs.pml` and so on), since Spin alone sees whether somebody is passed over for
-//! ever; and releasing by a plain store (`spin/quick.pml`) where stores are buffered, since
-//! loom orders its two fences more strongly than a machine does.
+//! Abstract models under Spin; each lists what it leaves out.
 //!
-//! Each flaw of the model has to make the property fail that it breaks, and the others
-//! that are listed with it have to hold, so that a failure is for the right reason.
+//! They cover the step of a composition (`spin/clof.pml`) and the locks for cohorts that are no
+//! compositions (`spin/hmcs.pml` and so on), since only Spin checks for starvation. They also cover
+//! releases by a plain store (`spin/quick.pml`) with store buffers: loom orders its two fences more
+//! strongly than hardware does.
+//!
+//! Each injected fault must break its property, and the other properties listed with it must hold.
+//! So a failure has the intended cause.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
@@ -16,20 +17,19 @@ use std::sync::{Arc, OnceLock};
 #[path = "spin/numa.rs"]
 mod numa;
 
-/// Adds the models that take minutes where it is `full`.
+/// The environment variable that adds models of minutes if its value is `full`.
 const TIER: &str = "COHORT_TIER";
 
-/// What is verified.
+/// A verified property.
 #[derive(Clone, Copy, Debug)]
 enum Property {
-    /// Two threads are never inside at once, no context is used twice at once, and
-    /// nobody is stuck.
+    /// No two threads inside at once, no context in two uses, no deadlock.
     Safety,
-    /// A thread that is alone in its cohort gets in, whenever it wants (under weak fairness).
+    /// A thread alone in its cohort acquires whenever it tries (under weak fairness).
     Lonely,
-    /// A thread that shares its cohort does.
+    /// A thread that shares its cohort acquires (under weak fairness).
     Shared,
-    /// Threads that acquire a few times come to their end: every wait ends.
+    /// Threads with few acquisitions finish: every wait ends.
     Ends,
 }
 
@@ -41,13 +41,13 @@ struct Variant {
     name: &'static str,
     defines: &'static [&'static str],
     holds: &'static [Property],
-    /// What must fail, and what the verifier says then.
+    /// The properties that must fail, and the verifier's message for each.
     fails: &'static [(Property, &'static str)],
 }
 
 const STARVES: &str = "acceptance cycle";
 
-/// Somebody sleeps for ever.
+/// A thread sleeps forever.
 const STUCK: &str = "invalid end state";
 
 static VARIANTS: &[Variant] = &[
@@ -86,7 +86,7 @@ static VARIANTS: &[Variant] = &[
         holds: &[Safety, Ends],
         fails: &[],
     },
-    // A cohort that comes back would find the high lock where it was left.
+    // A cohort that returns would find the high lock where it left it.
     Variant {
         model: "clof",
         name: "hurried_blindly",
@@ -101,7 +101,7 @@ static VARIANTS: &[Variant] = &[
         holds: &[Safety],
         fails: &[(Lonely, STARVES), (Shared, STARVES)],
     },
-    // Unfair locks starve nobody whose rivals come to an end (Chehab et al. 2021 §4.2.1).
+    // Unfair locks cannot starve a thread whose rivals finish (Chehab et al. 2021 §4.2.1).
     Variant {
         model: "clof",
         name: "unfair_finite",
@@ -259,12 +259,12 @@ fn is_installed(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
-/// A variant's verifiers, each compiled when it is first asked for.
+/// A variant's verifiers, each compiled at first use.
 struct Verifiers {
     variant: &'static Variant,
-    /// Of its safety alone: a verifier that knows formulas looks for the first of them.
+    /// For safety only; a verifier with formulas checks the first of them instead.
     safety: OnceLock<Result<PathBuf, Failed>>,
-    /// Of all its formulas.
+    /// For all formulas.
     formulas: OnceLock<Result<PathBuf, Failed>>,
 }
 
@@ -277,7 +277,7 @@ impl Verifiers {
         }
     }
 
-    /// The one for that property.
+    /// The verifier for that property.
     fn of_property(&self, property: Property) -> Result<PathBuf, Failed> {
         let verifier = match property {
             Safety => self
@@ -315,10 +315,10 @@ fn folder(name: &str) -> Result<PathBuf, Failed> {
     Ok(folder)
 }
 
-/// Verifies that the property holds, or fails for that reason.
+/// Verifies that the property holds, or fails for `reason`.
 fn verify(verifiers: &Verifiers, property: Property, reason: Option<&str>) -> Result<(), Failed> {
     let Variant { model, name, .. } = verifiers.variant;
-    // Where a failure's trail is written.
+    // The working directory, where the verifier writes an error trail.
     let folder = folder(&format!("{model}-{name}-{property:?}"))?;
     let mut pan = Command::new(verifiers.of_property(property)?);
     // Most models are small, and the table of states grows.

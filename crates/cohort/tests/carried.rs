@@ -1,5 +1,5 @@
-//! What a lock carries to the next holder must not outlive that acquisition, and a number
-//! must not be taken for the same one a whole round later.
+//! State that a lock passes to the next holder must not outlive that acquisition, and a
+//! wrapped-around number must not match its former value.
 
 #[cfg(target_arch = "x86_64")]
 #[path = "support/step.rs"]
@@ -29,11 +29,11 @@ fn stacked(locks: &[Basic], bound: Option<Bound>) -> Stacked<Unsaid> {
     })
 }
 
-/// A cohort whose ticket lock could not carry all its hand-offs is used again below a lock
-/// that carries nothing: those hand-offs are not its own.
+/// A cohort whose ticket lock could not count all its hand-offs is reused below a lock without a
+/// count; the old hand-offs must not count there.
 #[test]
 fn a_cohort_that_is_used_again_has_passed_nothing_on() {
-    // More than a ticket carries, with some to spare for times when nobody waits.
+    // More than a ticket counts, with a reserve for moments without waiters.
     const TURNS: usize = 3_000;
     {
         let endless = Some(Bound::hand_offs(u32::MAX));
@@ -43,11 +43,11 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
                 scope.spawn(|| {
                     let context = Default::default();
                     for _ in 0..TURNS {
-                        // SAFETY: the context is used for one acquisition at a time; it and the lock stay for
-                        // the release.
+                        // SAFETY: the context serves one acquisition at a time; it and the lock
+                        // stay until the release.
                         unsafe {
                             lock.acquire(&context);
-                            // Let the others come and wait.
+                            // Let the others arrive and wait.
                             yield_now();
                             lock.release(&context);
                         }
@@ -58,7 +58,7 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
     }
     let lock = stacked(&[Basic::Hemlock, Basic::Mcs], None);
     let context = Default::default();
-    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    // SAFETY: the context serves this acquisition only; it and the lock stay until the release.
     unsafe {
         lock.acquire(&context);
         assert!(lock.top().is_locked(), "held without the top lock");
@@ -66,7 +66,8 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
     }
 }
 
-/// A lock that a forgotten guard held is gone, and its cohorts are another's, which nobody holds.
+/// A lock disappears while a forgotten guard holds it; its cohorts, reused by another lock, are
+/// free.
 #[test]
 fn a_cohort_that_is_used_again_is_free() {
     for low in [Basic::Ticket, Basic::Mcs, Basic::Clh, Basic::Hemlock] {
@@ -84,7 +85,7 @@ thread_local! {
     static COHORT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Each thread is where it says.
+/// The cohort is the value of [`COHORT`].
 #[derive(Debug, Default)]
 struct Said;
 
@@ -100,21 +101,21 @@ impl Place for Said {
     }
 }
 
-/// A middle lock is handed over to a cohort whose thread a forked child does not have: that
-/// cohort's context has nothing to do with the next acquisition by it.
+/// A middle lock is handed over to a cohort whose thread is missing in a forked child; the cohort's
+/// context must not affect its next acquisition.
 #[test]
 fn a_forked_child_has_been_passed_nothing() {
     type Middle = Clof<Clh, Ticket, Everybody, 128, 1>;
     type Lock = Clof<Ticket, Middle, Said, 128, 2>;
     let lock = Arc::new(Lock::default());
     let context = Default::default();
-    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    // SAFETY: the context serves this acquisition only; it and the lock stay until the release.
     unsafe { lock.acquire(&context) };
     let (theirs, waits) = (Arc::clone(&lock), Arc::new(AtomicU32::new(0)));
     let announced = Arc::clone(&waits);
     let other = spawn(move || {
         COHORT.set(1);
-        // It never releases, so its context stays for ever.
+        // Leaked, since this thread never releases.
         let context = Box::leak(Box::new(<Lock as RawLock>::Context::default()));
         announced.store(1, SeqCst);
         // SAFETY: as above; there is no release.
@@ -123,7 +124,7 @@ fn a_forked_child_has_been_passed_nothing() {
     while waits.load(SeqCst) == 0 {
         yield_now();
     }
-    // It may still be on its way; the more often it is not, the more is tested.
+    // The other thread may not wait yet; the delay makes that unlikely, which strengthens the test.
     std::thread::sleep(std::time::Duration::from_millis(100));
     // SAFETY: acquired above, with this context.
     unsafe { lock.release(&context) };
@@ -140,15 +141,15 @@ fn a_forked_child_has_been_passed_nothing() {
     }
 }
 
-/// A mutex that is moved while a forgotten guard holds it stays locked, also for a cohort that has not
-/// come before; a node that was in it leads nobody to what is there now.
+/// A mutex that is moved while a forgotten guard holds it stays locked, also for a new cohort. A
+/// node at the old place leads no thread to the object there now.
 fn stays_locked_where_it_goes<L>()
 where
     L: RawTry + ThreadOblivious + 'static,
 {
     let places: &'static mut [Option<Mutex<u32, L>>; 2] = Box::leak(Box::new([None, None]));
     let mut mutex = Mutex::from(1);
-    // One that is free goes where it likes.
+    // A free mutex may be moved anywhere.
     for cohort in [0, 1] {
         COHORT.set(cohort);
         *mutex.lock() += 1;
@@ -169,7 +170,7 @@ where
     let guard = other.lock();
     let came = Arc::new(AtomicU32::new(0));
     let comes = Arc::clone(&came);
-    // It never returns, and the test does not wait for it.
+    // Never returns; the test does not join it.
     spawn(move || {
         COHORT.set(1);
         assert!(moved.try_lock().is_none());
@@ -195,17 +196,17 @@ fn what_is_moved_while_it_is_held_stays_locked() {
     stays_locked_where_it_goes::<HmcsT1>();
 }
 
-/// A try that loses its CPU while all the lock's numbers go round, and one more that is
-/// held when it goes on, is not inside with its holder.
+/// A try is preempted while all the lock's numbers are used, and the lock is held again when it
+/// resumes. It must not enter beside the holder.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_number_is_not_taken_for_the_one_a_round_ago() {
     use std::sync::atomic::AtomicBool;
     use step::{can_step, stopped_after};
 
-    /// As many as a lock has.
+    /// The quantity of the lock's numbers.
     const NUMBERS: u32 = 1 << 22;
-    /// Those before the exchange are the ones that matter.
+    /// Only stops before the exchange matter.
     const STEPS: u32 = 12;
     static STOPPED: AtomicBool = AtomicBool::new(false);
     static ROUND: AtomicBool = AtomicBool::new(false);
@@ -232,9 +233,9 @@ fn a_number_is_not_taken_for_the_one_a_round_ago() {
                 while !STOPPED.load(SeqCst) {
                     yield_now();
                 }
-                // Taken already, the lock has other numbers than these.
+                // A try that already holds the lock is past the exchange.
                 let goes_round = !lock.is_locked();
-                // SAFETY: the lock has no contexts, and stays for the releases; so below.
+                // SAFETY: the lock has no contexts, and stays until the releases; also below.
                 unsafe {
                     for _ in 1..if goes_round { NUMBERS } else { 1 } {
                         lock.acquire(&());
@@ -260,7 +261,7 @@ fn a_number_is_not_taken_for_the_one_a_round_ago() {
                     lock.release(&());
                 }
             });
-            // The one that was not stopped lets the other one end.
+            // If the try was not stopped, this lets the other thread finish.
             STOPPED.store(true, SeqCst);
             assert!(!together, "two are inside after step {steps}");
         });

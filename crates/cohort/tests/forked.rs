@@ -1,10 +1,9 @@
-//! A process that forks while one of its threads is stopped after any instruction of a
-//! release or of an acquisition: the child, which lacks that thread, goes on with what it
-//! was given, by as many threads as it likes.
+//! A process forks while one of its threads is stopped after any instruction of a release or of an
+//! acquisition. The child, which lacks that thread, continues with several threads and the locks it
+//! inherited.
 //!
-//! Objects are hosted as in a program's mutexes.  What a child may not count on is the one
-//! object that the stopped thread was about; all others have to work, and fat locks and
-//! queue nodes are everybody's.
+//! Objects are hosted as in a program's mutexes. A child may not rely on the object in use by the
+//! stopped thread. All other objects must work; inflated locks and queue nodes are shared by all.
 #![cfg(target_arch = "x86_64")]
 
 #[path = "support/alike.rs"]
@@ -31,46 +30,46 @@ use std::time::{Duration, Instant};
 use step::{can_step, stopped_after};
 use support::within_limit;
 
-/// What comes after so many instructions is not looked into.
+/// Later instructions are not checked.
 const MOST_STEPS: u32 = 1_500;
 
-/// The same for acquisitions in the quick tier, where a thread has long been waiting by then; each
-/// instruction is a trap, and each stop begins at the first.
+/// The limit for acquisitions in the quick tier; by then a thread has long been waiting. Each
+/// instruction costs a trap, and each stop starts again at the first.
 const MOST_STEPS_QUICK: u32 = 300;
 
-/// For how long the stepped thread is stopped if nobody can get on without it.
+/// How long the stepped thread stays stopped if no other thread can proceed without it.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// After which a thread has come and waits.
+/// Long enough for a thread to arrive and wait.
 const SOON: Duration = Duration::from_micros(100);
 
-/// How often a child's threads take each object.
+/// How often each of a child's threads acquires each object.
 const ROUNDS: u32 = 6;
 
-/// How long they keep it: the other one comes meanwhile, and waits.
+/// How long it holds the object; the other thread arrives meanwhile and waits.
 const LONG: Duration = Duration::from_micros(40);
 
 /// Seconds after which the kernel ends a child that hangs.
 const CHILD_LIMIT: u32 = 20;
 
-/// The stepped thread is about to come.
+/// The stepped thread is about to arrive.
 static COMING: AtomicBool = AtomicBool::new(false);
-/// The object is held, and the other one may come.
+/// The object is held, and the other thread may arrive.
 static HELD: AtomicBool = AtomicBool::new(false);
-/// The stepped thread has it.
+/// The stepped thread holds the object.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The stepped thread has stopped.
 static STOPPED: AtomicBool = AtomicBool::new(false);
-/// The worker has left the object.
+/// The worker has released the object.
 static LEFT: AtomicBool = AtomicBool::new(false);
-/// Somebody has forked, or is about to.
+/// A thread has forked, or is about to.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
-/// The stepped thread may go on.
+/// The stepped thread may proceed.
 static DONE: AtomicBool = AtomicBool::new(false);
-/// It is through, stopped or not.
+/// The stepped thread has finished, stopped or not.
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// What the stepped thread does where it is stopped.
+/// Stops the stepped thread until `DONE`.
 fn stop() {
     STOPPED.store(true, SeqCst);
     await_any(&[&DONE]);
@@ -90,14 +89,14 @@ trait Objects: Sync + 'static {
     fn lock(&self, object: usize);
     fn unlock(&self, object: usize);
 
-    /// Takes everything from the pools, which has to be fit for use, and puts it back.
+    /// Takes everything from the pools, checks that it is usable, and puts it back.
     fn use_pools(&self);
 }
 
 type Records<L> = Arena<Holding<<L as RawLock>::Context>>;
 type Store<L> = Pooled<L, Box<Records<L>>, Box<Arena<Fat<L>>>>;
 
-/// Where the lock is in the object.
+/// Objects that contain their lock.
 struct Here<L: Served> {
     objects: [(InPlace<L>, Gate); 2],
     records: Records<L>,
@@ -125,7 +124,7 @@ impl<L: Served + QuickRelease + Sync> Objects for Here<L> {
     fn use_pools(&self) {}
 }
 
-/// Where it is in a pool while contended.
+/// Objects whose lock is in a pool while contended.
 struct There<L: Served> {
     objects: [(Inflated, Claim); 2],
     fat_pool: Store<L>,
@@ -152,19 +151,19 @@ impl<L: Served + Send + Sync> Objects for There<L> {
 
     fn use_pools(&self) {
         let (_, fats) = self.fat_pool.pools();
-        // Each is acquired as it is taken.
+        // `take` acquires each lock.
         let fat_pool: &dyn FatPool = &self.fat_pool;
         let taken: Vec<u32> = (0..fats.used())
             .map(|_| fat_pool.take(&self.objects[0].0))
             .collect();
         for fat in taken {
-            // SAFETY: taken above, and told nobody.
+            // SAFETY: taken above, and not published.
             unsafe { fat_pool.put_back(fat) };
         }
     }
 }
 
-/// What a child does: two threads, on both CPUs, take turns on `objects`.
+/// The child's work: two threads, on both CPUs, acquire `objects` alternately.
 fn goes_on(all: &'static dyn Objects, objects: &'static [usize], cpus: (usize, usize)) {
     static INSIDE: AtomicU32 = AtomicU32::new(0);
     INSIDE.store(0, SeqCst);
@@ -195,25 +194,25 @@ fn goes_on(all: &'static dyn Objects, objects: &'static [usize], cpus: (usize, u
     other.join().expect("the other thread does not panic");
 }
 
-/// What the stepped thread is stopped in.
+/// The operation in which the stepped thread is stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
     Release,
     Acquisition,
 }
 
-/// What one stop is about.
+/// One stop.
 struct Stop {
     all: &'static dyn Objects,
     moment: Moment,
     steps: u32,
-    /// Of the stepped thread, and of the other.
+    /// The CPUs of the stepped thread and of the other.
     cpus: (usize, usize),
 }
 
 impl Stop {
-    /// Stops a thread after so many instructions, lets another do what it can, and forks;
-    /// false if there are fewer.
+    /// Stops a thread after `steps` instructions, lets another thread run as far as it can, and
+    /// forks; false if the operation has fewer instructions.
     fn forks(&self) -> bool {
         for flag in [
             &COMING, &HELD, &TAKEN, &STOPPED, &LEFT, &CLAIMED, &DONE, &OVER,
@@ -236,7 +235,7 @@ impl Stop {
             while !LEFT.load(SeqCst) && began.elapsed() < PATIENCE {
                 yield_now();
             }
-            // If the worker waits for the stopped thread, this one forks in its place.
+            // If the worker waits for the stopped thread, this thread forks instead.
             let status = (!LEFT.load(SeqCst)).then(|| self.fork(&[1])).flatten();
             let went_on = stepped.join().expect("the stepped thread does not panic");
             let theirs = worker.join().expect("the worker does not panic");
@@ -252,13 +251,13 @@ impl Stop {
         went_on
     }
 
-    /// Whether there was anything left to stop at.
+    /// Whether the operation had an instruction left to stop at.
     fn stepped(&self) -> bool {
         stay_on(self.cpus.0);
         let all = self.all;
         let went_on = match self.moment {
-            // A thread that finds an object held acquires a fat lock on the holder's behalf, by its
-            // own cohort: so this thread comes second, and holds by its own.
+            // A thread that finds an object held acquires an inflated lock on the holder's behalf,
+            // by its own cohort. So this thread arrives second, and holds by its own cohort.
             Moment::Release => {
                 COMING.store(true, SeqCst);
                 all.lock(0);
@@ -276,7 +275,7 @@ impl Stop {
         went_on
     }
 
-    /// The last to leave puts the fat lock back, and forks with it in hand.
+    /// Releases last, which puts the inflated lock back, and forks afterwards.
     fn worker(&self) -> Option<i32> {
         stay_on(self.cpus.1);
         match self.moment {
@@ -285,8 +284,8 @@ impl Stop {
                 sleep(SOON);
                 HELD.store(true, SeqCst);
                 self.all.lock(0);
-                // A lock without an order may have let this thread in first; what the
-                // stopped one holds then is no child's.
+                // A lock without FIFO order may have admitted this thread first; a child cannot
+                // rely on what the stopped thread holds then.
                 while !TAKEN.load(SeqCst) {
                     self.all.unlock(0);
                     yield_now();
@@ -311,14 +310,14 @@ impl Stop {
         }
     }
 
-    /// Forks if the thread has stopped and nobody else has forked; the child goes on with
+    /// Forks if the thread has stopped and no other thread has forked; the child continues with
     /// `objects`.
     fn fork(&self, objects: &'static [usize]) -> Option<i32> {
         if !STOPPED.load(SeqCst) || CLAIMED.swap(true, SeqCst) {
             return None;
         }
-        // SAFETY: what the child calls is right in the child of a process of several
-        // threads with this C library, whose `fork` makes its allocator ready.
+        // SAFETY: the child calls only functions that are valid after a fork of a multithreaded
+        // process with this C library, whose `fork` keeps the allocator usable.
         let status = unsafe {
             let child = libc::fork();
             assert!(child >= 0, "fork fails");
@@ -337,16 +336,15 @@ impl Stop {
     }
 }
 
-/// Every how many of the instructions of a release the quick tier looks at; the full one looks at
-/// all.
+/// The quick tier stops at one of so many instructions of a release; the full tier stops at all.
 const STRIDE: u32 = 32;
 
 fn all_moments<O: Objects>(name: &str) {
-    // Leaked: a child's threads may use them for ever.
+    // Leaked, since a child's threads may use them at any later time.
     look_at_all(name, || Box::leak(Box::new(O::new())));
 }
 
-/// The same; compiled once, and not for each lock.
+/// Like [`all_moments`]; compiled once for all locks.
 fn look_at_all(name: &str, objects: fn() -> &'static dyn Objects) {
     if !can_step() {
         eprintln!("skip: {name}: somebody else traces this process");
@@ -373,9 +371,9 @@ fn look_at_all(name: &str, objects: fn() -> &'static dyn Objects) {
         while stop.steps < most && stop.forks() {
             stop.steps += match moment {
                 Moment::Release if full() => 1,
-                // Each of them is a trap for each look at a later one.
+                // Each instruction costs a trap for each stop at a later one.
                 Moment::Release => stride + stop.steps / 8,
-                // A wait is a loop for its greater part.
+                // Most of a wait is a loop.
                 Moment::Acquisition => stride + stop.steps / 16,
             };
         }
@@ -384,9 +382,9 @@ fn look_at_all(name: &str, objects: fn() -> &'static dyn Objects) {
     }
 }
 
-/// Four levels, with a different lock at each.
+/// Four levels with four different locks.
 type Four = Clof<Mcs, Clof<Hemlock, Clof<Clh, Ticket>, CacheGroup>, Core>;
-/// With a lock that leaves its nodes to others below others.
+/// A lock that leaves its nodes to others, below other locks.
 type Three = Clof<Clh, Clof<Mcs, Clh, Package>, Core>;
 
 macro_rules! moments {
@@ -431,7 +429,7 @@ fn three_levels() {
     });
 }
 
-/// A lock that is in objects in programs, inflated all the same.
+/// A lock that programs host in place, inflated here.
 #[test]
 fn mcs_inflated() {
     within_limit("somebody sleeps for ever", || {

@@ -1,8 +1,8 @@
-//! A release stopped after each of its instructions, and a wait after many of them, while
-//! another thread does all that it can: nothing is lost, and nobody sleeps for ever.
+//! A release is stopped after each of its instructions, and a wait after many of them, while
+//! another thread runs as far as it can. No wake-up is lost, and no thread sleeps forever.
 //!
-//! The processor's own single step stops them, so no moment is left out: a quick release
-//! between its store and its second look, and a waiter between its mark and its sleep.
+//! The processor's single step stops them, so the critical moments are included: a plain-store
+//! release between its store and its check for waiters, and a waiter between its mark and its sleep.
 #![cfg(target_arch = "x86_64")]
 
 #[path = "support/alike.rs"]
@@ -20,30 +20,30 @@ use std::time::{Duration, Instant};
 use step::{can_step, stopped_after};
 use support::within_limit;
 
-/// More than the quiet releases after which a lock is released quickly.
+/// More uncontended releases than a lock needs to switch to plain-store releases.
 const QUIET: u32 = 8_200;
 
-/// What comes after so many instructions is not looked into.
+/// Later instructions are not checked.
 const MOST_STEPS: u32 = 1_000;
 
-/// Every how many of a wait's first instructions the quick tier looks at, and fewer of the later ones;
-/// the full one looks at all, until a wait becomes a loop.
+/// The quick tier stops at one of so many early instructions of a wait, and at fewer later ones;
+/// the full tier stops at each until the wait loops.
 const STRIDE: u32 = 6;
 
-/// For how long the stepped thread is stopped if the other neither gets on nor sleeps: it
-/// may be waiting for the rest of a step, as a release does whose successor is not linked.
+/// How long the stepped thread stays stopped if the other neither proceeds nor sleeps. The other
+/// may depend on the rest of the step: a release waits for its successor's link.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The stepped thread has stopped: the other may begin.
+/// The stepped thread has stopped; the other may begin.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// The other thread has done all that it can without the stepped one.
+/// The other thread has run as far as it can.
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// The other thread, if it may fall asleep instead.
+/// The other thread's number, if it may fall asleep instead.
 static SLEEPER: AtomicI32 = AtomicI32::new(0);
 
-/// What the stepped thread does where it is stopped.
+/// Stops the stepped thread until the other has run.
 fn stop() {
     BEGUN.store(true, SeqCst);
     let began = Instant::now();
@@ -52,8 +52,8 @@ fn stop() {
     }
 }
 
-/// Whether that thread of this process sleeps in the kernel.  Takes no memory from the
-/// allocator and no lock, as a signal handler must not.
+/// Whether that thread of this process sleeps in the kernel. Allocates nothing and takes no lock,
+/// since it runs in a signal handler.
 fn sleeps(thread: i32) -> bool {
     if thread == 0 {
         return false;
@@ -64,14 +64,14 @@ fn sleeps(thread: i32) -> bool {
         *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    // The kernel knows no number that begins with a zero.
+    // The kernel's numbers have no leading zeros.
     let zeroes = path[16..25]
         .iter()
         .take_while(|digit| **digit == b'0')
         .count();
     path.copy_within(16 + zeroes.., 16);
     let mut text = [0u8; 64];
-    // SAFETY: the path is ended by zero, and the text is as long as said.
+    // SAFETY: the path is terminated by zero; the length is the buffer's.
     let length = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY);
         let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
@@ -97,7 +97,7 @@ fn await_begin() {
     }
 }
 
-/// One thread's turn, from its acquisition to its release.
+/// One critical section of a thread, from acquisition to release.
 struct Turn<'a, L: RawLock> {
     lock: &'a L,
     inside: &'a AtomicU32,
@@ -118,20 +118,20 @@ impl<L: RawLock> Turn<'_, L> {
         unsafe { self.lock.release(context) };
     }
 
-    /// Makes the lock one that has long been quiet.
+    /// Makes the lock long uncontended.
     fn calm(&self) {
         for _ in 0..QUIET {
             let context = L::Context::default();
-            // SAFETY: the context is used for this turn alone; it and the lock stay for its end.  So for all
-            // below.
+            // SAFETY: the context serves this acquisition only; it and the lock stay until the
+            // release. Also below.
             unsafe { self.enter(&context) };
             self.leave(&context);
         }
     }
 }
 
-/// The release is stopped after each of its instructions while another thread comes for
-/// the lock; how many there were.
+/// Stops the release after each of its instructions while another thread acquires the lock; returns
+/// the number of instructions.
 fn interrupted_release<L: RawLock>() -> u32 {
     let (lock, inside) = (L::default(), AtomicU32::new(0));
     let turn = &Turn {
@@ -145,7 +145,7 @@ fn interrupted_release<L: RawLock>() -> u32 {
             scope.spawn(|| {
                 let context = L::Context::default();
                 await_begin();
-                // SAFETY: asks for this thread's number.
+                // SAFETY: `gettid` has no preconditions.
                 SLEEPER.store(unsafe { libc::gettid() }, SeqCst);
                 // SAFETY: as above.
                 unsafe { turn.enter(&context) };
@@ -166,15 +166,15 @@ fn interrupted_release<L: RawLock>() -> u32 {
     MOST_STEPS
 }
 
-/// The wait is stopped after its instructions, and later after some of them, while the lock
-/// is released; how many there were at least.
+/// Stops the wait after early instructions and some later ones while the lock is released; returns
+/// a lower bound on the number of instructions.
 fn interrupted_wait<L: RawLock>() -> u32 {
     let (lock, inside) = (L::default(), AtomicU32::new(0));
     let turn = &Turn {
         lock: &lock,
         inside: &inside,
     };
-    // A wait is a loop for its greater part; and each instruction is a trap for each look at a later one.
+    // Most of a wait is a loop, and each instruction costs a trap for each later stop.
     let (every, thins) = if full() { (1, 32) } else { (STRIDE, 8) };
     let mut steps = 0;
     while steps < MOST_STEPS {
@@ -192,7 +192,7 @@ fn interrupted_wait<L: RawLock>() -> u32 {
                 turn.leave(&context);
                 went_on
             });
-            // A waiter that sleeps before its last step wants to be woken.
+            // A waiter that sleeps before its last step needs a wake-up.
             let began = Instant::now();
             while !BEGUN.load(SeqCst) && began.elapsed() < Duration::from_millis(20) {
                 yield_now();
@@ -208,7 +208,7 @@ fn interrupted_wait<L: RawLock>() -> u32 {
     MOST_STEPS
 }
 
-/// Runs both.
+/// Stops both operations.
 fn all_moments<L: RawLock>(name: &str) {
     if !can_step() {
         eprintln!("skip: {name}: somebody else traces this process");

@@ -1,4 +1,4 @@
-//! The library for C and C++, as a program finds it: installed below a prefix.
+//! The library for C and C++, installed below a prefix as for a program.
 
 #[path = "support/frames.rs"]
 mod frames;
@@ -20,7 +20,8 @@ fn root() -> &'static Path {
     root.expect("this crate is in its workspace")
 }
 
-/// A command, without what this test's cargo would tell a cargo that make starts.
+/// A command without the environment variables of this test's cargo, which would affect a nested
+/// cargo.
 fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -33,7 +34,7 @@ fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a command to its end; what it printed, on both streams.
+/// Runs a command; returns its output on both streams.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
@@ -46,17 +47,17 @@ fn run(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The same; it has to succeed.
+/// Runs a command that must succeed.
 fn succeed(command: &mut Command) {
     run(command).unwrap_or_else(|why| panic!("{why}"));
 }
 
-/// Whether the long checks are run too.
+/// Whether the long checks run too.
 fn is_full() -> bool {
     env::var("COHORT_TIER").as_deref() == Ok("full")
 }
 
-/// The prefix below which the library is installed for all tests here.
+/// The prefix of the installation that all tests here use.
 static PREFIX: LazyLock<TempDir> = LazyLock::new(|| {
     let prefix = TempDir::new().unwrap();
     let mut make = command("make");
@@ -98,7 +99,7 @@ fn the_header_is_as_the_sources_say() {
         .generate()
         .unwrap()
         .write(&mut made);
-    // What Rust asks of an unsafe function's caller, C asks of every caller.
+    // Safety requirements apply to every C caller, so C needs no section for them.
     let made = without_safety(&String::from_utf8(made).unwrap());
     let epilogue = fs::read_to_string(c.join("epilogue.h")).unwrap();
     let made = format!("{}\n\n{epilogue}", made.trim_end());
@@ -113,10 +114,10 @@ fn the_header_is_as_the_sources_say() {
     );
 }
 
-/// How the header names each lock of the catalogue in its list of them.
+/// The entry of a lock in the header's list of the catalogue.
 const CALL: &str = "    call(";
 
-/// What the header declares by a macro for each lock of the catalogue.
+/// The header's macro-generated declarations for the catalogue's locks.
 fn by_algorithm() -> String {
     let locks = LOCKS.iter().map(|lock| lock.identifier);
     let calls = locks.map(|lock| format!("{CALL}{lock})"));
@@ -147,7 +148,7 @@ fn by_algorithm() -> String {
     )
 }
 
-/// The names that this macro makes of each of them.
+/// The names that this macro generates for each lock.
 fn named_by_algorithm(header: &str) -> impl Iterator<Item = String> {
     let lines = header.lines();
     let locks = lines.filter_map(|line| line.strip_prefix(CALL)?.split(')').next());
@@ -157,14 +158,14 @@ fn named_by_algorithm(header: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The header without what its comments say below `# Safety`.
+/// The header without its comments' `# Safety` sections.
 fn without_safety(header: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut is_left_out = false;
     for line in header.lines() {
         let ends = line.trim() == "*/";
         is_left_out = (is_left_out || line.trim() == "# Safety") && !ends;
-        // Nor the empty lines before that.
+        // Drop the empty lines before the section too.
         while ends && lines.last().is_some_and(|last| last.trim().is_empty()) {
             lines.pop();
         }
@@ -175,7 +176,7 @@ fn without_safety(header: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A thread of a small stack locks, and a signal handler of a smaller one.
+/// Threads with small stacks use locks, and signal handlers with smaller ones.
 #[test]
 fn no_function_has_a_large_frame() {
     let library = fs::read(in_prefix("lib/libcohort.so")).unwrap();
@@ -183,10 +184,10 @@ fn no_function_has_a_large_frame() {
     assert!(largest < frames::MOST, "{largest} bytes");
 }
 
-/// How the names begin of the functions that Valgrind calls in place of the library's.
+/// The prefix of the functions that Valgrind calls in place of the library's.
 const WRAPPER: &str = "_vgw00000ZZ_Za_";
 
-/// Whether Valgrind takes a wrapper of that pattern for a function.
+/// Whether Valgrind uses a wrapper of that pattern for the function.
 fn is_wrapped_by(pattern: &str, function: &str) -> bool {
     let pattern = pattern.replace("Zu", "_");
     match pattern.split_once("Za") {
@@ -198,7 +199,7 @@ fn is_wrapped_by(pattern: &str, function: &str) -> bool {
     }
 }
 
-/// One that has no wrapper is reported on under helgrind and drd; of two, Valgrind takes either.
+/// Helgrind and drd report on a function without a wrapper; of two wrappers, Valgrind picks either.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn every_function_has_one_wrapper_for_valgrind() {
@@ -216,7 +217,7 @@ fn every_function_has_one_wrapper_for_valgrind() {
     }
 }
 
-/// A symbol that goes, or comes unnoticed, breaks programs or promises too much.
+/// A removed symbol breaks programs; an unnoticed new one promises too much.
 #[test]
 fn the_library_has_the_symbols_of_the_record() {
     let record = root().join("crates/cohort-c/symbols.txt");
@@ -295,11 +296,11 @@ fn the_examples_in_cpp_run() {
     examples("cpp", &[]);
     let plain = "CXXFLAGS=-O1 -fno-exceptions -fno-rtti";
     examples("cpp", &["EXAMPLES=counter", plain]);
-    // Locks whose names are part of their types.
+    // Locks with their names in their types.
     examples("cpp", &["EXAMPLES=named", "STANDARD=c++20"]);
 }
 
-/// A program whose data is guarded, or not, as its argument says.
+/// Compiles a program whose data is guarded or not, by its argument.
 fn races(file: &str, options: &[&str]) -> Result<PathBuf, String> {
     let program = in_prefix(file);
     let mut cc = command("cc");
@@ -311,7 +312,7 @@ fn races(file: &str, options: &[&str]) -> Result<PathBuf, String> {
     run(&mut cc).map(|_| program)
 }
 
-/// Runs that program under a tool that fails it for a race: it has to find those that there are.
+/// Checks that a race detector fails the program exactly when it has a race.
 fn finds_races(tool: &[&str], program: &Path) {
     let run_of = |argument| {
         let mut words = tool.iter().map(OsStr::new).chain([program.as_os_str()]);
@@ -325,7 +326,7 @@ fn finds_races(tool: &[&str], program: &Path) {
     }
 }
 
-/// Helgrind and drd are told of the locks' orders, with no option of the program's.
+/// Helgrind and drd know the locks' ordering without an option of the program.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn valgrind_finds_the_races_there_are() {
@@ -382,7 +383,7 @@ fn clang_finds_the_locks_kept_to() {
     }
 }
 
-/// A program without exceptions, and one that destroys what is held, end with a message.
+/// A C++ program without exceptions, or with a held lock destroyed, ends with a message.
 #[test]
 fn mistakes_in_cpp_end_a_program_that_cannot_catch_them() {
     let unlocks = "cohort::mutex mutex; mutex.unlock();";

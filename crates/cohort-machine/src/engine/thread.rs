@@ -1,4 +1,4 @@
-//! What the engine knows of one simulated thread.
+//! The engine's record of a simulated thread.
 
 use super::clock::{NEVER, Ticks};
 use super::lines::LineId;
@@ -7,17 +7,17 @@ use corosensei::Yielder;
 use std::any::Any;
 use std::collections::VecDeque;
 
-/// Lets the rest of the machine go on.
+/// Yields to the rest of the machine.
 pub(crate) type Fiber = Yielder<(), ()>;
 
-/// What a thread is doing.
+/// A thread's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Has a CPU and goes on at its clock.
+    /// Runs on a CPU, up to its clock.
     Running,
-    /// Waits for a CPU.
+    /// Runnable, waiting for a CPU.
     Ready,
-    /// Has a CPU and looks again and again at lines that do not change.
+    /// On a CPU, polling lines that do not change.
     Polling,
     /// Asleep in the kernel.
     Asleep,
@@ -29,33 +29,33 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(crate) state: State,
-    /// When it goes on; while it runs, where it is.
+    /// The time of its next step; while it runs, its current time.
     pub(crate) clock: Ticks,
-    /// The CPU it has, had last, or waits for.
+    /// The current, last or awaited CPU.
     pub(crate) cpu: usize,
-    /// Whether it may be moved to another.
+    /// Whether it must stay on its CPU.
     pub(crate) pinned: bool,
     /// Whether the run goes on without it.
     pub(crate) background: bool,
-    /// What was left to wait for or to compute when it lost its CPU.
+    /// Remaining time of the wait or computation in which it was preempted.
     pub(crate) carry: Ticks,
-    /// What it has looked at since it last passed time in a wait.
+    /// Accesses since time last passed in a wait.
     pub(crate) look: Look,
-    /// What it looked at before that.
+    /// The accesses before that.
     pub(crate) last_look: Look,
     /// The present wait.
     pub(crate) poll: Poll,
-    /// Whether only another thread can get it on.
+    /// Whether only another thread can let it proceed.
     pub(crate) stuck: bool,
-    /// Stores under way, by when they are complete; the last one is the latest.
+    /// Completion times of pending stores, in ascending order.
     pub(crate) stores: VecDeque<Ticks>,
-    /// Whether the last sleep was ended by a waker.
+    /// Whether a waker ended the last sleep.
     pub(crate) woken: bool,
-    /// What its waits have found out about its CPU.
+    /// What its waits have learnt about its CPU.
     pub(crate) turns: Turns,
     pub(crate) random: Random,
     pub(crate) fiber: *const Fiber,
-    /// What the door keeps for it.
+    /// The platform layer's data for it.
     pub(crate) local: Option<Box<dyn Any>>,
 }
 
@@ -87,51 +87,50 @@ impl Thread {
     }
 }
 
-/// What a thread's waits have found out about its CPU, and are told of it.
+/// What a thread's waits have learnt about its CPU, as input to their decisions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
-    /// How many turns in a row it has given away that nobody took, up to a few.
+    /// Consecutive yields after which no other thread ran, up to a few.
     pub(crate) untaken: u8,
-    /// How many in a row that others took.
+    /// Consecutive yields after which another thread ran.
     pub(crate) taken: u8,
-    /// How many of its waits in a row did not end by spinning, up to a few.
+    /// Consecutive waits that did not end by spinning, up to a few.
     pub(crate) vain: u8,
-    /// Whether its waits may keep the CPU though others want it.
+    /// Whether its waits may keep spinning while other threads need the CPU.
     pub(crate) keeps_cpu: bool,
-    /// Whether one that may has lost it since somebody asked.
+    /// Whether it was preempted while it kept the CPU, since the last query.
     pub(crate) lost: bool,
-    /// Whether another thread ran in the last turn that it gave away.
+    /// Whether another thread ran during its last yield.
     pub(crate) is_taken: bool,
 }
 
-/// How a wait passes its time.
+/// How a wait spends time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Poll {
     /// When it began.
     pub(crate) since: Ticks,
-    /// How long one look takes.
+    /// The duration of one look.
     pub(crate) period: Ticks,
-    /// When it ends though nothing has changed.
+    /// When it ends without a change.
     pub(crate) until: Ticks,
 }
 
-/// Lines that a look can depend on; more are not kept, and such a look is simply
-/// repeated.
+/// Maximal number of lines that a skippable look depends on; a look with more is simulated each
+/// time.
 const LINES: usize = 6;
 
-/// One look at shared memory: what a thread did between two steps of a wait.
+/// One look at shared memory: the accesses between two steps of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     lines: [(LineId, u32); LINES],
     count: u8,
-    /// Whether it did nothing but load, a few lines at most; or read-modify-writes
-    /// that changed nothing.
+    /// Whether it consists of loads, a few lines at most, or of read-modify-writes without effect.
     pub(crate) pure: bool,
-    /// Whether there were such, so that it needs its lines for itself alone.
+    /// Whether it has such read-modify-writes, and so needs its lines exclusively.
     pub(crate) owns: bool,
-    /// The earliest deadline that it asked about in vain.
+    /// The earliest deadline that was checked and not reached.
     pub(crate) deadline: Ticks,
-    /// Whether it read the clock, so that nobody knows what it waits for.
+    /// Whether it read the clock, so that its wait may depend on time.
     pub(crate) clock: bool,
 }
 
@@ -149,7 +148,7 @@ impl Default for Look {
 }
 
 impl Look {
-    /// It loaded a line of that version.
+    /// Records a load of a line at that version.
     #[inline]
     pub(crate) fn load(&mut self, line: LineId, version: u32) {
         if !self.pure {
@@ -157,8 +156,7 @@ impl Look {
         }
         let seen = &mut self.lines[..self.count as usize];
         if let Some(place) = seen.iter_mut().find(|(seen, _)| *seen == line) {
-            // Two values of one line in one look: a thread that compares them must look
-            // again.
+            // Two values of one line in one look: a thread that compares them must look again.
             self.pure = place.1 == version;
         } else if (self.count as usize) < LINES {
             self.lines[self.count as usize] = (line, version);
@@ -168,18 +166,18 @@ impl Look {
         }
     }
 
-    /// It did something that others can see.
+    /// Records an access with an effect on others.
     #[inline]
     pub(crate) const fn act(&mut self) {
         self.pure = false;
     }
 
-    /// The lines it loaded, each with the version it saw.
+    /// The loaded lines, each with the version seen.
     pub(crate) fn lines(&self) -> &[(LineId, u32)] {
         &self.lines[..self.count as usize]
     }
 
-    /// Whether it loaded the same lines as another, in the same order.
+    /// Whether both looks loaded the same lines in the same order.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
         let lines = self.lines().iter().zip(other.lines());
         self.pure

@@ -1,14 +1,14 @@
-//! The variants of the models of locks that are not made by composing.  Of `glk` fairness is asked while
-//! its mode changes finitely often, and comes to be that of a fair lock.  In that of `sanl` what a thread
-//! waits for is that its section is run, by whichever thread.
+//! The variants of the models of locks that are no compositions. Fairness of `glk` is checked for
+//! finitely many mode changes that end at a fair lock. In `sanl`'s model a thread waits until its
+//! section has run, on any thread.
 
 use super::Property::{Ends, Lonely, Safety, Shared};
 use super::{Property, STARVES, STUCK, Variant};
 
-/// For threads that acquire for ever.
+/// For threads that acquire forever.
 const FAIR: &[Property] = &[Safety, Lonely, Shared];
 
-/// For those that come to an end.
+/// For threads with a bounded number of acquisitions.
 const FINITE: &[Property] = &[Safety, Ends];
 
 const STARVES_ALL: &[(Property, &str)] = &[(Lonely, STARVES), (Shared, STARVES)];
@@ -17,10 +17,10 @@ const LETS_TWO_IN: &[(Property, &str)] = &[(Safety, "inside==1")];
 const RUNS_TWICE: &[(Property, &str)] = &[(Safety, "wants[me]")];
 const FOLLOWS_NULL: &[(Property, &str)] = &[(Safety, "invalid array index")];
 
-/// A node that was left behind is passed on from.
+/// A thread hands over from an abandoned node.
 const RELEASES_TWICE: &[(Property, &str)] = &[(Safety, "other!=254")];
 
-/// The lock is not free when nobody wants it any more.
+/// The lock is not free after all threads have finished.
 const NEVER_FREE: &[(Property, &str)] = &[(Safety, "finished<3")];
 
 type Defines = &'static [&'static str];
@@ -50,7 +50,7 @@ const fn flawed(
     }
 }
 
-/// In both tiers.
+/// The variants of both tiers.
 pub static QUICK: &[Variant] = &[
     sound("hmcs", "sound", &[], FAIR),
     sound("hmcs", "one_hand_off", &["HAND_OFFS=1"], FAIR),
@@ -273,7 +273,7 @@ pub static QUICK: &[Variant] = &[
     ),
     flawed("shfl", "cut", &["THREADS=4", "CUT"], &[], LOSES),
     flawed("shfl", "no_link", &["NO_LINK"], &[], FOLLOWS_NULL),
-    // It promises no fairness, and has none.
+    // Not fair by design.
     flawed("hbo", "sound", &[], &[Safety], STARVES_ALL),
     sound("hbo", "finite", &["ROUNDS=2"], FINITE),
     flawed("hbo", "two_steps", &["TWO_STEPS"], &[], LETS_TWO_IN),
@@ -333,7 +333,7 @@ pub static QUICK: &[Variant] = &[
     sound("glk", "finite", &["ROUNDS=2"], FINITE),
     flawed("glk", "endless", &["ENDLESS"], &[Safety], STARVES_ALL),
     sound("glk", "endless_finite", &["ENDLESS", "ROUNDS=1"], FINITE),
-    // The mutex promises no fairness, and has none.
+    // The mutex is not fair by design.
     flawed("glk", "mutex", &["MUTEX"], &[Safety], STARVES_ALL),
     sound("glk", "mutex_finite", &["MUTEX", "ROUNDS=1"], FINITE),
     flawed("glk", "stay", &["STAY"], &[Safety], STARVES_ALL),
@@ -342,7 +342,7 @@ pub static QUICK: &[Variant] = &[
     flawed("glk", "come_back", &["COME_BACK"], &[], LETS_TWO_IN),
     sound("sanl", "sound", &[], FAIR),
     sound("sanl", "finite", &["ROUNDS=1"], FINITE),
-    // A lock that is handed on once goes to another node, and comes back by its queue.
+    // After one hand-over the lock goes to another node, and returns through its queue.
     flawed(
         "sanl",
         "one_hand_over",
@@ -365,7 +365,7 @@ pub static QUICK: &[Variant] = &[
     ),
 ];
 
-/// In the full tier.
+/// The variants of the full tier only.
 pub static DEEP: &[Variant] = &[
     sound("hmcs_t", "one_hand_off", &["HAND_OFFS=1"], FAIR),
     sound("hmcs_t", "two_hurried", &["HURRIED2"], &[Safety, Lonely]),

@@ -1,5 +1,5 @@
-//! How long a cohort keeps the high lock, and which waiters `near` passes over: never longer and
-//! never more often than the bound says, whatever happens, which no schedule may change.
+//! Bounds that hold in every schedule: how long a cohort keeps the high lock, and how often `near`
+//! passes over a waiter.
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_chance_of, by_time, full, outcomes, passes};
 use super::world::{Client, soon, together};
@@ -29,7 +29,7 @@ use std::cell;
 use std::sync::Arc;
 
 std::thread_local! {
-    /// How often the high lock has been released in this host thread's run.
+    /// Releases of the high lock in this host thread's run.
     static RELEASES: cell::Cell<u64> = const { cell::Cell::new(0) };
 }
 
@@ -88,10 +88,10 @@ unsafe impl<L: RawLock> Composed for Noted<L> {
     }
 }
 
-/// As many hand-offs in a row as that.
+/// A composition with at most `HAND_OFFS` hand-offs in a row.
 type Bounded<Low, const HAND_OFFS: u32> = Clof<Low, Noted<Mcs>, Numa, HAND_OFFS>;
 
-/// A time with the high lock, as the sections in it see it.
+/// One tenure of the high lock, as its critical sections observe it.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     releases: u64,
@@ -99,8 +99,8 @@ struct Seen {
     began: u64,
 }
 
-/// Lets threads hold `lock`, and gives `check` what each section has seen of the time
-/// with the high lock in which it is; the longest such time, in sections.
+/// Runs critical sections under `lock`, and calls `check` in each with the current tenure of the
+/// high lock. Returns the longest tenure, in critical sections.
 fn keeps<L: RawLock + 'static>(
     lock: L,
     threads: usize,
@@ -134,10 +134,10 @@ fn keeps<L: RawLock + 'static>(
     longest.unwrap_or_default().into_iter().max().unwrap_or(0)
 }
 
-/// How many hand-offs in a row there are at most.
+/// The bound on hand-offs in a row.
 const HAND_OFFS: u32 = 3;
 
-/// No time with the high lock has more sections than the bound allows.
+/// No tenure of the high lock has more critical sections than the bound allows.
 fn keeps_to<L: RawLock + 'static>() {
     keeps(L::default(), 4, 8, |seen| {
         assert!(
@@ -148,8 +148,8 @@ fn keeps_to<L: RawLock + 'static>() {
     });
 }
 
-/// Whether the low lock carries how many it has been, in its word, in a node of the next
-/// holder, or in one of the last, or not.
+/// For low locks that keep the hand-off count in their word, in the next holder's node or in the
+/// last holder's, and for locks without a count.
 pub fn keeps_to_its_hand_offs() {
     keeps_to::<Bounded<Ticket, HAND_OFFS>>();
     keeps_to::<Bounded<Mcs, HAND_OFFS>>();
@@ -161,12 +161,12 @@ pub fn keeps_to_its_hand_offs() {
 }
 
 std::thread_local! {
-    /// How often in a row the wait at the high lock was handed on that was begun last, in this host
-    /// thread's run, and how often one was at most.
+    /// How often in a row the latest wait at the high lock was handed on in this host thread's run,
+    /// and the maximum.
     static HANDED_ON: cell::Cell<[u32; 2]> = const { cell::Cell::new([0, 0]) };
 }
 
-/// A high lock, of one cohort, which nobody gets that does not wait for as long as it takes.
+/// A high lock, of one cohort, that grants only waits without a deadline.
 #[derive(Debug, Default)]
 struct Refusing(Bo);
 
@@ -189,7 +189,7 @@ unsafe impl RawLock for Refusing {
     }
 }
 
-// SAFETY: as above; a waiter that gives up has not come to that lock.
+// SAFETY: as above; a waiter that times out never reaches that lock.
 unsafe impl Abortable for Refusing {
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         if patience.is_endless() {
@@ -205,10 +205,10 @@ unsafe impl Abortable for Refusing {
     }
 }
 
-// SAFETY: as of the lock inside.
+// SAFETY: as the inner lock.
 unsafe impl ThreadOblivious for Refusing {}
 
-// SAFETY: as `acquire_within`; a wait that stays holds nothing.
+// SAFETY: as `acquire_within`; a pending wait holds nothing.
 unsafe impl Resumable for Refusing {
     const STAYS: bool = false;
 
@@ -229,11 +229,11 @@ unsafe impl Resumable for Refusing {
     unsafe fn retract(&self, (): &()) {}
 }
 
-/// Threads that give up above their cohorts.
+/// Threads that time out above their cohorts.
 const GIVING_UP: usize = 4;
 
-/// Lets threads give up above their cohorts, so many times each, one after the other; how often in a
-/// row a wait was handed on within one, at most.
+/// Lets each thread time out above its cohort `visits` times; returns how often in a row one wait
+/// was handed on at most.
 fn hands_waits_on(visits: u64) -> u32 {
     type Lock = AClof<AMcs, AClof<AMcs, Refusing, Whole, HAND_OFFS, 1>, Numa, HAND_OFFS, 4>;
     HANDED_ON.set([0, 0]);
@@ -252,13 +252,13 @@ fn hands_waits_on(visits: u64) -> u32 {
     most
 }
 
-/// A wait is handed on in a row no more often than the bound allows, so that a cohort of which one
-/// waiter after the other gives up keeps none out that has patience.
+/// A wait is handed on no more often than the bound allows. So a cohort whose waiters time out one
+/// after another does not starve other cohorts.
 pub fn hands_few_waits_on() {
     hands_waits_on(12);
 }
 
-/// And as often as that, where others of the cohort are always there.
+/// The bound is reached while other waiters of the cohort are always present.
 fn hands_as_many_waits_on_as_it_may() {
     assert_eq!(hands_waits_on(60), HAND_OFFS);
 }
@@ -266,9 +266,8 @@ fn hands_as_many_waits_on_as_it_may() {
 /// The bound of [`keeps_to_its_time`].
 const NANOSECONDS: u64 = 2_000;
 
-/// No hand-off begins later than the bound after the high lock was acquired; the next
-/// section sees it within a hand-over, which takes less than a tenth of a microsecond
-/// among neighbours.
+/// No hand-off begins later than the bound after the high lock was acquired. The next critical
+/// section starts one hand-over later: less than 0.1 µs between neighbours.
 fn keeps_to_its_time() {
     let bound = Bound {
         hand_offs: u32::MAX,
@@ -290,8 +289,7 @@ fn has_all<Low: LowLock + Default + 'static, const HAND_OFFS: u32>() {
     assert_eq!(longest, u64::from(HAND_OFFS) + 1);
 }
 
-/// Where waiters of its own are always there, a cohort has all that the bound allows, also
-/// where that is more than a `ticket` carries.
+/// A cohort with permanent waiters uses its whole bound, even beyond what a `ticket` can count.
 fn has_what_its_bound_allows() {
     has_all::<Ticket, 3>();
     has_all::<Mcs, 3>();
@@ -300,16 +298,16 @@ fn has_what_its_bound_allows() {
     has_all::<Ticket, 300>();
 }
 
-/// Threads that want a lock that counts its steps, on CPUs of two cohorts in turn.
+/// Threads at a lock that counts its steps, on CPUs of two cohorts alternately.
 const STEPPING: usize = 5;
 
-/// What a thread of that many rounds does in each: waits for as long as it takes, for a time that
-/// may be too short, or not at all.
+/// Kinds of rounds of a thread: without a deadline, with a deadline that may be too short, and with
+/// an expired one.
 const HURRIES: u64 = 3;
 
-/// Giving up takes no more steps than Chabbi et al. 2017 §5 allow it, and neither does acquiring after
-/// the deadline and releasing: with `contexts` as many as come to a queue of each level, smallest
-/// cohort first.  Returns the bytes of the nodes made.
+/// Timing out takes no more steps than Chabbi et al. 2017 §5 allow, and neither does acquiring
+/// after the deadline and releasing. `contexts`: the maximal number at a queue of each level,
+/// smallest cohort first. Returns the bytes of the nodes created.
 fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64) -> u64 {
     let levels = contexts.len() as u64;
     let all: u64 = contexts.iter().map(|contexts| 2 * contexts).sum();
@@ -348,13 +346,13 @@ fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64
     made.map_or(0, |made| made.iter().sum())
 }
 
-/// Of one to three levels; those that have cohorts are entered at the smallest.  A context has one
-/// node of a queue at most, so that as many pass along it as come to it.
+/// For one to three levels; compositions start at the smallest cohort. A context has at most one
+/// node in a queue, so the contexts at a queue bound its length.
 pub fn keeps_to_its_steps() {
     type Two = HmcsT<(Numa,), 4, 0, MayPark, 2, FromLeaf>;
     type Three = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2, FromLeaf>;
-    // Three of the threads are on one side, in one cache group, and two on the other.
-    // A node for each context, and the cohorts with theirs.
+    // Three of the threads run in one cache group of one node, two on the other node. Each context
+    // has a node, and each cohort has one of its own.
     let room = |cohorts: usize| {
         let (node, cohort) = (
             Arena::<Node<MayPark>>::NODE_BYTES,
@@ -375,8 +373,8 @@ pub fn keeps_to_its_steps() {
     keeps_its_steps_composed();
 }
 
-/// The same of a composition of the queue by itself, of which each cohort has a context for the level
-/// above.
+/// Like [`keeps_to_its_steps`], for a composition of that queue, where each cohort has a context
+/// for the level above.
 fn keeps_its_steps_composed() {
     type Three = AClof<AMcs, AClof<AMcs, HmcsT1, Numa, 2, 4>, CacheGroup, 2, 64>;
     let made = keeps_its_steps::<Three>(&[3, 1, 2], 4);
@@ -387,14 +385,14 @@ fn keeps_its_steps_composed() {
     );
 }
 
-/// Visits of each thread to a lock of which the transfers are counted, and for how many nanoseconds at
-/// most one in a hurry waits.
+/// Acquisitions of each thread at a lock whose cache-line transfers are counted, and the longest
+/// deadline in nanoseconds.
 const VISITS: u64 = 60;
 const HURRY: u64 = 500;
 
-/// Transfers of the lock's lines, from another cache or from memory, for each acquisition or
-/// abandonment of a composition in one cohort, where so many visits of a hundred are in a hurry;
-/// and the share of the visits that were given up.
+/// Transfers of the lock's lines, from another cache or from memory, per acquisition or timeout of
+/// a composition in one cohort, where `hurried` percent of the acquisitions have a deadline; and
+/// the fraction that timed out.
 fn transfers_each<Low>(threads: usize, hurried: u64) -> (f64, f64)
 where
     AClof<Low, Bo, Whole, 100, 1>: Abortable<Context: 'static> + 'static,
@@ -420,8 +418,8 @@ where
                 } else {
                     Patience::ENDLESS
                 };
-                // SAFETY: this thread alone uses the context, which lies in the machine's memory as the
-                // lock does, until the run is over.
+                // SAFETY: only this thread uses the context. Like the lock, it lies in the
+                // machine's memory until the run is over.
                 unsafe {
                     if lock.acquire_within(context, &patience) == Outcome::GaveUp {
                         given_up.set(given_up.get() + 1);
@@ -443,9 +441,10 @@ where
     )
 }
 
-/// However many wait, and whatever share of them gives up, a visit to a low queue costs no more
-/// transfers than that on the average (Jayanti and Jayanti 2019 show that a constant is enough).  The
-/// low lock of `a-c-bo-bo` has no such bound: it is no queue, and all waiters look at one word.
+/// An acquisition at a low queue costs a constant number of transfers on average, whatever the
+/// number of waiters and the fraction of timeouts (Jayanti and Jayanti 2019 show that a constant
+/// suffices). The low lock of `a-c-bo-bo` has no such bound: it is no queue, and all waiters poll
+/// one word.
 fn costs_few_transfers() -> Result<(), Failed> {
     type Each = fn(usize, u64) -> (f64, f64);
     for (name, each, most) in [
@@ -468,18 +467,18 @@ fn costs_few_transfers() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What visits of hundreds of threads to a lock came to, of which nearly all are given up.
+/// Figures of hundreds of threads at a lock where nearly all acquisitions time out.
 struct Hurried {
-    /// Accesses of a visit to the memory of the lock, its nodes and their pools; the mean.
+    /// Mean accesses of an acquisition to the memory of the lock, its nodes and their pools.
     accesses: f64,
-    /// Nanoseconds from a deadline until the visit ends; the mean of the visits that were given up.
+    /// Mean nanoseconds from a deadline to the return of the acquisition that timed out.
     late: u64,
 }
 
-/// Cycles that each visit waits, of which Chabbi et al. 2017 §6.2 has splay trees.
+/// Cycles before the deadline of each acquisition; Chabbi et al. 2017 §6.2 use it for splay trees.
 const SPLAY_PATIENCE: u64 = 10_000;
 
-/// Threads on as many CPUs of the largest machine.
+/// Threads, each on a CPU of the largest machine.
 const HURRIED: usize = 288;
 
 fn hurried<L: Abortable<Context: 'static> + Default + 'static>() -> Hurried {
@@ -509,11 +508,11 @@ fn hurried<L: Abortable<Context: 'static> + Default + 'static>() -> Hurried {
                 let until = thread.now() + patience;
                 let outcome = {
                     let patience = Patience::until(Deadline::monotonic(until));
-                    // SAFETY: this thread alone uses the context, which lies in the machine's memory as the
-                    // lock does, until the run is over.
+                    // SAFETY: only this thread uses the context. Like the lock, it lies in the
+                    // machine's memory until the run is over.
                     unsafe { lock.acquire_within(context, &patience) }
                 };
-                // What other threads count meanwhile goes on until the warm-up ends.
+                // The engine, too, counts accesses only after the warm-up.
                 let counts = thread.now() > 500_000;
                 if outcome == Outcome::Acquired {
                     thread.acquired(0);
@@ -539,9 +538,10 @@ fn hurried<L: Abortable<Context: 'static> + Default + 'static>() -> Hurried {
     }
 }
 
-/// A visit of one of hundreds of threads to a lock whose abandonment is bounded takes few steps, with those in the
-/// pool of its nodes; and waiters that give up are not in each other's way there, so that it takes no longer
-/// than the patience.  One word that all look at, as that of `ttas`, is left out: its line is what they wait for.
+/// An acquisition among hundreds of threads, at a lock with bounded abandonment, takes few steps,
+/// including its node pool's. Waiters that time out do not delay each other there: the delay past a
+/// deadline is no longer than the wait before it. Locks whose waiters poll one word, such as
+/// `ttas`, are left out: that line is their bottleneck.
 fn gives_up_soon() -> Result<(), Failed> {
     type Tree = AClof<
         AClh<SpinOnly>,
@@ -576,11 +576,11 @@ fn gives_up_soon() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Schedules of the full tier, in so many tests that CPUs share them.
+/// Schedules of the full tier, divided into `PARTS` tests so that CPUs share them.
 const SCHEDULES: u64 = 1_000_000;
 const PARTS: u64 = 20;
 
-/// The steps, in schedules of seeds that no other test has.
+/// Step bounds under schedules of seeds that no other test uses.
 fn steps_tests() -> impl Iterator<Item = Trial> {
     let part = SCHEDULES / PARTS;
     (1..=PARTS).map(move |number| {
@@ -594,7 +594,7 @@ fn steps_tests() -> impl Iterator<Item = Trial> {
     })
 }
 
-/// Threads that want `near` at once: more than one of them knows of.
+/// Threads at `near` at once: more than its list of known waiters holds.
 const CROWD: usize = 12;
 
 fn passes_over<const BOUND: u8>(rounds: u64) -> u32 {
@@ -603,24 +603,24 @@ fn passes_over<const BOUND: u8>(rounds: u64) -> u32 {
     most.unwrap_or(0)
 }
 
-/// In each section those that waited in the last one still do, in the same order; nobody was
-/// passed over too often, nor for one that is no nearer.
+/// In each critical section, the waiters of the last one still wait in the same order. No waiter
+/// was passed over too often, nor for a waiter that is no nearer.
 pub fn passes_few_over() {
     passes_over::<1>(6);
     passes_over::<3>(6);
 }
 
-/// Where all want it all the time, somebody is passed over as often as the bound allows.
+/// Under permanent contention, some waiter is passed over as often as the bound allows.
 fn passes_as_many_over_as_it_may() {
     assert_eq!(passes_over::<1>(200), 1);
     assert_eq!(passes_over::<2>(200), 2);
 }
 
-/// How long a claim's turn may take to come, and a section of this client's.
+/// Bound on the delay of a claim's grant, and the length of this client's critical sections.
 const TURN: u64 = 700_000;
 const SECTION: u64 = 2_000;
 
-/// Threads that want the lock all the time; one more claims it.
+/// Threads that acquire the lock in a loop; one more claims it.
 const QUEUE: usize = 3;
 
 fn spend(nanoseconds: u64) {
@@ -631,8 +631,7 @@ fn spend(nanoseconds: u64) {
     }
 }
 
-/// A waiter with a deadline has its turn soon, however busy those in the queue keep the
-/// lock.
+/// A waiter with a deadline acquires soon, however busy the queue keeps the lock.
 fn is_served_soon(host: impl Host) {
     let shared = Arc::new((host, AtomicU32::new(0)));
     together(QUEUE + 1, move |thread| {
@@ -656,22 +655,22 @@ fn is_served_soon(host: impl Host) {
     });
 }
 
-/// In place and inflated.
+/// For hosted locks in place and inflated.
 pub fn serves_claims_soon() {
     is_served_soon(host::in_place::<Ticket>());
     is_served_soon(host::in_place::<Mcs>());
     is_served_soon(host::inflated::<Mcs>());
 }
 
-/// Where everybody but one claims, sections are so long that turns come all the time, and
-/// the one in the queue is served after two others.
+/// All threads but one claim, and critical sections are so long that claims are always due. The
+/// queued thread acquires after two others.
 pub fn serves_the_queue_between_claims() {
     const FIRST: u32 = 4;
     struct Shared<H> {
         host: H,
         sections: AtomicU32,
-        /// How many sections there had been when the one in the queue came, and one more; 0 while
-        /// it is not there.
+        /// One more than the number of critical sections at the arrival of the queued thread; 0
+        /// while it is absent.
         came: AtomicU32,
         over: AtomicU32,
     }
@@ -692,7 +691,7 @@ pub fn serves_the_queue_between_claims() {
             while over.load(Order::RELAXED) == 0 {
                 assert!(host.lock_within(&patience(Some(100 * TURN))), "starved");
                 let section = sections.fetch_add(1, Order::RELAXED) + 1;
-                // Noticed here, for one that is passed over for ever notices nothing.
+                // Checked by the claiming threads: a starved waiter cannot report.
                 if let Some(before) = came.load(Order::RELAXED).checked_sub(1) {
                     let passed = section - before;
                     assert!(passed <= FIRST, "{passed} came first");
@@ -716,7 +715,7 @@ pub fn serves_the_queue_between_claims() {
     });
 }
 
-/// How far all hand-overs together go.
+/// The summed distance of all hand-overs.
 fn way_of<L: RawLock + 'static>() -> u64 {
     let shared = Arc::new((L::default(), Cell::new((0, 0))));
     let theirs = Arc::clone(&shared);
@@ -734,13 +733,13 @@ fn way_of<L: RawLock + 'static>() -> u64 {
     run.map_or(0, |_| read(&shared.1).1)
 }
 
-/// The lock goes a shorter way than in the order of arrival, by a fifth at least.
+/// `near` moves the lock by a distance at least a fifth shorter than FIFO order does.
 fn goes_a_shorter_way() {
     let (near, fifo) = (way_of::<Near>(), way_of::<Mcs>());
     assert!(10 * near < 8 * fifo, "{near} where `mcs` goes {fifo}");
 }
 
-/// Threads in the chips of a mesh: one hop apart and two, and two in some chips.
+/// Threads on the chips of a mesh, one and two hops apart; some chips have two threads.
 fn near_tests() -> Vec<Trial> {
     let chips = [0, 2, 1, 4, 3, 7, 6, 5, 0, 3, 7, 2];
     let cpus = chips.iter().enumerate().map(|(at, chip)| 16 * chip + at);
@@ -766,7 +765,7 @@ fn near_tests() -> Vec<Trial> {
     ]
 }
 
-/// Runs by virtual time, of threads that are near to each other.
+/// Runs by virtual time with adjacent threads.
 pub fn by_time_among_neighbours() -> Options {
     Options {
         placement: Placement::Compact,
@@ -774,7 +773,7 @@ pub fn by_time_among_neighbours() -> Options {
     }
 }
 
-/// All of them.
+/// All tests of this module.
 pub fn tests() -> Vec<Trial> {
     let neighbours = || vec![by_time_among_neighbours()];
     let by_time =

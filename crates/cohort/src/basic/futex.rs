@@ -1,25 +1,23 @@
-//! `futex`: a lean sleeping mutex.  A thread that finds it taken spins for a bounded
-//! time, yields a few turns, then sleeps; a thread that comes while the lock is free
-//! takes it, past the sleepers (it *barges*), but twice a millisecond or so it is handed
-//! to the one that has slept longest.  Where holders come back at once, waiters take
-//! turns instead.
+//! `futex`: a lean sleeping mutex.  A waiter spins for a bounded time, yields a few times, then
+//! sleeps. An arrival acquires a free lock ahead of sleepers (it *barges*).  About twice a
+//! millisecond a release hands the lock to the longest sleeper instead.  If holders reacquire at
+//! once, waiters take turns.
 //!
-//! **Not for** strict order, nor for a NUMA machine under load: it keeps no cohort.
-//! It is the default because it is the one that never collapses when threads
-//! exceed CPUs: a lock handed to a sleeper is a lock nobody holds for as long as
-//! the kernel takes to run that thread.
+//! **Not for** strict order, nor for a loaded NUMA machine: it keeps no cohort.  It is the default
+//! because it does not collapse when threads exceed CPUs.  A lock granted to a sleeper stands idle
+//! until the kernel runs that thread.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
 //! | `LOCKED` | held, or granted | taker; releaser |
-//! | `PARKED` | there may be sleepers | a waiter before it sleeps; a holder that found nobody to hand over to |
-//! | `WOKEN` | a woken sleeper may be on its way, or a visitor looks, so releases wake nobody else | the releaser that wakes, or the visitor; that thread, or any that falls asleep |
-//! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper |
-//! | `WANTED` | the head's turn has come: the next release gives it the lock | the head; the releaser |
-//! | `NAPPING` | and it sleeps | the same |
-//! | `TURN` | held by nobody: released to the head | the releaser; the head |
-//! | `WATCHED` | free: nobody has taken it since the head looked | the head; the taker |
-//! | `QUEUED` | and the holder came by a queue that puts waiters in order, and to which the lock may go on; see [`FutexHmcs`](crate::numa::FutexHmcs) | the holder |
+//! | `PARKED` | there may be sleepers | a waiter before it sleeps; a holder that found no sleeper to hand over to |
+//! | `WOKEN` | a woken sleeper may be on its way, or a visitor looks, so releases wake no other sleeper | the releaser that wakes, or the visitor; that thread, or any that falls asleep |
+//! | `GRANTED` | without a holder: released to the first sleeper that accepts it | a releaser; the sleeper |
+//! | `WANTED` | the head's turn is due: the next release grants it the lock | the head; the releaser |
+//! | `NAPPING` | and the head sleeps | the same |
+//! | `TURN` | without a holder: released to the head | the releaser; the head |
+//! | `WATCHED` | free, and not acquired since the head looked | the head; the next holder |
+//! | `QUEUED` | and the holder arrived by a queue, which may get the lock next; see [`FutexHmcs`](crate::numa::FutexHmcs) | the holder |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a hand-over |
 //!
 //! Each change of the word keeps the marks that it does not name; see `futex/word.rs`.
@@ -43,43 +41,42 @@
 //! | take a claim back | any | | `WANTED`, `NAPPING` | `PARKED`, `WOKEN`, `GRANTED`, `QUEUED`, `STAMP` |
 //! | give a turn | claimed | `TURN` | `WANTED`, `NAPPING` | `PARKED`, `WOKEN`, `STAMP` |
 //! | accept a turn | given | | `TURN`, `WOKEN` as take | `PARKED`, `WOKEN`, `STAMP` |
-//! | come by a queue, leave it | held | `QUEUED` | `QUEUED` | all |
-//! | release by a plain store | held, in a quick time | | all | none: it [wakes every sleeper](quick) if there may be one |
+//! | mark the holder as queued, unmark it | held | `QUEUED` | `QUEUED` | all |
+//! | release by a plain store | held, in a quick period | | all | none: it [wakes every sleeper](quick) if there may be one |
 //!
-//! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
-//! release wakes after the lock is free, since a thread woken while it is held would
-//! wait again; only a hand-over, which must know that there is somebody, wakes just
-//! before.
+//! A word of 0 is a free lock without sleepers; `LOCKED` alone is a held one.  A release wakes
+//! after the lock is free, since a thread woken earlier would wait again.  Only a hand-over wakes
+//! before it, because it must know that there is a sleeper.
 //!
-//! Whatever releases the lock is the releaser's last touch of it: the next holder may
-//! free its memory.  From then on the address is only a name to wake by.
+//! The store that releases the lock is the releaser's last access: the next holder may free its
+//! memory.  From then on, the address serves only as a key for wake-ups.
 //!
 //! The marks of a parent process do no harm in a forked child: each waiter overwrites
 //! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
 //!
-//! A head that gets no CPU must not stop the others.  A waiter that has slept at the gate for
-//! several turns goes past it, and one of the crowd that finds a `TURN` untaken for the
-//! length of another takes it.
+//! A head without a CPU must not stop the others.  A waiter that has slept at the gate for several
+//! turns passes it.  A waiter in the crowd accepts a `TURN` that stayed unaccepted for another
+//! turn.
 //!
-//! **Turns.**  If a holder comes back sooner than the lock could change CPUs, every
-//! other CPU that takes part makes all of them slower: the lock and what it guards are
-//! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
-//! more rarely, and takes the lock if nobody else does for [`ABSENCE_NANOSECONDS`];
-//! otherwise it claims it after [`TURN_NANOSECONDS`], or half its patience, and the next
-//! release gives it the lock for as long a turn of its own.  The others sleep at a gate.
-//! Whether a lock is such a one shows only while its holder is left alone, so waiters try
-//! it now and then, more rarely after each time that the head found the lock free.  A thread
-//! that seldom waits takes no part: its visit costs the holder next to nothing, and for a
-//! turn of its own it would wait milliseconds.  It tries while it spins, gives no turn of its
-//! CPU away, and its patience counts from the lock's last hand-over, not from its own arrival.
-//! The gate and what was learnt are in the second word; see `futex/mode.rs`.
+//! **Turns.**  If a holder reacquires sooner than the lock can change CPUs, each additional CPU
+//! slows down all of them: the lock and its data keep moving.  Then only one waiter, the *head*,
+//! looks at the word, ever more rarely, and the others sleep at a gate.  The head acquires a lock
+//! that stays free for [`ABSENCE_NANOSECONDS`].  Otherwise it claims the lock after
+//! [`TURN_NANOSECONDS`], or half its patience, and the next release grants it a turn of the same
+//! length.
 //!
-//! A forked child has no head.  A release there drops the claims of the parent's, and
-//! a `TURN` that nobody accepts is accepted by the child's first head, which is any
-//! thread that waits.
+//! Whether turns pay shows only while the holder is undisturbed.  So waiters try them now and then,
+//! more rarely each time the head finds the lock free.  A thread that seldom waits (a visitor)
+//! takes no turns: its visit hardly disturbs the holder, and a turn would cost it milliseconds.  It
+//! tries to acquire while it spins and does not yield its CPU.  Its patience counts from the lock's
+//! last hand-over, not from its own arrival.  The second word has the gate and this history; see
+//! `futex/mode.rs`.
 //!
-//! A lock that has long been quiet is released by a plain store; see [`quick`].  The
-//! second word says whether it is.
+//! A forked child has no head.  A release there drops the claims of the parent's head.  The child's
+//! first head, which is any waiter, accepts an unaccepted `TURN`.
+//!
+//! A lock without contention for long is released by a plain store; see [`quick`].  The second word
+//! has a mark for it.
 
 mod mode;
 mod word;
@@ -112,16 +109,16 @@ orders! {
     FUTEX_RELEASE_QUICK = Release;
     /// The same, when the word has marks.
     FUTEX_RELEASE_MARKED = Release;
-    /// What this holder did is seen by the sleeper it hands the lock to.
+    /// What this holder did is seen by the sleeper that accepts the lock.
     FUTEX_GRANT = Release;
     /// Sees it.
     FUTEX_ACCEPT = Acquire;
-    /// What this holder did is seen by the head it gives its turn.
+    /// What this holder did is seen by the head that accepts the turn.
     FUTEX_TURN = Release;
     /// Sees it.
     FUTEX_TURN_ACCEPT = Acquire;
-    /// A waiter that marks a holder's word sees the mode in which that holder
-    /// will release it: set before an earlier release, which the holder acquired.
+    /// A waiter that marks a holder's word sees the mode in which that holder will release it: set
+    /// before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
 }
 
@@ -135,36 +132,36 @@ flaws! {
     STAY_QUICK = "futex.stay-quick";
 }
 
-/// How long bargers pass sleepers before one of those is handed the lock; less
-/// than a unit of `STAMP` earlier, since the stamp is cut off.
+/// How long bargers may pass sleepers before a release hands the lock over; up to a unit of `STAMP`
+/// less, since the stamp is truncated.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 
-/// For how long a lock that was handed over is left to its sleeper by a thread that has only
-/// just come: what it takes to wake one on a CPU of its own, and some more.
+/// How long an arrival leaves a granted lock to its sleeper: the time to wake a thread on an idle
+/// CPU, and a margin.
 const WAKING_NANOSECONDS: u64 = 125_000;
 
-/// The length of a turn, where waiters take turns: about as long as a kernel lets a thread run
-/// while others want its CPU.  Bringing the other CPU what the lock guards takes tens of
-/// microseconds of each.  So the last of n waiters waits for n turns.
+/// The length of a turn: about as long as a kernel runs a thread while others need its CPU.  Moving
+/// the protected data to the other CPU takes tens of microseconds of each turn.  The last of n
+/// waiters waits for n turns.
 pub const TURN_NANOSECONDS: u64 = 3_000_000;
 
-/// How long a lock stays free for its holder not to be one that comes back at once:
-/// what it costs to bring the lock and a little data to another CPU.
+/// How long a lock stays free before its holder counts as gone: the cost of bringing the lock and a
+/// little data to another CPU.
 pub const ABSENCE_NANOSECONDS: u64 = 300;
 
-/// For how long the head waits, looking all the time, for a first release: whether the lock is
-/// one whose holder comes back at once shows after it, and looks that are pauses apart may find
-/// another holder's section each time, while the others sleep.
+/// How long the head watches continuously for a first release.  The moment after a release shows
+/// whether the holder reacquires at once.  Looks with pauses between them could hit another
+/// holder's section each time, while the other waiters sleep.
 const FIRST_LOOK_NANOSECONDS: u64 = 5_000;
 
-/// How soon the head looks again at first; then twice as late each time.
+/// The first pause of the head between looks; each further pause is twice as long.
 pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 
-/// How long the head naps between looks once a turn of the CPU no longer pays, at first; then
-/// for as long as it has waited: a look costs the holder a miss, and the head's CPU a wake-up.
+/// The head's first nap between looks, once yielding the CPU does not pay; later naps last as long
+/// as it has waited.  A look costs the holder a cache miss, and the head's CPU a wake-up.
 pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
 
-/// And at most this long: nobody takes a lock that comes free between two looks.
+/// The longest nap: a lock that becomes free between two looks stays idle.
 const LONGEST_NAP_NANOSECONDS: u64 = 250_000;
 
 /// Classes of sleepers on the word.
@@ -192,7 +189,7 @@ fn stamp() -> u32 {
     (now() >> 7) as u32 & STAMP
 }
 
-/// Whether the patience that began at a word's stamp is over.
+/// Whether the patience that began at a word's stamp has run out.
 fn is_over(word: Seen) -> bool {
     stamp().wrapping_sub(word.since()) >= (PATIENCE_NANOSECONDS >> 7) as u32 & STAMP
 }
@@ -209,21 +206,20 @@ impl Futex {
         }
     }
 
-    /// Whether that word is one of a lock that is held: for an onlooker that reads the memory of a
-    /// process.
+    /// Whether this value of the word means a held lock; for an observer that reads a process's
+    /// memory.
     #[must_use]
     pub const fn is_held(word: u32) -> bool {
         word & LOCKED != 0
     }
 
-    /// Whether that word is one at which threads may sleep.
+    /// Whether threads may sleep at a word with this value.
     #[must_use]
     pub const fn has_sleepers(word: u32) -> bool {
         word & (PARKED | NAPPING) != 0
     }
 
-    /// Takes a free lock without an atomic read-modify-write; false if it was not
-    /// free.
+    /// Acquires a free lock without an atomic read-modify-write; false if it was not free.
     ///
     /// # Safety
     /// The process has one thread.
@@ -236,8 +232,8 @@ impl Futex {
         free
     }
 
-    /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone)
-    /// took it; false if it has some.
+    /// Releases a lock without marks, acquired by [`acquire_alone`](Self::acquire_alone); false if
+    /// it has marks.
     ///
     /// # Safety
     /// The process has one thread, and the caller holds the lock.
@@ -250,7 +246,7 @@ impl Futex {
         unmarked
     }
 
-    /// Takes the lock if it is free and has no marks: the shortest way.
+    /// Acquires a free lock without marks: the fast path.
     #[inline(always)]
     pub fn acquire_untouched(&self) -> bool {
         self.exchange(0, LOCKED, FUTEX_TAKE)
@@ -263,7 +259,7 @@ impl Futex {
             .is_ok()
     }
 
-    /// Makes that change, if the word is as it was seen.
+    /// Replaces the word's value if it is still `seen`.
     #[inline(always)]
     fn change(&self, seen: Seen, new: Seen, order: Order) -> bool {
         seen.exchange(&self.word, new, order).is_ok()
@@ -274,14 +270,14 @@ impl Futex {
         Seen::of(&self.word)
     }
 
-    /// Whether its waiters take turns; for a lock that waits behind this one.
+    /// The lock's mode; for a lock that waits behind this one.
     pub(crate) fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// Blocks until the lock is held, patience runs out or, found out now and then, the
-    /// caller has what it wants without the lock: nothing then.  All its waiters wait so,
-    /// and never take turns.
+    /// Blocks until the lock is held, patience runs out, or the caller is `done` without the lock:
+    /// then `None`.  `done` is evaluated now and then.  If all waiters of a lock wait this way,
+    /// they never take turns.
     #[inline]
     pub(crate) fn acquire_unless(
         &self,
@@ -294,27 +290,27 @@ impl Futex {
         self.wait_in_crowd(patience, Some(done), Woken::No, false, false)
     }
 
-    /// Blocks until the lock is held, for a thread that seldom [waits](waits_often); nothing as soon as the
-    /// holder came by a queue, in which a place brings the lock sooner than a look.
+    /// Blocks until the lock is held; for a thread that seldom [waits](waits_often).  `None` as
+    /// soon as the holder arrived by a queue: a place there gets the lock sooner than looking does.
     pub(crate) fn acquire_unless_queued(&self) -> Option<Outcome> {
         self.wait_in_crowd(&Patience::ENDLESS, None, Woken::No, true, true)
     }
 
-    /// Whether it was free and had no marks a moment ago.
+    /// Whether the lock was free and unmarked a moment ago.
     #[inline(always)]
     pub(crate) fn looks_free(&self) -> bool {
         self.word.load(Order::RELAXED) == 0
     }
 
-    /// Whether the holder came by a queue, which it has not left.
+    /// Whether the holder arrived by a queue and has not left it.
     #[inline(always)]
     pub(crate) fn is_queued(&self) -> bool {
         self.word.load(Order::RELAXED) & QUEUED != 0
     }
 
-    /// Whether nothing that another lock has left in a queue can be in the way of this one's waiters
-    /// there: they have gone to it before, or `is_free` says so, or `free` has seen to it, which one
-    /// thread runs while others are told no.
+    /// Whether this lock's waiters may queue, unhindered by what another lock has left in the
+    /// queue.  True if they have queued before, or if `is_free` says so, or after `free`.  One
+    /// thread runs `free`, while the others get false.
     pub(crate) fn may_queue(
         &self,
         address: usize,
@@ -325,7 +321,7 @@ impl Futex {
             return true;
         };
         if !is_free() {
-            // Once one of its own is in the queue the word says so, and is another.
+            // A waiter of this lock in the queue changes the word, so the exchange fails.
             if !self.mode.sees_after(seen) {
                 return false;
             }
@@ -335,29 +331,29 @@ impl Futex {
         true
     }
 
-    /// Blocks until the lock is held, for the head of a queue that puts its other waiters in
-    /// order: as one of the crowd, but never in turns.
+    /// Blocks until the lock is held; for the head of a queue that orders the other waiters.  It
+    /// waits in the crowd, but never in turns.
     pub(crate) fn acquire_as_queued(&self) {
         let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
         self.mark_queued();
     }
 
-    /// Its holder will release it by [`release_queued`](Self::release_queued).
+    /// Marks that the holder will release it by [`release_queued`](Self::release_queued).
     pub(crate) fn mark_queued(&self) {
         if self.mode.is_quick() {
-            // The releases of threads that come by the queue look for the mark.
+            // The releases of queued threads look for the mark.
             self.mode.be_attentive();
         }
         self.word.fetch_or(QUEUED, Order::RELAXED);
     }
 
-    /// Whether a waiter that is not in the queue has waited too long; for its holder.
+    /// Whether a waiter outside the queue has waited too long; for the holder.
     pub(crate) fn owes_others(&self) -> bool {
         let word = self.seen();
         word.has(WANTED) || word.has(PARKED) && is_over(word)
     }
 
-    /// Releases a lock to which the queue does not go on.
+    /// Releases a lock that does not go to the next in the queue.
     pub(crate) fn release_queued(&self) {
         if !self.exchange(LOCKED | QUEUED, 0, FUTEX_RELEASE) {
             self.word.fetch_and(!QUEUED, Order::RELAXED);
@@ -365,14 +361,15 @@ impl Futex {
         }
     }
 
-    /// The same, and a thread that sleeps for the lock, if one does, is the next to have it.
+    /// As [`release_queued`](Self::release_queued), but hands the lock to a sleeper if there is
+    /// one.
     pub(crate) fn release_queued_fairly(&self) {
         self.word.fetch_and(!QUEUED, Order::RELAXED);
         self.hand_to_sleeper();
     }
 
-    /// Releases the lock to the head that has claimed it, or to a thread that sleeps for it; if there is
-    /// none, as it is released usually.
+    /// Hands the lock to the head that has claimed it, or to a sleeper; without either, releases it
+    /// as usual.
     fn hand_to_sleeper(&self) {
         loop {
             let word = self.seen();
@@ -395,32 +392,33 @@ impl Futex {
         self.word.load(Order::RELAXED) & (PARKED | WANTED) != 0
     }
 
-    /// Makes a thread that sleeps at `place`, while that holds `seen`, one of this lock's
-    /// sleepers, which it leaves by [`acquire_adopted`](Self::acquire_adopted); false if
-    /// nobody sleeps there, or if the lock is free.
+    /// Requeues a thread that sleeps at `place`, while that contains `seen`, among this lock's
+    /// sleepers (wait morphing).  The thread ends its wait by
+    /// [`acquire_adopted`](Self::acquire_adopted).  False if no thread sleeps there, or if the lock
+    /// is free.
     ///
-    /// The lock must outlive the call; the caller may hold it or not.
+    /// The lock must outlive the call; the caller need not hold it.
     pub fn adopt(&self, place: &AtomicU32, seen: u32) -> bool {
         if self.word.load(Order::RELAXED) & LOCKED == 0 {
             return false;
         }
-        // It moves first: had the word been marked before, a release might look for the
-        // sleeper too early.
+        // Moved before the word is marked: otherwise a release might look for the sleeper too
+        // early.
         if !move_sleeper(place, seen, &raw const self.word) {
             return false;
         }
         loop {
             let word = self.seen();
-            // Free, whose releaser did not know of the sleeper.
+            // If free, its releaser did not know of the sleeper.
             let missed = !word.has(LOCKED);
-            // Exchanged even where nothing changes: the sleeper has no look of its own, at
-            // which the kernel would find that the word is another by now.
+            // Exchanged even without a change: the sleeper makes no look of its own, by which the
+            // kernel would notice that the word has changed.
             let marks = !mutant(flaw::ADOPT_UNMARKED);
             if marks && !(self.change(word, word.adopted(), FUTEX_MARK) && self.heeds_marks()) {
                 continue;
             }
-            // `WOKEN` may have stood there before: no release heard of the sleeper, and one
-            // that woke nobody leaves that mark behind too.
+            // `WOKEN` may be an older mark: no release knew of the sleeper, and a release that
+            // found no sleeper leaves the mark too.
             if missed && !mutant(flaw::ADOPT_LATE) {
                 wake(&raw const self.word, 1, CROWD);
             }
@@ -428,8 +426,8 @@ impl Futex {
         }
     }
 
-    /// Blocks until the lock is held, for a thread that the lock [adopted](Self::adopt) and
-    /// that is awake again: if a release woke it, this answers that.
+    /// Blocks until the lock is held; for an [adopted](Self::adopt) thread that is awake again.  If
+    /// a release woke it, this clears that release's mark.
     #[cold]
     pub fn acquire_adopted(&self) {
         let _ = self.wait_on(&Patience::ENDLESS, Woken::Roused, true);
@@ -444,8 +442,8 @@ impl Futex {
         outcome
     }
 
-    /// Waits as one of a few, for no longer than that, and no longer once the holder came by
-    /// a queue; whether the lock is held.
+    /// Spins as one of few waiters for at most that long, or until the holder arrived by a queue;
+    /// whether the lock is held.
     pub(crate) fn wait_among_few(&self, nanoseconds: u64) -> bool {
         let mut spinner = Spinner::new();
         let since = now();
@@ -466,7 +464,7 @@ impl Futex {
         }
     }
 
-    /// The same, for a thread that seldom waits or for one that [does](waits_often).
+    /// As `acquire_contended`, for a thread that seldom waits (`visits`) or [often](waits_often).
     pub(crate) fn wait_long(&self, patience: &Patience, visits: bool) -> Outcome {
         if !visits {
             self.mode.consider_turns();
@@ -474,8 +472,8 @@ impl Futex {
         self.wait_on(patience, Woken::No, visits)
     }
 
-    /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
-    /// woken as one of them; `visits` if it is one that seldom waits, and takes no turns.
+    /// Waits.  `woken`: whether the thread slept among this lock's sleepers and a release may have
+    /// woken it.  `visits`: whether it seldom waits, and takes no turns.
     fn wait_on(&self, patience: &Patience, mut woken: Woken, mut visits: bool) -> Outcome {
         loop {
             if let Some(outcome) = self.wait_in_crowd(patience, None, woken, visits, false) {
@@ -496,18 +494,18 @@ impl Futex {
         }
     }
 
-    /// Waits as one of many; nothing as soon as waiters take turns, the caller is `done` without the
+    /// Waits in the crowd; `None` as soon as waiters take turns, the caller is `done` without the
     /// lock, or it `joins` a queue.
     #[inline(never)]
     fn wait_in_crowd(
         &self,
         patience: &Patience,
         done: Option<&dyn Fn() -> bool>,
-        // How this thread comes by the mark `WOKEN`.
+        // How this thread got the mark `WOKEN`.
         mut woken: Woken,
         // Whether it takes no turns.
         visits: bool,
-        // Whether it leaves for the queue that the holder came by.
+        // Whether it leaves for the queue by which the holder arrived.
         joins: bool,
     ) -> Option<Outcome> {
         let spinner_anew = || {
@@ -524,12 +522,12 @@ impl Futex {
             spinner_anew()
         };
         let mut slept = woken == Woken::Roused;
-        // Whether a head has left the lock alone that it was given.
+        // Whether a head has not accepted its turn in time.
         let mut starved = false;
         loop {
-            // A holder that comes back at once leaves the lock free for less than a look and an
-            // attempt after it take; an attempt alone finds it free, since that brings in the
-            // line.  Not for threads that wait often, for it costs the holder a miss each time.
+            // A holder that reacquires at once leaves the lock free for less than a look and an
+            // attempt after it.  An attempt alone fetches the line and finds the lock free.  Not
+            // for threads that wait often: each attempt costs the holder a cache miss.
             if visits && !slept && self.acquire_untouched() {
                 return Some(Outcome::Acquired);
             }
@@ -553,7 +551,7 @@ impl Futex {
                 continue;
             }
             match done {
-                // A woken thread has the others' wake-up to pass on, by its release.
+                // A woken thread passes its wake-up on to the other sleepers, by its release.
                 Some(done) if woken == Woken::No && done() => return None,
                 None if !visits && (word.has(TURN) || self.mode.takes_turns()) => {
                     if woken != Woken::No
@@ -571,8 +569,7 @@ impl Futex {
             if runs_out(patience) {
                 let left = word.left(woken);
                 let leaves = match woken {
-                    // A wake-up that reached this thread goes on to another: the next
-                    // release sees the mark.
+                    // The wake-up passes to another sleeper: the next release sees the mark.
                     Woken::Roused => mutant(flaw::SWALLOW_WAKE) || self.mark(word, left),
                     _ => word == left || self.change(word, left, Order::RELAXED),
                 };
@@ -581,7 +578,7 @@ impl Futex {
                 }
                 return Some(Outcome::GaveUp);
             }
-            // Behind a lock whose waiters take turns, the wait is a long one.
+            // A wait behind a lock with turns is long.
             let long = done.is_some() && self.mode.takes_turns();
             if !long && spinner.step_past(word.has(PARKED)) == Advice::Again {
                 continue;
@@ -602,7 +599,7 @@ impl Futex {
             }
             let parked = word.parked(|now| {
                 if visits {
-                    // It waits for no more than the lock's last hand-over to be long enough ago.
+                    // Its patience counts from the lock's last hand-over.
                     noted(&raw const self.word, now)
                 } else {
                     now
@@ -613,7 +610,7 @@ impl Futex {
             }
             let seen = parked.value();
             let (ended, head_starves) = if word.has(TURN) {
-                // The head may have no CPU to take its turn on.
+                // The head may lack a CPU to accept its turn.
                 sleep_unless_starved(&self.word, seen, CROWD, TURN_NANOSECONDS, patience)
             } else {
                 (sleep_within(&self.word, seen, CROWD, patience), false)
@@ -624,11 +621,10 @@ impl Futex {
         }
     }
 
-    /// Marks the word as for a sleeper that has been woken; whether it did.  A release that finds
-    /// the mark takes longer and pauses, and so does the holder's next acquisition: meanwhile the
-    /// lock is free, and a thread that spins has it, where one that sleeps would take ten times as
-    /// long to be there.  Never where somebody sleeps: the mark would keep the wake-up from that
-    /// sleeper for as long as the caller is out of its CPU.
+    /// Marks the word as if a woken sleeper were on its way; whether it did.  A release that finds
+    /// the mark pauses.  Meanwhile the lock is free for a spinning thread, which would take ten
+    /// times as long to wake from sleep.  Never with sleepers present: the mark would withhold
+    /// their wake-up while the caller is preempted.
     #[cold]
     fn ask(&self) -> bool {
         let mut marked = false;
@@ -642,26 +638,25 @@ impl Futex {
                 if self.heeds_marks() {
                     return true;
                 }
-                // A quick release may have wiped the mark out.
+                // A plain-store release may have erased the mark.
             }
         }
     }
 
-    /// Sleeps for as long as the sleeper that the lock was handed to may take to accept it, so
-    /// that a thread which has waited for less does not take it first.
-    /// The caller accepts it afterwards: that sleeper may have been left behind by a fork, or
-    /// get no CPU.  A thread that waits often has given turns away instead, which lets a sleeper
-    /// run that wants this CPU.  A deadline may pass meanwhile, by no more than timers are late.
+    /// Sleeps while the sleeper that was granted the lock may still accept it, so that the caller,
+    /// which has waited less, does not accept first.  Afterwards the caller accepts: the sleeper
+    /// may be gone after a fork, or lack a CPU.  A thread that waits often yields instead, which
+    /// lets a sleeper run on this CPU.  A deadline may pass meanwhile, by no more than timers are
+    /// late.
     fn leave_to_sleeper(&self, granted: Seen) -> Woken {
         let Some(bound) = unless_starved(WAKING_NANOSECONDS) else {
             return Woken::No;
         };
-        // The mark stays with the grant, so the release of the thread that accepts it wakes
-        // sleepers.
+        // The mark stays with the grant, so the release of the accepting thread wakes sleepers.
         Woken::after(sleep_on(&self.word, granted.value(), CROWD, Some(&bound)))
     }
 
-    /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.
+    /// Waits for the caller's turn; `None` if the lock gives turns up meanwhile.
     fn wait_as_head(&self, patience: &Patience) -> Option<Outcome> {
         let since = now();
         let mut pause = FIRST_PAUSE_NANOSECONDS;
@@ -681,7 +676,7 @@ impl Futex {
                 continue;
             }
             if !word.has(LOCKED) {
-                // Looks alone would not do: a section may be shorter than a look.
+                // Looks alone would miss a section shorter than the interval between them.
                 let watched = word.watched();
                 if word != watched && !self.change(word, watched, Order::RELAXED) {
                     continue;
@@ -720,14 +715,14 @@ impl Futex {
                 // The word has often changed while the clock was read.
                 word = self.seen();
                 if !word.has(LOCKED) {
-                    // The turn has come, and needs nobody to give it.
+                    // The turn is due, and the lock is free already.
                     if self.take(word, Woken::No) {
                         self.mode.welcome_turns();
                         return Some(Outcome::Acquired);
                     }
                     continue;
                 }
-                // The lock will be given soon.
+                // The next release grants the lock.
                 spinner = Spinner::new();
             }
             let sleeps = spinner.step() == Advice::Sleep;
@@ -739,19 +734,19 @@ impl Futex {
         }
     }
 
-    /// Takes a free lock whose word may have marks.
+    /// Acquires a free lock with possible marks.
     fn take(&self, word: Seen, woken: Woken) -> bool {
         self.change(word, word.taken(woken), FUTEX_TAKE_LATE)
     }
 
-    /// Marks a held lock's word for a thread that will sleep on it; false if it
-    /// has to look again.
+    /// Marks a held lock's word for a thread about to sleep on it; false if the thread has to look
+    /// again.
     fn mark(&self, word: Seen, marked: Seen) -> bool {
         (word == marked || self.change(word, marked, FUTEX_MARK)) && self.heeds_marks()
     }
 
-    /// Whether holders look for the mark that the caller has just left; if not, they do
-    /// from here on, and the caller has to look again.
+    /// Whether holders look for the mark that the caller has just set.  If not, this makes them do
+    /// so, and the caller has to look again.
     fn heeds_marks(&self) -> bool {
         if self.mode.is_quick() && !mutant(flaw::MARK_AND_HOPE) {
             self.mode.revoke();
@@ -761,7 +756,7 @@ impl Futex {
         true
     }
 
-    /// Releases a lock by an exchange, be it in a quick time or not.
+    /// Releases a lock by an exchange, in a quick period too.
     ///
     /// # Safety
     /// The caller holds the lock.
@@ -773,14 +768,14 @@ impl Futex {
         }
     }
 
-    /// Releases a lock that the caller holds if its word has no marks; whether it had none.
+    /// Releases the caller's lock if its word has no marks; whether it had none.
     #[inline(always)]
     pub(crate) fn release_unmarked(&self) -> bool {
         self.exchange(LOCKED, 0, FUTEX_RELEASE)
     }
 
-    /// Releases a lock that the caller holds where that has failed, or where the caller's releases
-    /// have long been `quiet`.
+    /// Releases the caller's lock after [`release_unmarked`](Self::release_unmarked) failed, or if
+    /// the caller's releases have long been `quiet`.
     #[cold]
     pub(crate) fn release_late(&self, quiet: bool) {
         if quiet && self.mode.be_quick() {
@@ -813,7 +808,7 @@ impl Futex {
                 if wakes && !mutant(flaw::FORGET_WAKE) {
                     wake(&raw const self.word, 1, CROWD);
                 } else if word.has_without(WOKEN, PARKED) {
-                    // A visitor looks, which is to find it free before the caller comes back.
+                    // A visitor looks, and should find the lock free before the caller reacquires.
                     Spinner::new().watch(ABSENCE_NANOSECONDS, || true);
                 }
                 return;
@@ -825,13 +820,13 @@ impl Futex {
     #[cold]
     fn give_turn(&self, word: Seen) -> bool {
         let at = &raw const self.word;
-        // The head that claimed it may have been left behind by a fork.
+        // The head that claimed it may be gone after a fork.
         let gives = self.mode.has_head();
         let order = if gives { FUTEX_TURN } else { Order::RELAXED };
         if !self.change(word, word.given(gives), order) {
             return false;
         }
-        // Had the head only just come, it would claim once more.
+        // A head that arrived only now would claim again.
         if word.has(NAPPING) && !mutant(flaw::LET_THE_HEAD_SLEEP) {
             wake(at, 1, HEAD);
         }
@@ -848,21 +843,20 @@ impl Futex {
         }
         note(&raw const self.word, stamp);
         if wake(&raw const self.word, 1, CROWD) == 0 {
-            // A thread that falls asleep changes the word, so nobody has since.
+            // Falling asleep changes the word, so no thread has done so since.
             self.change(announced, announced.unparked(), Order::RELAXED);
             return false;
         }
-        // The woken thread cannot sleep again or leave without changing the word,
-        // so it is there to accept.
+        // The woken thread changes the word before it sleeps again or leaves, so it is still there
+        // to accept.
         self.change(announced, announced.granted(), FUTEX_GRANT)
     }
 
-    /// Releases for the last time by an exchange, in a quick time that begins with it if there
-    /// are no marks.
+    /// Makes the last release by an exchange; if the word has no marks, it begins a quick period.
     #[cold]
     fn become_quick(&self) {
         if !self.release_unmarked() {
-            // Its maker may have seen the lock attentive, and sleep.
+            // The thread that marked the word may have seen the lock attentive, and sleep.
             if !mutant(flaw::STAY_QUICK) {
                 self.mode.be_attentive();
             }
@@ -903,7 +897,7 @@ unsafe impl RawLock for Futex {
 
 standalone!([] Futex: Hosted { strict: false }, HighLock, Resumable);
 
-// SAFETY: the word is stored as by a release, or nothing happens.
+// SAFETY: the word is stored as by a release, or remains unchanged.
 unsafe impl QuickRelease for Futex {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
@@ -935,7 +929,7 @@ unsafe impl ReleaseFairly for Futex {
 unsafe impl RawTry for Futex {
     #[inline(always)]
     unsafe fn try_acquire(&self, (): &()) -> bool {
-        // An exchange would take the line from the holder even if it fails.
+        // A failed exchange would still take the line from the holder.
         let mut word = self.seen();
         while !word.has(LOCKED) {
             match word.exchange(&self.word, word.taken(Woken::No), FUTEX_TAKE) {
@@ -947,8 +941,8 @@ unsafe impl RawTry for Futex {
     }
 }
 
-// SAFETY: a thread that gives up holds no grant: one that was woken marks the word
-// first, and fails to if it has been granted meanwhile.
+// SAFETY: a thread that gives up holds no grant: a woken one marks the word first, which fails if
+// it has been granted meanwhile.
 unsafe impl Abortable for Futex {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
@@ -966,7 +960,7 @@ unsafe impl ThreadOblivious for Futex {}
 unsafe impl Inherit for Futex {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let word = if holder.is_some() { LOCKED } else { 0 };
-        // Any mode is good: no thread of this process is in a release.
+        // Any mode is valid: no thread of this process is in a release.
         self.word.store(word, Order::RELAXED);
     }
 }
@@ -979,7 +973,7 @@ mod tests {
     use crate::door::{WaitPolicy, policy};
     use cohort_raw::Clock;
 
-    /// Now, and so much later, on that clock.
+    /// A deadline on that clock, so many seconds from now.
     fn in_seconds(clock: Clock, seconds: i64) -> Deadline {
         let mut time = std::time::SystemTime::UNIX_EPOCH
             .elapsed()
@@ -1005,7 +999,7 @@ mod tests {
         for patience in waits {
             for visits in [false, true] {
                 let lock = Futex::new();
-                // The holder has given the lock to a head that never takes it.
+                // The holder has granted the lock to a head that never accepts it.
                 lock.mode.take_turns_with_a_head();
                 lock.word.store(LOCKED | TURN, Order::RELAXED);
                 let began = now();

@@ -1,43 +1,42 @@
-//! The second word of a [`Futex`](super::Futex): in what mode its holders release it
-//! and its waiters wait; and the gate at which waiters line up.
+//! The second word of a [`Futex`](super::Futex): the mode in which holders release and waiters
+//! wait, and the gate at which waiters line up.
 //!
 //! | bits | meaning | set and cleared by |
 //! |---|---|---|
-//! | `QUICK` | holders release by a plain store | the holder of a lock that has long been quiet; the waiter that revokes it |
-//! | `TURNS` | waiters take turns | a waiter that tries it; the head that found it not worth while |
+//! | `QUICK` | holders release by a plain store | the holder of a lock that is long uncontended; the waiter that revokes it |
+//! | `TURNS` | waiters take turns | a waiter that tries it; a head for which it did not pay |
 //! | `GATE` | one of the four below | waiters and heads |
-//! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
-//! | `REVOKED` | how often of late a quick time was revoked, so how rarely there is one | the waiter that revokes it: more; the holder that begins one: less |
-//! | `PLACE` | where the lock was when its waiters first went to a queue, cut off; 0: they have not; all ones: one of them sees after what another lock has left there | those waiters |
-//! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
+//! | `RELUCTANCE` | how rarely turns are tried | heads: more if turns did not pay, less if they did |
+//! | `REVOKED` | how many quick periods were revoked recently, so how rarely one begins | the waiter that revokes one: more; the holder that begins one: less |
+//! | `PLACE` | the lock's address when its waiters first queued, truncated; 0: they have not; all ones: a waiter is clearing what another lock has left there | those waiters |
+//! | `PROCESS` | the process that shut the gate, or 0 if it is open; a forked child regards an inherited gate as open | with `GATE` |
 //!
-//! Each change keeps all marks that it does not name.
+//! Each change keeps all marks that are not listed for it.
 //!
 //! | change | sets | clears |
 //! |---|---|---|
-//! | begin a quick time | `QUICK` | one step of `REVOKED` |
+//! | begin a quick period | `QUICK` | one step of `REVOKED` |
 //! | revoke it | two steps of `REVOKED` | `QUICK` |
-//! | release attentively from now on | | `QUICK` |
+//! | release attentively | | `QUICK` |
 //! | try turns | `TURNS` | |
 //! | wait out a turn | | one step of `RELUCTANCE` |
 //! | give turns up | one step of `RELUCTANCE` | `TURNS` |
 //! | enter, pass, hand, open the gate | `GATE`, `PROCESS` | `GATE`, `PROCESS` |
 //! | note the lock's place | `PLACE` | `PLACE` |
 //!
-//! A thread that has slept at the gate leaves it `CROWDED`, for others may sleep there still.
+//! A thread that has slept at the gate leaves it `CROWDED`, since others may still sleep there.
 //!
-//! The gate lets one waiter through at a time, which is then the *head*, in the order
-//! in which they fell asleep.
+//! The gate admits one waiter at a time, the *head*, in the order in which they fell asleep.
 //!
 //! | `GATE` | meaning |
 //! |---|---|
 //! | `OPEN` | there is no head |
-//! | `PASSED` | there is one; nobody sleeps at the gate |
+//! | `PASSED` | there is one; no thread sleeps at the gate |
 //! | `CROWDED` | there is one; others may sleep at the gate |
-//! | `HANDED` | left to the sleeper that was just woken, or any other that has slept |
+//! | `HANDED` | left to the sleeper just woken, or any other thread that has slept |
 //!
-//! The gate guards nothing that the lock's word does not guard by itself, so no access
-//! to it orders any other.
+//! The gate protects nothing that the lock's word does not protect, so no access to it orders
+//! another.
 
 use crate::door::{
     AtomicU32, Order, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try, key_of,
@@ -72,8 +71,8 @@ const MOST: u32 = 6 * RELUCTANT;
 /// There is one class of sleepers at the gate.
 const CLASS: u32 = 1;
 
-/// How long a thread sleeps at the gate before it goes past it: a head that gets no CPU
-/// passes nothing on.  Several turns, for a head that waits out one is no such head.
+/// How long a thread sleeps at the gate before it passes: a head without a CPU admits no successor.
+/// Several turns, since a head that waits out its turn is not stuck.
 const HEAD_NANOSECONDS: u64 = 8 * super::TURN_NANOSECONDS;
 
 /// How a wait at the gate ended.
@@ -83,7 +82,7 @@ pub(super) enum Entered {
     AsHead,
     /// Its patience ran out.
     NotInTime,
-    /// The head did not come back for too long: the caller goes on without turns.
+    /// The head was away for too long: the caller proceeds without turns.
     Past,
 }
 
@@ -92,20 +91,20 @@ pub(super) enum Entered {
 #[repr(transparent)]
 pub(crate) struct Mode(AtomicU32);
 
-/// An address, as `PLACE` has it.
+/// An address in the form of `PLACE`.
 fn place_of(address: usize) -> u32 {
     let spread = (key_of(address) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     (1 + spread as u32 % (PLACE >> PLACE_SHIFT).saturating_sub(1)) << PLACE_SHIFT
 }
 
-/// This process, as `PROCESS` has it.
+/// This process in the form of `PROCESS`.
 fn process() -> u32 {
     generation() << PROCESS_SHIFT
 }
 
 impl Mode {
     constructor! {
-        /// Attentive releases, a crowd of waiters.
+        /// Attentive releases, waiters in a crowd.
         pub(super) fn new() -> Self {
             Self(AtomicU32::new(0))
         }
@@ -117,8 +116,8 @@ impl Mode {
         self.0.load(Order::RELAXED) & QUICK != 0
     }
 
-    /// From here on holders release by a plain store, if that is likely to last: to revoke it
-    /// costs the thread that comes to wait as much as it saves thousands of releases.
+    /// Makes holders release by a plain store, if that is likely to last.  Revoking it costs a
+    /// waiter as much as it saves in thousands of releases.
     pub(super) fn be_quick(&self) -> bool {
         let revoked = self.0.load(Order::RELAXED) & REVOKED;
         let likely = revoked == 0 || is_worth_a_try(1 << (revoked / REVOCATION));
@@ -128,7 +127,7 @@ impl Mode {
         likely
     }
 
-    /// From here on they look at the word, and begin to do otherwise more rarely.
+    /// Makes holders look at the word, and makes quick periods rarer.
     pub(super) fn revoke(&self) {
         self.change(|seen| {
             let revoked = ((seen & REVOKED) + 2 * REVOCATION).min(REVOKED);
@@ -136,7 +135,7 @@ impl Mode {
         });
     }
 
-    /// From here on they look at the word.
+    /// Makes holders look at the word.
     pub(super) fn be_attentive(&self) {
         self.0.fetch_and(!QUICK, Order::RELAXED);
     }
@@ -147,7 +146,7 @@ impl Mode {
         tries_anything() && self.0.load(Order::RELAXED) & TURNS != 0
     }
 
-    /// One more contended acquisition: now and then, turns are tried.
+    /// Counts a contended acquisition: now and then, turns are tried.
     #[inline]
     pub(crate) fn consider_turns(&self) {
         if !tries_anything() {
@@ -161,13 +160,13 @@ impl Mode {
         }
     }
 
-    /// The head has waited out a whole turn.
+    /// Notes that the head has waited out a whole turn.
     pub(crate) fn welcome_turns(&self) {
         self.change(|seen| seen - RELUCTANT.min(seen & RELUCTANCE));
     }
 
-    /// The head found the lock free: its holders leave it alone for so long that a
-    /// crowd would have used the time.
+    /// Notes that the head found the lock free: holders stay away for long enough that a crowd
+    /// would have used the time.
     pub(crate) fn give_up_turns(&self) {
         self.change(|seen| {
             if seen & TURNS == 0 {
@@ -178,8 +177,8 @@ impl Mode {
         });
     }
 
-    /// Whether the lock's waiters have gone to a queue where the lock is, as far as its place tells one
-    /// from another; the word, if not.
+    /// Whether the lock's waiters have queued at its present address, as far as `PLACE`
+    /// distinguishes addresses; otherwise the word.
     #[inline]
     pub(super) fn is_known_at(&self, address: usize) -> Result<(), u32> {
         let seen = self.0.load(Order::RELAXED);
@@ -190,13 +189,13 @@ impl Mode {
         }
     }
 
-    /// They have from here on.
+    /// Notes that they have.
     pub(super) fn be_known_at(&self, address: usize) {
         self.change(|seen| (seen & !PLACE) | place_of(address));
     }
 
-    /// Whether the caller is the one that sees after what is left there, before any goes; not if
-    /// anything has changed since the word was `seen`.
+    /// Whether the caller is the thread that clears what is left there, before any waiter queues;
+    /// false if the word has changed since it was `seen`.
     pub(super) fn sees_after(&self, seen: u32) -> bool {
         seen & PLACE != PLACE
             && self
@@ -222,7 +221,7 @@ impl Mode {
         }
     }
 
-    /// The gate, as it is to this process.
+    /// The gate as this process sees it.
     fn gate(seen: u32) -> u32 {
         if seen & PROCESS == process() {
             seen & GATE
@@ -231,7 +230,7 @@ impl Mode {
         }
     }
 
-    /// Changes the gate, if nothing has changed since it was `seen`.
+    /// Changes the gate, if the word is still `seen`.
     fn set_gate(&self, seen: u32, gate: u32) -> bool {
         let whose = if gate == OPEN { 0 } else { process() };
         let changed = (seen & !(GATE | PROCESS)) | gate | whose;
@@ -281,7 +280,7 @@ impl Mode {
         }
     }
 
-    /// The head goes: lets the next waiter through, if there is one.
+    /// Ends the head's role: admits the next waiter, if there is one.
     pub(super) fn pass(&self) {
         loop {
             let seen = self.0.load(Order::RELAXED);
@@ -296,24 +295,24 @@ impl Mode {
         }
     }
 
-    /// As if waiters took turns, and one of them were the head.
+    /// Pretends that waiters take turns and one is the head.
     #[cfg(test)]
     pub(super) fn take_turns_with_a_head(&self) {
         self.0.fetch_or(TURNS, Order::RELAXED);
         assert!(self.set_gate(self.0.load(Order::RELAXED), PASSED));
     }
 
-    /// Opens a gate that was handed to nobody.
+    /// Opens a gate that was handed over without a sleeper.
     #[cold]
     fn take_back(&self) {
         loop {
             let seen = self.0.load(Order::RELAXED);
             if Self::gate(seen) != HANDED {
-                // Somebody had slept and found it.
+                // A thread that had slept took it.
                 return;
             }
             if self.set_gate(seen, OPEN) {
-                // A thread that fell asleep meanwhile looks again.
+                // A thread that fell asleep meanwhile must look again.
                 if !mutant(flaw::GATE_OPENS_SILENTLY) {
                     wake(&raw const self.0, 1, CLASS);
                 }

@@ -1,9 +1,8 @@
-//! The first word of a [`Futex`](super::Futex), and each change that threads make to it.
+//! The first word of a [`Futex`](super::Futex), and every change that threads make to it.
 //!
-//! The word has marks of several threads.  So a thread makes a new value out of the value that it
-//! has seen, by one of the changes here: each sets and clears the marks that it names, and keeps
-//! all others.  No other code can make a value.  The lock's file has the table of marks, and that of
-//! the changes.
+//! The word has marks of several threads.  A thread derives a new value from the value it has seen,
+//! by one of the changes here.  Each sets and clears the marks that it names and keeps all others;
+//! no other code makes values.  The tables of marks and changes are in the lock's file.
 
 use super::stamp;
 use crate::door::{AtomicU32, Flaw, Order, Slept, flaws, mutant};
@@ -39,20 +38,20 @@ pub(super) const STAMP: u32 = !0x1ff;
 /// The head's marks on a holder's word.
 const CLAIM: u32 = WANTED | NAPPING;
 
-/// How a thread comes by the mark `WOKEN`, which it then answers.
+/// How a thread got the mark `WOKEN`, which it then clears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// Not at all.
     No,
-    /// It has set the mark itself, and has not slept since.  A waiter that parks clears that mark:
-    /// beside `PARKED` stands one of a sleeper's.
+    /// It has set the mark itself and has not slept since.  A waiter that parks clears that mark:
+    /// beside `PARKED`, the mark is a sleeper's.
     Asked,
     /// A release has woken it.
     Roused,
 }
 
 impl Woken {
-    /// Of a thread whose sleep ended so.
+    /// The state of a thread after such an end of its sleep.
     pub(super) fn after(ended: Slept) -> Self {
         if ended == Slept::Woken {
             Self::Roused
@@ -62,7 +61,7 @@ impl Woken {
     }
 }
 
-/// A value of the word that a thread has seen there, or one made out of it.
+/// A value of the word: seen there, or derived from a seen one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen(u32);
 
@@ -73,7 +72,7 @@ impl Seen {
         Self(word.load(Order::RELAXED))
     }
 
-    /// Puts the new value there, if this one still is; otherwise what is there.
+    /// Stores the new value if this one is still there; otherwise returns the current one.
     #[inline(always)]
     pub(super) fn exchange(self, word: &AtomicU32, new: Self, order: Order) -> Result<(), Self> {
         match word.compare_exchange(self.0, new.0, order, Order::RELAXED) {
@@ -82,18 +81,18 @@ impl Seen {
         }
     }
 
-    /// For the kernel to compare.
+    /// The value for the kernel to compare.
     pub(super) fn value(self) -> u32 {
         self.0
     }
 
-    /// Whether it has any of these marks.
+    /// Whether any of these marks is set.
     #[inline(always)]
     pub(super) fn has(self, marks: u32) -> bool {
         self.0 & marks != 0
     }
 
-    /// Whether it has the first and not the second.
+    /// Whether all `marks` are set and all `others` clear.
     #[inline(always)]
     pub(super) fn has_without(self, marks: u32, others: u32) -> bool {
         self.0 & (marks | others) == marks
@@ -109,20 +108,20 @@ impl Seen {
         self.0 & STAMP
     }
 
-    /// The one way to a new value.
+    /// The only way to a new value.
     #[inline(always)]
     fn with(self, cleared: u32, set: u32) -> Self {
         Self(self.0 & !cleared | set)
     }
 
-    /// The same; the flaw keeps no other thread's mark.
+    /// As [`with`](Self::with); the fault loses other threads' marks.
     #[inline(always)]
     fn changed(self, cleared: u32, set: u32, flaw: Flaw) -> Self {
         let forgotten = if mutant(flaw) { !LOCKED } else { 0 };
         self.with(cleared | forgotten, set)
     }
 
-    /// Of that mark, what such a thread answers.
+    /// The mark that such a thread clears.
     fn answered_by(self, woken: Woken) -> u32 {
         match woken {
             Woken::Roused => WOKEN,
@@ -156,7 +155,7 @@ impl Seen {
         self.changed(self.answered_by(woken), 0, flaw::ANSWER_FORGETS)
     }
 
-    /// Gives up: the next release wakes another sleeper, if this thread was woken as one.
+    /// Gives up: the next release wakes another sleeper, if a release woke this thread.
     pub(super) fn left(self, woken: Woken) -> Self {
         match woken {
             Woken::Roused => self.parked_since(self.patience(), flaw::PARK_FORGETS),
@@ -170,7 +169,7 @@ impl Seen {
         self.changed(0, WOKEN, flaw::ASK_FORGETS)
     }
 
-    /// When the patience of the sleepers begins, or began.
+    /// When the sleepers' patience began, or begins now.
     fn patience(self) -> u32 {
         if self.has(PARKED) {
             self.since()
@@ -183,7 +182,7 @@ impl Seen {
         self.changed(WOKEN | STAMP, PARKED | since & STAMP, flaw)
     }
 
-    /// Falls asleep; `first` says since when the thread is patient if it is the first sleeper.
+    /// Falls asleep; `first` says when the first sleeper's patience began.
     pub(super) fn parked(self, first: impl FnOnce(u32) -> u32) -> Self {
         let since = self.patience();
         let since = if self.has(PARKED) {
@@ -198,29 +197,29 @@ impl Seen {
         parked
     }
 
-    /// Has a sleeper that was moved here; of a free lock, one that is about to be woken.
+    /// Adds a requeued sleeper; at a free lock, a sleeper that is about to be woken.
     pub(super) fn adopted(self) -> Self {
         let adopted = self.parked_since(self.patience(), flaw::ADOPT_FORGETS);
         if self.has(LOCKED) {
             adopted
         } else {
-            // The mark was cleared if somebody had it.
+            // `parked_since` cleared the mark.
             adopted.with(WATCHED, WOKEN)
         }
     }
 
-    /// Releases; `wakes` says that the caller wakes a sleeper then.
+    /// Releases; `wakes`: the caller then wakes a sleeper.
     pub(super) fn freed(self, wakes: bool) -> Self {
         let woken = if wakes { WOKEN } else { 0 };
         self.changed(LOCKED, woken, flaw::FREE_FORGETS)
     }
 
-    /// Is about to hand over to a sleeper that it wakes.
+    /// Announces a hand-over to a sleeper that the caller wakes next.
     pub(super) fn announced(self, now: u32) -> Self {
         self.with(STAMP, PARKED | WOKEN | now)
     }
 
-    /// Has found no sleeper.
+    /// Notes that there is no sleeper.
     pub(super) fn unparked(self) -> Self {
         self.with(PARKED | WOKEN | STAMP, 0)
     }
@@ -230,7 +229,7 @@ impl Seen {
         self.changed(0, GRANTED, flaw::GRANT_FORGETS)
     }
 
-    /// Releases to the head that has claimed the lock, if it is there.
+    /// Releases to the head that has claimed the lock, if it exists.
     pub(super) fn given(self, to_head: bool) -> Self {
         let turn = if to_head { TURN } else { 0 };
         self.changed(CLAIM, turn, flaw::GIVE_TURN_FORGETS)
@@ -241,7 +240,7 @@ impl Seen {
         self.with(0, WATCHED)
     }
 
-    /// Claims a held lock; `sleeps` says that the head falls asleep then.
+    /// Claims a held lock; `sleeps`: the head then falls asleep.
     pub(super) fn claimed(self, sleeps: bool) -> Self {
         let claim = if sleeps { CLAIM } else { WANTED };
         self.changed(0, claim, flaw::CLAIM_FORGETS)

@@ -1,15 +1,13 @@
-//! `hemlock`: a queue of which each thread knows only the one before it; the holder
-//! grants by a word of its own and waits until its successor has answered (Dice and
-//! Kogan 2021; Chehab et al. 2021 §2.1).
+//! `hemlock`: a queue in which each thread knows only its predecessor; the holder grants by a word
+//! of its own and waits for its successor's answer (Dice and Kogan 2021; Chehab et al. 2021 §2.1).
 //!
-//! **Not for** more runnable threads than CPUs: a release returns only after the
-//! successor has run.  And on machines without an atomic addition in one instruction,
-//! take this one, never `hemlock-ctr`.
+//! **Not for** more runnable threads than CPUs: a release returns only after the successor has run.
+//! On machines without an atomic addition in one instruction, take this one, never `hemlock-ctr`.
 //!
 //! | `tail` | state |
 //! |---|---|
 //! | null | free |
-//! | the holder's node | held, nobody waits |
+//! | the holder's node | held, no waiter |
 //! | another node | held; that node is the last waiter's |
 //!
 //! | `grant` | meaning | written by |
@@ -17,12 +15,11 @@
 //! | `NOTHING` | its owner waits, holds or is done | the successor, as its answer |
 //! | `GRANTED` | its owner's successor may go on | the owner |
 //!
-//! The published lock has one such word for each thread, which all locks of that
-//! thread share, and therefore writes which lock is granted.  Here a node is the
-//! acquisition's, as Chehab et al. 2021 §4.1.3 has it (contexts are passed explicitly, which makes
-//! the lock thread-oblivious): so locks may be released in any order and by any
-//! thread, several at once, and a thread that ends or forks leaves nothing behind.
-//! The price is a node for each lock held, and no longer one for each thread.
+//! The published lock has one such word for each thread, shared by all its locks; the word
+//! therefore names the granted lock.  Here each acquisition has a node, as in Chehab et al. 2021
+//! §4.1.3: contexts are passed explicitly, which makes the lock thread-oblivious.  So locks may be
+//! released in any order and by any thread, several at once, and a thread that ends or forks leaves
+//! nothing behind.  The price is one node for each lock held, instead of one for each thread.
 //!
 //! With `CTR` the lock reduces coherence traffic as Chehab et al. 2021 §2.1 describes; see
 //! [`hemlock_ctr`](super::hemlock_ctr).
@@ -33,19 +30,18 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty; publishes the fresh
-    /// node to the successor that will look at it.
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// successor.
     HEMLOCK_ENQUEUE = AcqRel;
     /// What the holder did is seen by its successor.
     HEMLOCK_GRANT = Release;
     /// Sees it.
     HEMLOCK_GRANTED = Acquire;
-    /// The successor's last touch of the node comes before what its owner does with
-    /// it next.
+    /// The successor's last access to the node precedes its owner's next use.
     HEMLOCK_ANSWER = Release;
     /// The same, from the owner's side.
     HEMLOCK_ANSWERED = Acquire;
-    /// Both at once, where seeing and answering are one step.
+    /// Both at once, where the grant is seen and answered in one step.
     HEMLOCK_GRANTED_ANSWER = AcqRel;
     /// What the holder did is seen by the thread that finds the queue empty.
     HEMLOCK_LEAVE = Release;
@@ -53,7 +49,7 @@ orders! {
     HEMLOCK_TRY = AcqRel;
 }
 
-/// A place in the queue: what the successor looks at.
+/// A place in the queue, which the successor looks at.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct HemlockNode<P: Parking = MayPark> {
@@ -62,7 +58,7 @@ pub struct HemlockNode<P: Parking = MayPark> {
 
 impl<P: Parking> HemlockNode<P> {
     constructor! {
-        /// One that nobody looks at.
+        /// A node outside any queue.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -156,7 +152,7 @@ standalone! {
 }
 
 impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
-    /// Blocks until the owner of the node has granted the lock, and answers it.
+    /// Blocks until the node's owner has granted the lock, and answers.
     #[inline(never)]
     fn wait_behind(predecessor: &HemlockNode<P>) {
         let grant = &predecessor.grant;
@@ -181,7 +177,7 @@ impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
     }
 }
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange takes it.
 unsafe impl<const CTR: bool, P: Parking> RawTry for Hemlock<CTR, P> {
     #[inline]
     unsafe fn try_acquire(&self, node: &HemlockNode<P>) -> bool {

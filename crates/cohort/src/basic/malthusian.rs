@@ -1,27 +1,27 @@
-//! `malthusian`: an `mcs` queue that is kept as short as it can be: a holder with more than one
-//! waiter behind it sets the first of them aside, and takes waiters back when the queue runs empty
-//! (Dice, *Malthusian Locks*, EuroSys 2017: MCSCR).
+//! `malthusian`: an `mcs` queue with as few waiters as possible.  A holder with more than one
+//! waiter sets the first aside, and takes waiters back when the queue is empty (Dice, *Malthusian
+//! Locks*, EuroSys 2017: MCSCR).
 //!
-//! **Not for** fairness over short times: a waiter that was set aside comes back when nobody else
-//! wants the lock, or else by chance, one release in `ONE_IN`.
+//! **Not for** short-term fairness: a waiter that was set aside returns when the lock is otherwise
+//! unused, or at random, at one release in `ONE_IN`.
 //!
 //! | `tail` | `aside` | state |
 //! |---|---|---|
 //! | null | null | free |
-//! | the holder's node | null | held, nobody waits |
+//! | the holder's node | null | held, no waiter |
 //! | the holder's node | a waiter | held; all waiters are set aside |
 //! | another node | any | held; a waiter is in the queue, or about to link itself |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `aside` of the lock | the holder | the waiter set aside last |
-//! | `eldest` of the lock | the holder | the one set aside first |
-//! | `next` of a node | its successor; the holder, of one that is set aside or taken back | the next in the queue; the one set aside before it |
-//! | `newer` of a node | the holder, while it is set aside | the one set aside after it |
+//! | `eldest` of the lock | the holder | the waiter set aside first |
+//! | `next` of a node | its successor; the holder, for a waiter that is set aside or taken back | the next in the queue; the waiter set aside before it |
+//! | `newer` of a node | the holder, while it is set aside | the waiter set aside after it |
 //! | `granted` of a node | the holder before it | whether it has the lock |
 //!
-//! Only a waiter that somebody has linked itself to is set aside, so that the tail stays where it
-//! is.  It goes on waiting as it did; under a policy that parks, it sleeps soon.
+//! Only a waiter with a linked successor is set aside, so that the tail stays in place.  It
+//! continues to wait as before; under a policy that parks, it soon sleeps.
 
 use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, is_worth_a_try, mutant, orders};
 use crate::numa::linked;
@@ -33,7 +33,7 @@ orders! {
     /// Acquires what the last holder did if the queue was empty, and publishes the node's fresh
     /// fields to the successor that will write `next`.
     MALTHUSIAN_ENQUEUE = AcqRel;
-    /// Publishes the successor's fresh node to the holder that will grant it or set it aside.
+    /// Publishes the successor's fresh node to the holder that grants it or sets it aside.
     MALTHUSIAN_LINK = Release;
     /// Sees that fresh node.
     MALTHUSIAN_SUCCESSOR = Acquire;
@@ -43,7 +43,7 @@ orders! {
     MALTHUSIAN_GRANTED = Acquire;
     /// What the holder did is seen by a thread that finds the queue empty.
     MALTHUSIAN_LEAVE = Release;
-    /// Publishes that nobody comes after a waiter that is taken back.
+    /// Publishes that a waiter that is taken back has no successor.
     MALTHUSIAN_TAKE_BACK = Release;
     /// Sees what the last holder did; publishes the fresh node.
     MALTHUSIAN_TRY = AcqRel;
@@ -84,8 +84,8 @@ impl<P: Parking> Default for MalthusianNode<P> {
     }
 }
 
-/// The lock; all zero when new.  One release in `ONE_IN`, a power of two, is the eldest's of those
-/// set aside.
+/// The lock; all zero when new.  One release in `ONE_IN`, a power of two, grants the lock to the
+/// eldest waiter set aside.
 ///
 /// ```
 /// use cohort::{Mutex, basic::Malthusian};
@@ -131,7 +131,7 @@ impl<P: Parking> MalthusianNode<P> {
     }
 
     fn newer(&self) -> Name<P> {
-        // SAFETY: the holder asks, of one set aside.
+        // SAFETY: the caller is the holder, and the waiter is set aside.
         self.newer.with(|newer| unsafe { *newer })
     }
 
@@ -142,12 +142,12 @@ impl<P: Parking> MalthusianNode<P> {
 }
 
 impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
-    /// Sets a waiter aside; the holder calls, which has taken it out of the queue.
+    /// Sets a waiter aside; called by the holder, which has taken it out of the queue.
     fn set_aside(&self, waiter: &MalthusianNode<P>) {
         let older = self.aside.load(Order::RELAXED);
         waiter.next.store(older, Order::RELAXED);
         waiter.set_newer(ptr::null_mut());
-        // SAFETY: one set aside waits until the holder takes it back.
+        // SAFETY: a waiter set aside waits until the holder takes it back.
         match unsafe { older.as_ref() } {
             Some(older) => older.set_newer(waiter.pointer()),
             None => self.eldest.store(waiter.pointer(), Order::RELAXED),
@@ -155,10 +155,10 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
         self.aside.store(waiter.pointer(), Order::RELAXED);
     }
 
-    /// Takes one that is set aside off there: the newest or the eldest; the holder calls.
+    /// Takes the newest or the eldest waiter back from aside; called by the holder.
     fn take_off(&self, waiter: &MalthusianNode<P>) {
         let (older, newer) = (waiter.next.load(Order::RELAXED), waiter.newer());
-        // SAFETY: those set aside wait, and the holder alone changes which they are.
+        // SAFETY: waiters aside wait, and the holder alone changes which they are.
         match unsafe { newer.as_ref() } {
             Some(newer) => newer.next.store(older, Order::RELAXED),
             None => self.aside.store(older, Order::RELAXED),
@@ -170,8 +170,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
         }
     }
 
-    /// Makes one that was set aside the queue's last waiter, if the holder is its tail; whether it
-    /// is.
+    /// Makes a waiter from aside the queue's last one if the holder is the tail; whether it did.
     fn append(&self, holder: &MalthusianNode<P>, waiter: &MalthusianNode<P>) -> bool {
         waiter.next.store(ptr::null_mut(), Order::RELAXED);
         self.tail
@@ -184,9 +183,9 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
             .is_ok()
     }
 
-    /// Lets the eldest of those set aside go first, now and then; it, if it does.
+    /// Now and then, takes back the eldest waiter aside to be next; `None` otherwise.
     fn promoted(&self, holder: &MalthusianNode<P>) -> Option<&MalthusianNode<P>> {
-        // SAFETY: one set aside waits until the holder takes it back.
+        // SAFETY: a waiter set aside waits until the holder takes it back.
         let eldest = unsafe { self.eldest.load(Order::RELAXED).as_ref() }?;
         if !is_worth_a_try(ONE_IN) {
             return None;
@@ -199,8 +198,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
         Some(eldest)
     }
 
-    /// The waiter that comes next, out of the queue's first ones; the second if the first can be
-    /// set aside.
+    /// The next waiter out of the queue's first ones: the second if the first can be set aside.
     fn culled(&self, successor: Name<P>) -> Name<P> {
         // SAFETY: a linked waiter stays until it is granted.
         let first = unsafe { &*successor };
@@ -214,7 +212,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
         second
     }
 
-    /// The waiter that comes next; none: the lock is free.
+    /// The next waiter; `None` if the lock is free.
     fn next(&self, holder: &MalthusianNode<P>) -> Option<&MalthusianNode<P>> {
         if let Some(eldest) = self.promoted(holder) {
             return Some(eldest);
@@ -249,8 +247,8 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
     }
 }
 
-// SAFETY: the holder's node is the one that was granted last or found the queue empty; a waiter
-// is in the queue or set aside, and is granted once, by the holder, after its own work.
+// SAFETY: the holder's node is the one granted last, or the one that found the queue empty; a
+// waiter is in the queue or set aside, and is granted once, by the holder, after its own work.
 unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
     type Context = MalthusianNode<P>;
 
@@ -283,7 +281,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
 
 standalone!([P: Parking, const ONE_IN: u32] Malthusian<P, ONE_IN>: Hosted, QuickRelease, LowLock, HighLock);
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange takes it.
 unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
     #[inline]
     unsafe fn try_acquire(&self, node: &MalthusianNode<P>) -> bool {
@@ -305,8 +303,8 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
 // SAFETY: release reads and writes the lock and its nodes alone.
 unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE_IN> {}
 
-// SAFETY: those set aside, one linked to the holder's node, and one that has taken the tail from
-// it all wait until they are granted.
+// SAFETY: a waiter set aside, a waiter linked to the holder's node and a thread that has taken the
+// tail from it all wait until they are granted.
 unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
     #[inline]
     unsafe fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {
@@ -316,7 +314,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is set aside.
+// SAFETY: afterwards the queue is empty or the holder's node alone, and no waiter is aside.
 unsafe impl<P: Parking, const ONE_IN: u32> Inherit for Malthusian<P, ONE_IN> {
     unsafe fn inherit(&self, holder: Option<&MalthusianNode<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {

@@ -1,31 +1,30 @@
-//! `reciprocating`: arrivals push themselves on a stack, which the holder takes over as a whole
-//! when those that it took over before have all been served (Dice and Kogan, *Reciprocating Locks*,
-//! PPoPP 2025).
+//! `reciprocating`: arrivals push themselves on a stack; the holder detaches the whole stack when
+//! the previously detached waiters are served (Dice and Kogan, *Reciprocating Locks*, PPoPP 2025).
 //!
 //! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`; nor where
-//! waiters are to be served in the order in which they came: a segment is served backwards, so
-//! that one that comes between two turns of another may have two turns to that one's one.
+//! FIFO order matters.  A segment is served backwards, so a thread that arrives between two
+//! acquisitions of another may acquire twice to the other's once.
 //!
-//! An arrival is one exchange of `arrivals`, a release one write to the next waiter's node: a
-//! waiter learns its successor as it arrives, and nobody has to wait for a link.
+//! An arrival is one exchange of `arrivals`, a release one write to the next waiter's node.  A
+//! waiter learns its successor as it arrives, so no release waits for a link.
 //!
 //! | `arrivals` | state |
 //! |---|---|
 //! | null | free |
-//! | the node of a holder that found it free | held, nobody waits |
+//! | the node of a holder that found it free | held, no waiter |
 //! | `TAKEN` | held; the holder's segment may have waiters, the next has none |
-//! | another node | held; that waiter came last, and its successor came before it |
+//! | another node | held; that waiter arrived last, and its successor before it |
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
-//! | `successor` | its owner, as it arrives | the waiter that came before it; null: none |
-//! | `end` | the holder before it, or its owner if it found the lock free | what stands below the segment's last waiter: the node of the holder under which it came, or `TAKEN` |
+//! | `successor` | its owner, as it arrives | the waiter that arrived before it; null: none |
+//! | `end` | the holder before it, or its owner if it found the lock free | the end mark below the segment's last waiter: the node of the holder at its arrival, or `TAKEN` |
 //! | `granted` | the holder before it | whether it has the lock |
 //!
-//! An end is compared and never followed: the node's owner may be gone, or have come again.  The
-//! last of a segment finds that its successor is the end, and goes on with `TAKEN`.  So **nobody is
-//! passed more than once by another** between its arrival and its turn: those that come after it
-//! come into a later segment as soon as its own has been taken over.
+//! An end is compared and never followed: the node's owner may be gone, or have arrived again.  The
+//! last of a segment finds its successor equal to the end, and proceeds with `TAKEN`.  So **no
+//! waiter is passed more than once by the same thread** between its arrival and its acquisition:
+//! later arrivals join a later segment as soon as its own has been detached.
 
 use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -35,10 +34,10 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the lock was free, and the fresh node of the waiter
-    /// before, which this one will grant; publishes this node to the holder that will.
+    /// Acquires what the last holder did if the lock was free, and the previous waiter's fresh
+    /// node, which this one grants; publishes this node to the holder that grants it.
     RECIPROCATING_ARRIVE = AcqRel;
-    /// Sees the fresh node of the waiter that came last.
+    /// Sees the fresh node of the waiter that arrived last.
     RECIPROCATING_TAKE_OVER = Acquire;
     /// What the holder did is seen by the next one.
     RECIPROCATING_GRANT = Release;
@@ -46,7 +45,7 @@ orders! {
     RECIPROCATING_GRANTED = Acquire;
     /// What the holder did is seen by a thread that finds the lock free.
     RECIPROCATING_LEAVE = Release;
-    /// Sees it; nobody follows the node of a holder that did not wait.
+    /// Sees it; the node of a holder that did not wait is never followed.
     RECIPROCATING_TRY = Acquire;
 }
 
@@ -67,8 +66,7 @@ pub struct ReciprocatingNode<P: Parking = MayPark> {
     end: Cell<*mut ReciprocatingNode<P>>,
 }
 
-// SAFETY: what the pointers lead to is shared by threads, and the cells are touched by one thread
-// at a time.
+// SAFETY: threads share what the pointers lead to, and one thread at a time touches the cells.
 unsafe impl<P: Parking> Send for ReciprocatingNode<P> {}
 // SAFETY: as above.
 unsafe impl<P: Parking> Sync for ReciprocatingNode<P> {}
@@ -110,7 +108,7 @@ impl<P: Parking> Reciprocating<P> {
     }
 }
 
-/// No node's address: the lock is held, and all that came before the holder are in its segment.
+/// No node's address: the lock is held, and all earlier arrivals are in the holder's segment.
 const fn taken<P: Parking>() -> *mut ReciprocatingNode<P> {
     ptr::without_provenance_mut(1)
 }
@@ -120,15 +118,15 @@ impl<P: Parking> ReciprocatingNode<P> {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Makes it that of a holder that found the lock free, as far as nobody came before.
+    /// Makes it the node of a holder that found the lock free.
     fn renew(&self) {
         self.granted.reset(NO);
         self.follow(ptr::null_mut(), self.pointer());
     }
 
-    /// Its owner calls before anybody grants it or once it is granted; a holder before it grants.
+    /// Called by its owner before or after the grant; a holder before it grants.
     fn follow(&self, successor: *mut Self, end: *mut Self) {
-        // SAFETY: nobody else touches them meanwhile.
+        // SAFETY: no other thread touches them meanwhile.
         self.successor.with_mut(|own| unsafe { *own = successor });
         self.end_at(end);
     }
@@ -139,7 +137,7 @@ impl<P: Parking> ReciprocatingNode<P> {
     }
 
     fn successor(&self) -> *mut Self {
-        // SAFETY: its owner asks, which is not waiting.
+        // SAFETY: the caller is its owner, which is not waiting.
         self.successor.with(|successor| unsafe { *successor })
     }
 
@@ -148,7 +146,7 @@ impl<P: Parking> ReciprocatingNode<P> {
         self.end.with(|end| unsafe { *end })
     }
 
-    /// Gives the lock to the waiter of a node; what ends its segment is told with it.
+    /// Grants the lock to a node's waiter, with the end of its segment.
     ///
     /// # Safety
     /// It waits, and the caller holds the lock.
@@ -160,8 +158,9 @@ impl<P: Parking> ReciprocatingNode<P> {
     }
 }
 
-// SAFETY: the lock is its finder's that found null, or was granted by its holder after its own
-// work; a waiter is in one segment, which one holder takes over, and is granted by the one above it.
+// SAFETY: a thread holds the lock after it found null, or after a holder granted it at the end of
+// its own work; a waiter is in one segment, which one holder detaches, and is granted by the one
+// above it.
 unsafe impl<P: Parking> RawLock for Reciprocating<P> {
     type Context = ReciprocatingNode<P>;
 
@@ -197,7 +196,7 @@ unsafe impl<P: Parking> RawLock for Reciprocating<P> {
             }
             next = self.arrivals.swap(taken(), RECIPROCATING_TAKE_OVER);
         }
-        // SAFETY: it waits in the holder's segment, or on top of the one taken over.
+        // SAFETY: it waits in the holder's segment, or on top of the detached one.
         unsafe { ReciprocatingNode::grant(next, end) };
     }
 
@@ -209,7 +208,7 @@ unsafe impl<P: Parking> RawLock for Reciprocating<P> {
 
 standalone!([P: Parking] Reciprocating<P>: Hosted, QuickRelease, LowLock, HighLock);
 
-// SAFETY: null is nobody's lock, and one exchange takes it.
+// SAFETY: null is a free lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for Reciprocating<P> {
     #[inline]
     unsafe fn try_acquire(&self, node: &ReciprocatingNode<P>) -> bool {
@@ -241,7 +240,8 @@ unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
     }
 }
 
-// SAFETY: afterwards nobody waits, and the lock is free or the holder's as if it had found it so.
+// SAFETY: afterwards there is no waiter, and the lock is free or as if the holder had found it
+// free.
 unsafe impl<P: Parking> Inherit for Reciprocating<P> {
     unsafe fn inherit(&self, holder: Option<&ReciprocatingNode<P>>) {
         let arrivals = holder.map_or(ptr::null_mut(), |node| {

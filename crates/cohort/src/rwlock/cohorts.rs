@@ -1,28 +1,27 @@
-//! `c-rw-np`, `c-rw-wp`: readers are counted in their own cohort, writers take any lock
-//! (Dice et al. 2015 §7 and Chehab et al. 2021 §4.1.2 name them; Calciu et al., *NUMA-Aware
-//! Reader-Writer Locks*, 2013).
+//! `c-rw-np`, `c-rw-wp`: readers are counted per cohort, writers use any lock (named by Dice et al.
+//! 2015 §7 and Chehab et al. 2021 §4.1.2; Calciu et al., *NUMA-Aware Reader-Writer Locks*, 2013).
 //!
-//! A reader writes one line, that only readers of its cohort write, and looks at one
-//! that changes when writers come and go.  Writers queue in a lock of their own, which
-//! keeps them in a cohort if it is a composition; the one that has it closes the lock to
-//! readers, waits for those of every cohort, and leaves it closed for the next writer: for
-//! some in a row, and for more if no reader is owed entry.
+//! A reader writes a line that only readers of its cohort write, and reads a line that changes when
+//! writers acquire and release. Writers queue in a lock of their own, which is NUMA-aware if it is
+//! a composition. Its holder closes the lock to readers and waits for the readers of every cohort.
+//! It leaves the lock closed for the next writer: for a bounded run, and longer if no reader is
+//! owed entry.
 //!
-//! **Not for** data that is mostly written: a writer looks at every cohort's count.  Nor
-//! for many small objects: a lock is two lines for each of its cohorts, used or not.  Nor
-//! for a program that forks while others hold it: no child can tell which threads they were.
+//! **Not for** data that is mostly written: a writer reads every cohort's count. Nor for many small
+//! objects: a lock takes two lines for each cohort, used or not. Nor for a program that forks while
+//! other threads hold it: a child cannot tell which threads they were.
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `phase` | the holder of `writers`; readers add marks | everybody | whether readers get in |
-//! | a cohort's `readers` | its readers, as they come and go | the writer | how many are inside, or about to see that they may not |
-//! | a cohort's `owed` | its readers that wait | the writer | how many are let in before the next writer |
+//! | `phase` | the holder of `writers`; readers add marks | all | whether readers are admitted |
+//! | a cohort's `readers` | its readers, at acquire and release | the writer | how many are inside, or about to find the lock barred |
+//! | a cohort's `owed` | its waiting readers | the writer | how many are owed entry before the next writer |
 //! | `turns` | the holder of `writers` | the same | how many writers in a row found the lock closed, up to a bound |
-//! | `writers` | writers | writers | which of them is next |
+//! | `writers` | writers | writers | the writers' queue |
 //!
-//! The phase, and what waits for what, are [`super::phase`]'s.
+//! [`super::phase`] describes the phase and who waits for whom.
 //!
-//! How a writer waits that can give up is [`super::writers`]'s.
+//! [`super::writers`] describes how a writer with a deadline waits.
 
 use super::count::Count;
 use super::phase::{Indicators, OPEN, Phase, next_turn};
@@ -38,7 +37,7 @@ orders! {
     RWC_READ_DONE = Release;
 }
 
-/// A cohort's readers, on lines of their own: processors fetch them in pairs.
+/// A cohort's readers, on two lines of their own: processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct Indicator {
@@ -101,15 +100,14 @@ impl Indicators for [Indicator] {
     }
 }
 
-/// What one acquisition carries: of a reader its cohort, of a writer the context of the
-/// writers' lock.
+/// The context of one acquisition: a reader's cohort, or a writer's context of the writers' lock.
 #[derive(Debug, Default)]
 pub struct SharedContext<C> {
     cohort: Cell<usize>,
     writer: C,
 }
 
-/// Notes where a reader is counted; whether it is.
+/// Notes where a reader is counted; returns whether it is.
 #[inline(always)]
 fn note<C>(cx: &SharedContext<C>, place: Option<usize>) -> bool {
     if let Some(cohort) = place {
@@ -130,13 +128,12 @@ impl<C> SharedContext<C> {
     }
 }
 
-/// The lock: `Writers` exclude each other, readers are counted at the level `At`, and
-/// `NEUTRAL` says that neither side is preferred.  Up to `TURNS` writers follow another
-/// before one of them asks whether readers are owed entry.  Cohorts beyond `COHORTS` share
-/// counts.
+/// A reader–writer lock: `Writers` excludes writers, readers are counted at the level `At`, and
+/// `NEUTRAL` says that neither side is preferred. Up to `TURNS` writers follow each other before
+/// one checks whether readers are owed entry. Cohorts beyond `COHORTS` share counts.
 ///
-/// A thread that is moved departs where it arrived.  A writers' lock that cannot tell
-/// whether others wait is [`Counted`](crate::compose::Counted).
+/// A thread that migrates is uncounted where it was counted. A writers' lock that cannot detect
+/// waiters is wrapped in [`Counted`](crate::compose::Counted).
 ///
 /// ```
 /// use cohort::compose::{CMcsMcs, Numa};
@@ -163,8 +160,8 @@ pub struct CohortRw<
 
 /// `c-rw-np`: neither readers nor writers are preferred.
 ///
-/// Readers are counted where a cache is shared, since a line that many write is dear as
-/// soon as it leaves one; the papers count them by NUMA node.
+/// Readers are counted per shared cache, since a contended line is expensive as soon as it leaves
+/// one; the papers count them by NUMA node.
 ///
 /// ```
 /// use cohort::{RwLock, rwlock::CRwNp};
@@ -211,8 +208,7 @@ where
     Writers: RawLock,
     At: Place,
 {
-    /// A lock held by nobody, whose writers take that one and whose readers are in
-    /// cohorts of that place.
+    /// A free lock, with that writers' lock, and with readers counted by cohorts of that place.
     #[must_use]
     pub fn new(writers: Writers, at: At) -> Self {
         const { assert!(COHORTS > 0) };
@@ -242,8 +238,7 @@ where
 
     /// Whether a writer leaves the lock closed for the next.
     fn passes_on(&self) -> bool {
-        // SAFETY: the caller holds the writers' lock, as every thread that looks at the turns
-        // does.
+        // SAFETY: the caller holds the writers' lock, as every thread that reads the turns does.
         let turn = self.turns.0.with(|turns| unsafe { *turns });
         let next = next_turn(turn, TURNS, || self.owes_entry());
         if next != Some(turn) {
@@ -255,15 +250,15 @@ where
         next.is_some()
     }
 
-    /// Whether a reader waits that is let in before the next writer: a hint.
+    /// Whether a waiting reader is owed entry before the next writer: a hint.
     pub fn owes_entry(&self) -> bool {
         self.indicators.owes()
     }
 }
 
-// SAFETY: writers exclude each other by their lock, and each either has found no reader
-// after it had barred them, or got the lock from one that had.  A reader that gets in has
-// not been barred, so the writer that bars it later counts it.
+// SAFETY: writers exclude each other by their lock. Each either found no reader after closing the
+// lock, or was handed the lock by a writer that had. A reader that enters found the lock open, so
+// the writer that closes it later counts the reader.
 unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> RawShared
     for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
@@ -315,7 +310,7 @@ where
     #[inline]
     unsafe fn release_write(&self, cx: &Self::Context) {
         let writers = &self.writers.0;
-        // SAFETY: the caller's.  A writer that waits comes, and finds it closed.
+        // SAFETY: the caller's. The waiting writer finds the lock closed.
         let stays_closed = unsafe { writers.has_writers(&cx.writer) } && self.passes_on();
         if !stays_closed {
             self.phase().open();

@@ -1,4 +1,4 @@
-//! A count that one thread at a time waits for to be zero.
+//! A count whose zero one thread at a time waits for.
 
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, runs_out, sleep_within, wake,
@@ -12,8 +12,8 @@ flaws! {
 /// The one class of sleepers on a count.
 const DRAINER: u32 = 1;
 
-/// The count, above the bit `WANTED` that says that somebody sleeps until it is zero; the
-/// bits below that one are somebody else's, and stay as they are.
+/// A count above the bit `WANTED`, which says that a thread sleeps until the count is zero. The
+/// bits below serve other purposes and stay as they are.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Count<const WANTED: u32 = 1>(AtomicU32);
@@ -29,24 +29,24 @@ impl<const WANTED: u32> Count<WANTED> {
         }
     }
 
-    /// What a word says; below zero if more have left than have come.
+    /// Decodes a word; below zero after more departures than arrivals.
     const fn of(word: u32) -> i32 {
         (word & !(Self::ONE - 1)).cast_signed() / Self::ONE.cast_signed()
     }
 
-    /// How many have come and not left.
+    /// Arrivals minus departures.
     #[inline(always)]
     pub(super) fn number(&self, order: Order) -> i32 {
         Self::of(self.0.load(order))
     }
 
-    /// One more; how many there were.
+    /// Counts an arrival; returns the previous count.
     #[inline(always)]
     pub(super) fn enter(&self) -> i32 {
         Self::of(self.0.fetch_add(Self::ONE, Order::RELAXED))
     }
 
-    /// One less; how many there were.
+    /// Counts a departure; returns the previous count.
     #[inline(always)]
     pub(super) fn leave(&self, order: Order) -> i32 {
         let at = &raw const self.0;
@@ -57,8 +57,8 @@ impl<const WANTED: u32> Count<WANTED> {
         Self::of(word)
     }
 
-    /// Wakes the thread that waits, when the count may be somebody else's memory already: the
-    /// address is only a name.
+    /// Wakes the waiting thread. The count's memory may be in other use by then: the address serves
+    /// only as a name.
     #[cold]
     fn wake(at: *const AtomicU32) {
         if !mutant(flaw::FORGET_WRITER) {
@@ -99,8 +99,7 @@ impl<const WANTED: u32> Count<WANTED> {
         outcome
     }
 
-    /// Sleeps, if there is something to wait for, until there may be no more or patience
-    /// runs out.
+    /// Sleeps, unless the count is zero, until it may be, or until patience runs out.
     pub(super) fn sleep(&self, patience: &Patience) {
         let word = self.0.load(Order::RELAXED);
         let wanted = word | WANTED;
@@ -115,14 +114,14 @@ impl<const WANTED: u32> Count<WANTED> {
         }
     }
 
-    /// Takes back what [`sleep`](Self::sleep) has left.
+    /// Clears the mark of [`sleep`](Self::sleep).
     pub(super) fn want_no_more(&self) {
         if self.0.load(Order::RELAXED) & WANTED != 0 {
             self.0.fetch_and(!WANTED, Order::RELAXED);
         }
     }
 
-    /// Forgets everybody.
+    /// Sets the count to zero.
     pub(super) fn reset(&self) {
         self.0.fetch_and(WANTED - 1, Order::RELAXED);
     }

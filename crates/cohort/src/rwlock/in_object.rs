@@ -1,6 +1,6 @@
-//! [`Object`] as one thing: its words on one line, as a program's rwlock has them, with a
-//! writers' lock that takes a context, and a table to itself.  For benchmarks and checkers:
-//! a Rust program has room for [`CohortRw`](super::CohortRw).
+//! [`Object`] in one piece: its words on one line, as in a program's rwlock, a writers' lock with a
+//! context, and a table to itself. For benchmarks and checkers: a Rust program has room for
+//! [`CohortRw`](super::CohortRw).
 
 use super::count::Count;
 use super::object::{Object, Owed, Writers};
@@ -15,7 +15,7 @@ use cohort_raw::{
 };
 use core::fmt;
 
-/// A lock's words, and whether its writers' holder writes.
+/// A lock's words, and whether the writers' lock's holder writes.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Words {
@@ -28,7 +28,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Of a lock whose readers are in its table from the beginning, under that name.
+    /// The words of a lock whose readers are in its table from the beginning, under that name.
     #[must_use]
     pub fn named(name: u32) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Words {
         }
     }
 
-    /// The lock with that table, whose writers take that lock, for one call.
+    /// The lock with that table and that writers' lock, for one call.
     #[inline]
     pub const fn object<'a, W, const ROWS: usize, const SLOTS: usize>(
         &'a self,
@@ -57,20 +57,20 @@ impl Words {
         }
     }
 
-    /// For [`Writers`] that keep here whether their holder writes.
+    /// For [`Writers`] that record here whether their holder writes.
     #[inline]
     pub fn set_begun(&self, begun: bool) {
         self.begun.store(u32::from(begun), Order::RELAXED);
     }
 
-    /// What was set last.
+    /// The last value set.
     #[inline]
     pub fn has_begun(&self) -> bool {
         self.begun.load(Order::RELAXED) != 0
     }
 }
 
-/// The lock; see [`super::object`] for its words.
+/// An rwlock of one object; see [`super::object`] for its words.
 ///
 /// ```
 /// use cohort::basic::Ticket;
@@ -101,7 +101,7 @@ impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> fmt::Debug
     }
 }
 
-/// The writers' lock, by that context, which is used as [`by`](InObject::by) says.
+/// The writers' lock with that context, used as [`by`](InObject::by) says.
 struct Held<'a, W: RawLock> {
     lock: &'a W,
     context: &'a W::Context,
@@ -147,7 +147,7 @@ impl<W: RawTry + DetectsWaiters + Inherit> Writers for Held<'_, W> {
 
     #[inline]
     fn has_waiters(&self) -> bool {
-        // SAFETY: a writer asks, which holds the lock by that context.
+        // SAFETY: the caller, a writer, holds the lock by that context.
         unsafe { self.lock.has_waiters(self.context) }
     }
 
@@ -181,7 +181,7 @@ where
         }
     }
 
-    /// The table, for other locks that are to share it.
+    /// The table, to share with other locks.
     pub const fn table(&self) -> &Table<ROWS, SLOTS> {
         &self.table
     }
@@ -189,7 +189,8 @@ where
     /// The words, for one call by that context.
     ///
     /// # Safety
-    /// If it acquires the writers' lock, as [`RawLock::acquire`] asks of that lock and this context.
+    /// If it acquires the writers' lock: as [`RawLock::acquire`] requires of that lock and this
+    /// context.
     #[inline]
     pub unsafe fn by<'a>(
         &'a self,

@@ -51,17 +51,17 @@ use core::mem;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-/// Data that many threads may read or one may write; see [`RawRwLock`].  Sixteen
-/// bytes beside the data; not poisoned by a panic.
+/// Data for many readers or one writer; see [`RawRwLock`]. Sixteen bytes beside the data; not
+/// poisoned by a panic.
 ///
-/// A thread may take a read lock it holds already: [`read_recursive`](Self::read_recursive) passes
-/// writers that wait, [`read`](Self::read) does so after five milliseconds, and so does a thread that
-/// tries again and again.  From then on threads of that process count the read locks that they take,
-/// and one that has such a lock passes at once; a lock that was taken before is not known.  A thread may not take the write
-/// lock while it holds a read lock: that never returns.
+/// A thread may acquire a read lock that it already holds. [`read_recursive`](Self::read_recursive)
+/// passes waiting writers; [`read`](Self::read) does so after five milliseconds, and so does a
+/// thread that tries repeatedly. From then on, threads of that process count the read locks that
+/// they acquire, and a thread with a counted one passes at once; earlier read locks are not
+/// counted. A thread must not acquire the write lock while it holds a read lock: that deadlocks.
 ///
-/// Any other lock that readers share can stand in for that one, through closures: a
-/// guard can be moved, and the context of an acquisition cannot.
+/// Any other reader–writer lock can replace the default one, through closures: a guard can be
+/// moved, and the context of an acquisition cannot.
 ///
 /// ```
 /// use cohort::RwLock;
@@ -74,7 +74,7 @@ use core::time::Duration;
 /// Access goes from writing to reading, and from reading to writing, without a gap:
 /// [`WriteGuard::downgrade`] and [`upgradable_read`](Self::upgradable_read).
 ///
-/// A guard that reads stays in its thread:
+/// A read guard stays in its thread:
 ///
 /// ```compile_fail,E0277
 /// let lock = cohort::RwLock::new(1);
@@ -100,7 +100,7 @@ impl<T, L: RawShared> From<T> for RwLock<T, L> {
 
 impl<T, L> RwLock<T, L> {
     crate::door::constructor! {
-        /// A lock around `data`, by that one, which nobody holds.
+        /// A free lock `lock` around `data`.
         ///
         /// ```
         /// use cohort::compose::{CMcsMcs, Numa};
@@ -119,7 +119,7 @@ impl<T, L> RwLock<T, L> {
         }
     }
 
-    /// The data, of a lock that nobody else has any more.
+    /// The data of a lock without other users.
     ///
     /// ```
     /// assert_eq!(cohort::RwLock::new(1).into_inner(), 1);
@@ -131,19 +131,19 @@ impl<T, L> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L> RwLock<T, L> {
-    /// Where the data is.  To look there without holding the lock is a race.
+    /// A pointer to the data. A look there without the lock is a race.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
     /// let guard = total.read();
-    /// // SAFETY: nobody writes while the guard reads.
+    ///  // SAFETY: no thread writes while the guard reads.
     /// assert_eq!(unsafe { *total.data_ptr() }, *guard);
     /// ```
     pub fn data_ptr(&self) -> *mut T {
         self.data.with_mut(|data| data)
     }
 
-    /// The lock.  One that is acquired there is released there.
+    /// The raw lock. An acquisition there is released there.
     ///
     /// ```
     /// use cohort::{RawShared, Recursion, RwLock};
@@ -160,7 +160,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         &self.lock
     }
 
-    /// The data, without locking: nobody else has the lock.
+    /// The data, without locking: the borrow is exclusive.
     ///
     /// ```
     /// let mut total = cohort::RwLock::new(1);
@@ -173,10 +173,10 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 }
 
-/// Each function says by itself what the lock has to be able to do, so that the compiler says of a
-/// lock that cannot what to use instead.
+/// Each function states its own bound, so that the compiler's error for an unsuited lock names a
+/// suited one.
 impl<T: ?Sized, L> RwLock<T, L> {
-    /// Whether somebody held the lock a moment ago, to read or to write; never blocks.
+    /// Whether the lock was held a moment ago, to read or to write; never blocks.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -192,7 +192,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.lock.is_locked()
     }
 
-    /// Whether somebody held the lock a moment ago to write; never blocks.
+    /// Whether a writer held the lock a moment ago; never blocks.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -210,7 +210,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.lock.is_write_locked()
     }
 
-    /// Blocks until the data may be read, and lets `look` do so.
+    /// Blocks until the data may be read, and runs `look` on it.
     ///
     /// ```
     /// use cohort::{RwLock, rwlock::CRwWp};
@@ -234,7 +234,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.data.with(|data| look(unsafe { &*data }))
     }
 
-    /// Blocks until the data may be written, and lets `change` do so.
+    /// Blocks until the data may be written, and runs `change` on it.
     ///
     /// ```
     /// use cohort::{RwLock, rwlock::CRwWp};
@@ -258,7 +258,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         self.data.with_mut(|data| change(unsafe { &mut *data }))
     }
 
-    /// Blocks until the data may be read, which `look` then does, or patience runs out; none then.
+    /// Blocks until the data may be read, and runs `look` on it; `None` if patience runs out.
     ///
     /// ```
     /// use cohort::{Deadline, Patience, RwLock, rwlock::CRwNp};
@@ -287,8 +287,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         held.map(|_held| self.data.with(|data| look(unsafe { &*data })))
     }
 
-    /// Blocks until the data may be written, which `change` then does, or patience runs out; none
-    /// then.
+    /// Blocks until the data may be written, and runs `change` on it; `None` if patience runs out.
     ///
     /// ```
     /// use cohort::numa::HmcsT2;
@@ -336,7 +335,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Released by the thread that took it: its read locks may be counted.
+    /// The acquiring thread releases it: a thread's read locks may be counted.
     here: PhantomData<*const T>,
 }
 
@@ -356,7 +355,7 @@ pub struct WriteGuard<'a, T: ?Sized> {
 
 impl<T> RwLock<T> {
     crate::door::constructor! {
-        /// A lock around `data`, held by nobody.
+        /// A free lock around `data`.
         ///
         /// ```
         /// static WORDS: cohort::RwLock<Vec<&str>> = cohort::RwLock::new(Vec::new());
@@ -455,7 +454,7 @@ impl<T: ?Sized> RwLock<T> {
         unsafe { self.lock.release_write_fairly() };
     }
 
-    /// A guard that reads, in the place of one that was forgotten.
+    /// Recreates a forgotten read guard.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -471,7 +470,7 @@ impl<T: ?Sized> RwLock<T> {
         self.reader()
     }
 
-    /// A guard that writes, in the place of one that was forgotten.
+    /// Recreates a forgotten write guard.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -490,7 +489,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Blocks until the data may be read.
     ///
     /// # Panics
-    /// If half a million read it already.
+    /// If half a million readers hold the lock.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -504,11 +503,11 @@ impl<T: ?Sized> RwLock<T> {
         self.reader()
     }
 
-    /// Blocks until the data may be read, past writers that wait: for a thread that may read it
-    /// already.  Where threads come so all the time, no writer gets in.
+    /// Blocks until the data may be read, past waiting writers: for a thread that may already read
+    /// it. Under a steady stream of such readers, writers starve.
     ///
     /// # Panics
-    /// If half a million read it already.
+    /// If half a million readers hold the lock.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -542,7 +541,7 @@ impl<T: ?Sized> RwLock<T> {
         self.lock.try_read_again().then(|| self.reader())
     }
 
-    /// [`read_recursive`](Self::read_recursive), but blocks no longer than that.
+    /// [`read_recursive`](Self::read_recursive), for at most `timeout`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -558,8 +557,8 @@ impl<T: ?Sized> RwLock<T> {
         (outcome == Outcome::Acquired).then(|| self.reader())
     }
 
-    /// Takes the lock to read if no writer holds it or waits ahead; never blocks.  A thread that
-    /// waiting writers first refused five milliseconds ago or earlier passes them.
+    /// Takes the lock to read unless a writer holds it or waits ahead; never blocks. A thread that
+    /// waiting writers first refused at least five milliseconds ago passes them.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -574,7 +573,7 @@ impl<T: ?Sized> RwLock<T> {
         taken.then(|| self.reader())
     }
 
-    /// Blocks until the data may be read, but no longer than that.
+    /// Blocks until the data may be read, for at most `timeout`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -623,7 +622,7 @@ impl<T: ?Sized> RwLock<T> {
         self.writer()
     }
 
-    /// Takes the lock to write if nobody holds it; never blocks.
+    /// Takes the lock to write if it is free; never blocks.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -637,7 +636,7 @@ impl<T: ?Sized> RwLock<T> {
         self.lock.try_write().then(|| self.writer())
     }
 
-    /// Blocks until the data may be written, but no longer than that.
+    /// Blocks until the data may be written, for at most `timeout`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -669,7 +668,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-/// What the data is, or that a writer holds the lock or waits for it.
+/// Shows the data, or that a writer holds the lock or waits for it.
 impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = L::Context::default();
@@ -689,8 +688,8 @@ impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
 unsafe impl<T: ?Sized + Sync> Sync for ReadGuard<'_, T> {}
 
 impl<'a, T: ?Sized> ReadGuard<'a, T> {
-    /// Runs `pause` while the guard does not hold the lock, and blocks until the data may be read
-    /// again; also where half a million read it already.
+    /// Runs `pause` without the lock, and blocks until the data may be read again, even while half
+    /// a million readers hold the lock.
     ///
     /// ```
     /// use cohort::{ReadGuard, RwLock};
@@ -708,7 +707,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         pause()
     }
 
-    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    /// The same, with a release as by [`unlock_fair`](Self::unlock_fair).
     ///
     /// ```
     /// use cohort::{ReadGuard, RwLock};
@@ -726,10 +725,9 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         pause()
     }
 
-    /// Ends the read.  If it is the last, and a thread waits for the lock, no other that comes has it
-    /// before; of several, the one that waits at its head is let in, and the others follow it.  A thread
-    /// that has only just come, and one that has not yet fallen asleep to read, leave no mark by which a
-    /// release could know them.
+    /// Ends the read. If it is the last and the lock has waiters, the head of the waiters acquires
+    /// next, before any arrival, and further readers follow it. A thread that has only just
+    /// arrived, or a reader that has not yet fallen asleep, has left no mark for a release to see.
     ///
     /// ```
     /// use cohort::{ReadGuard, RwLock};
@@ -745,8 +743,8 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         unsafe { lock.lock.release_read_fairly() };
     }
 
-    /// Lets a thread that waits for the lock have it, if there is one, and blocks until the data may be
-    /// read again.
+    /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be read
+    /// again.
     ///
     /// ```
     /// use cohort::{ReadGuard, RwLock};
@@ -764,7 +762,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> WriteGuard<'a, T> {
-    /// The lock that the guard writes by.
+    /// The guard's lock.
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};
@@ -777,7 +775,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         this.lock
     }
 
-    /// Runs `pause` while the guard does not hold the lock, and blocks until it does again.
+    /// Runs `pause` without the lock, and blocks until the guard holds it again.
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};
@@ -797,7 +795,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         pause()
     }
 
-    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    /// The same, with a release as by [`unlock_fair`](Self::unlock_fair).
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};
@@ -817,7 +815,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         pause()
     }
 
-    /// Ends the write.  If a thread waits for the lock, no other that comes has it before: as
+    /// Ends the write. If the lock has waiters, one acquires next, before any arrival: as
     /// [`ReadGuard::unlock_fair`].
     ///
     /// ```
@@ -834,8 +832,8 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         unsafe { lock.lock.release_write_fairly() };
     }
 
-    /// Lets a thread that waits for the lock have it, if there is one, and blocks until the data may be
-    /// written again.
+    /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be written
+    /// again.
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};

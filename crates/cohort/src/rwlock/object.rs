@@ -1,24 +1,22 @@
-//! `c-rw-np` and `c-rw-wp` inside a small object that may never be initialised, never be
-//! destroyed, freed while locked, or inherited by a forked child: what `pthread_rwlock_t`
-//! asks for.
+//! `c-rw-np` and `c-rw-wp` for `pthread_rwlock_t`: a small object that may never be initialised or
+//! destroyed, may be freed while locked, and may be inherited by a forked child.
 //!
-//! It is [`CohortRw`](super::CohortRw) without its room: the phase is the same, readers are
-//! counted in a [`Table`] that all such locks share, and writers take a lock that the object
-//! has room for, itself or its number, as a mutex of the process does.  There are no
-//! contexts.  The words lie where the object has room for them, so they are lent for each
-//! call; all of them are zero at first.
+//! This is [`CohortRw`](super::CohortRw) in less room. The phase is the same. Readers are counted
+//! in a [`Table`] that all such locks share. Writers use a lock for which the object has room,
+//! itself or its number, like a mutex of the process. There are no contexts. The words lie where
+//! the object has room and are lent for each call; all of them are zero at first.
 //!
 //! | word | meaning | see |
 //! |---|---|---|
-//! | `readers`, `owed` | readers, and those that are let in before the next writer | [`super::table`] |
-//! | `name` | under what name others of both kinds are counted in the table | the same |
-//! | `phase` | whether readers get in; above `TURN`, how many writers in a row found it closed | [`super::phase`] |
-//! | `generation` | the process in which a writer was last here | [`Generation`] |
-//! | `writers` | which of them is next, and whether the one that is has begun | [`Writers`] |
+//! | `readers`, `owed` | readers, and readers owed entry before the next writer | [`super::table`] |
+//! | `name` | the name under which further readers of both kinds are counted in the table | the same |
+//! | `phase` | whether readers are admitted; above `TURN`, how many writers in a row found the lock closed | [`super::phase`] |
+//! | `generation` | the process of the last writer | [`Generation`] |
+//! | `writers` | the writers' queue, and whether its holder writes | [`Writers`] |
 //!
-//! **In a forked child** a writer that has begun keeps the lock, and no thread stays counted
-//! that was about to see that it may not read.  One that had not is forgotten, with all that
-//! waited; readers stay, since no child can tell which of them were its own.
+//! **In a forked child** an active writer keeps the lock. A writer that waited for readers is
+//! forgotten, and so are all waiters and all readers about to find the lock barred. Readers stay,
+//! since a child cannot tell which were its own.
 
 use super::count::Count;
 use super::phase::{CLOSED, Indicators, OPEN, Phase, next_turn};
@@ -31,15 +29,15 @@ flaws! {
     KEEP_READERS = "rw-object.keep-readers";
 }
 
-/// The lock that writers take, in the same object; and whether its holder writes.
+/// The writers' lock in the same object; and whether its holder writes.
 pub trait Writers {
     /// Blocks until the lock is held.
     fn acquire(&self);
 
-    /// Takes the lock if nobody has; never blocks.
+    /// Takes the lock if it is free; never blocks.
     fn try_acquire(&self) -> bool;
 
-    /// Blocks until the lock is held or patience runs out; false then.
+    /// Blocks until the lock is held or patience runs out; false after a timeout.
     fn acquire_within(&self, patience: &Patience) -> bool;
 
     /// Releases the lock.
@@ -48,56 +46,54 @@ pub trait Writers {
     /// The caller holds it.
     unsafe fn release(&self);
 
-    /// Forgets all acquisitions: in a forked child, whose writer none of its threads is.
+    /// Forgets all acquisitions: in a forked child, which has no thread of the parent's writer.
     ///
     /// # Safety
     /// No thread of this process is inside.
     unsafe fn forget(&self);
 
-    /// Whether somebody waits that will hold the lock.  A false "no" is allowed, a false
-    /// "yes" never.
+    /// Whether a waiter will acquire the lock. A false "no" is allowed, a false "yes" never.
     fn has_waiters(&self) -> bool;
 
-    /// The holder writes from here on.
+    /// Marks the holder as writing.
     fn begin(&self);
 
-    /// It does no more.
+    /// Clears that mark.
     fn end(&self);
 
     /// Whether a holder writes.
     fn has_begun(&self) -> bool;
 }
 
-/// A count whose word's lowest seven bits are somebody else's.
+/// A count whose word's lowest seven bits serve other purposes.
 pub type Owed = Count<OWED_WANTED>;
 const OWED_WANTED: u32 = 0x80;
 
-/// In the phase's word, among what it needs itself: how many writers found the lock closed.
+/// In the phase's word, between its own bits: how many writers in a row found the lock closed.
 const TURN_BITS: u32 = 0xff00;
 const TURN: u32 = 1 << 8;
 
-/// So many follow another before one of them asks whether readers are owed entry.
+/// So many writers follow each other before one checks whether readers are owed entry.
 const TURNS: u32 = 32;
 
 /// The words of a lock, for one call.
 #[derive(Debug)]
 pub struct Object<'a, W, const ROWS: usize, const SLOTS: usize> {
-    /// Where readers are counted, of this lock and all others.
+    /// The counts of readers of all such locks.
     pub table: &'a Table<ROWS, SLOTS>,
-    /// Readers that are not counted there.
+    /// The count of readers outside the table.
     pub readers: &'a Count,
-    /// Under what name they are.
+    /// The lock's name in the table.
     pub name: &'a AtomicU32,
-    /// Readers that are owed entry, and not counted there.
+    /// The count of readers owed entry, outside the table.
     pub owed: &'a Owed,
-    /// Whether readers get in.
+    /// Whether readers are admitted.
     pub phase: &'a AtomicU32,
-    /// Where a writer was last here.
+    /// The process of the last writer.
     pub generation: &'a Generation,
     /// The writers' lock.
     pub writers: W,
-    /// Whether neither readers nor writers are preferred; otherwise writers are, for up to
-    /// five milliseconds.
+    /// Whether neither side is preferred; otherwise writers are, for up to five milliseconds.
     pub is_neutral: bool,
 }
 
@@ -121,7 +117,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         }
     }
 
-    /// Takes the lock to read if readers may go in, by a caller that may hold none.
+    /// Takes the lock to read if readers are admitted, for a caller that may hold no read lock.
     #[inline(always)]
     pub fn read_at_once(&self) -> bool {
         let readers = self.readers();
@@ -130,7 +126,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
             .is_some()
     }
 
-    /// Blocks until the lock is held to read, or patience runs out.
+    /// Acquires the lock to read, unless patience runs out first.
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         let cohort = cohort(Level::CacheGroup);
@@ -146,8 +142,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         }
     }
 
-    /// Takes the lock to read if no writer holds it, nor waits for it ahead of the
-    /// caller; never blocks.
+    /// Takes the lock to read unless a writer holds it or waits ahead of the caller; never blocks.
     pub fn try_read(&self, recursion: Recursion) -> bool {
         self.settle();
         let readers = self.readers();
@@ -157,7 +152,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
             .is_some()
     }
 
-    /// Blocks until the lock is held to write, or patience runs out.
+    /// Acquires the lock to write, unless patience runs out first.
     pub fn write(&self, patience: &Patience) -> Outcome {
         self.settle();
         let writers = &self.writers;
@@ -177,8 +172,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         outcome
     }
 
-    /// Takes the lock to write if nobody holds it or waits for it ahead of the caller;
-    /// never blocks.
+    /// Takes the lock to write if it is free and no thread waits ahead of the caller; never blocks.
     pub fn try_write(&self) -> bool {
         self.settle();
         let writers = &self.writers;
@@ -195,7 +189,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         closed
     }
 
-    /// Releases what the caller holds, whichever it is; false if nobody held the lock.
+    /// Releases the caller's lock, read or write; false if the lock was free.
     ///
     /// # Safety
     /// The caller is entitled to release it, if it is held.
@@ -217,10 +211,10 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
     /// # Safety
     /// The caller holds it to write.
     unsafe fn release_write(&self) {
-        // While nobody else can be inside.
+        // While the caller still excludes all others.
         self.settle();
         self.writers.end();
-        // A writer that waits comes, and finds it closed.
+        // The waiting writer finds the lock closed.
         let stays_closed = self.writers.has_waiters() && self.passes_on();
         let readers = self.readers();
         let phase = self.phase(&readers);
@@ -229,7 +223,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         }
         // SAFETY: the caller's.
         unsafe { self.writers.release() };
-        // A thread that gets in from here on may end the lock and free its memory.
+        // From here on another holder may end the lock and free its memory.
         if !stays_closed {
             phase.open();
         }
@@ -245,7 +239,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         next.is_some()
     }
 
-    /// Whether somebody held the lock a moment ago.
+    /// Whether the lock was held a moment ago.
     pub fn is_locked(&self) -> bool {
         self.is_write_locked() || !self.readers().is_idle(Order::RELAXED)
     }
@@ -255,7 +249,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         self.phase(&self.readers()).is_writing()
     }
 
-    /// Before a writer does anything, and a reader that waits.
+    /// Called before a writer does anything, and before a reader waits.
     #[inline(always)]
     fn settle(&self) {
         self.generation.settle(|| self.inherit());

@@ -1,37 +1,35 @@
-//! How a writer closes a lock to readers that are counted elsewhere than in one word.
+//! How a writer closes a lock whose readers are counted in several places.
 //!
 //! | bits of the word | meaning | set and cleared by |
 //! |---|---|---|
-//! | none | open | the writer that leaves |
+//! | none | open | the releasing writer |
 //! | `PENDING` | a writer waits for readers: new ones wait behind it | the writer |
-//! | `WRITING` | it does not any more, or soon finds out: nobody reads | the writer |
-//! | `LEAVING` | the writer has done, and opens the lock as soon as it has released theirs | the writer, where it may not touch the lock afterwards |
-//! | `ASLEEP` | readers, or a writer that finds `LEAVING`, sleep until it is open | they; the writer that opens it |
-//! | `ASLEEP_PASSING` | readers that pass a waiting writer sleep until it waits | they; a writer that opens it or goes back to waiting |
-//! | `PASSED_AT` | when a reader passed (`deference.rs`) the waiting writer | that reader; the writer that opens it |
+//! | `WRITING` | the writer holds the lock, or is about to check that no reader does | the writer |
+//! | `LEAVING` | the writer is done, and opens the lock as soon as it has released the writers' lock | the writer, where it may not touch the lock afterwards |
+//! | `ASLEEP` | readers, or a writer that finds `LEAVING`, sleep until the lock is open | the sleepers; the writer that opens it |
+//! | `ASLEEP_PASSING` | readers that pass waiting writers sleep until `WRITING` is clear | the sleepers; a writer that opens the lock or goes back to waiting |
+//! | `PASSED_AT` | when a reader passed (`deference.rs`) the waiting writer | that reader; the writer that opens the lock |
 //!
-//! **Agreement.**  A reader counts itself and then looks at the phase; a writer sets
-//! `WRITING` and then looks at the counts; between the two each passes a full fence.  So
-//! a reader that finds no `WRITING` is counted by the writer.  One that finds it is
-//! counted for a moment all the same, and takes that back.  The writer never waits for
-//! readers in `WRITING`: it goes back to `PENDING`, because readers may be inside that
-//! have still to pass it.
+//! **Agreement.** A reader counts itself and then reads the phase; a writer sets `WRITING` and then
+//! reads the counts; each passes a full fence in between. So the writer counts every reader that
+//! finds no `WRITING`. A reader that finds it was counted for a moment and takes that back. A
+//! writer never waits for readers in `WRITING`: it goes back to `PENDING`, since the readers inside
+//! may depend on readers that have yet to pass it.
 //!
-//! **What passes.**  A thread that holds a read lock already, of whichever lock, passes
-//! `PENDING`: it might hold this one, and waiting behind a writer would never end.  Any
-//! other reader passes after five milliseconds, since a reader that is inside might wait
-//! for it; those that arrive then follow it, as `deference.rs` says, and so do tries and
-//! short waits.  [`Recursion::Excluded`] does away with all of it.
+//! **Passing.** A thread that holds a read lock of any lock passes `PENDING`: it might hold this
+//! one, and waiting behind a writer would never end. Any other reader passes after five
+//! milliseconds, since a reader inside might wait for it. Later readers then follow it, as
+//! `deference.rs` says, and so do tries and short waits. [`Recursion::Excluded`] turns all of this
+//! off.
 //!
-//! **Fairness.**  A reader that waits is owed entry: at once in the neutral form, after
-//! five milliseconds in the one that prefers writers.  After some writers in a row one
-//! that finds anybody owed when it leaves opens the lock, and one that comes then waits,
-//! with the lock open, until nobody is: no reader becomes owed that finds the lock open, so
-//! that is soon.  So no more than those and two writers get in before a reader that is
-//! owed, and readers that do not pass hold up a writer no longer than those inside take.
-//! Among writers it is as fair as their lock.
-//! Only sections longer than five milliseconds, overlapping for ever, keep a writer out,
-//! since their readers pass; unless recursion is excluded.
+//! **Fairness.** A waiting reader is owed entry: at once in the neutral form, after five
+//! milliseconds in the writer-preferring form. After a bounded run of writers, a releasing writer
+//! that finds a reader owed entry opens the lock. The next writer waits, with the lock open, until
+//! no reader is owed entry; that is soon, since a reader that finds the lock open is never owed. So
+//! at most that run and two more writers acquire before a reader that is owed entry. Readers that
+//! do not pass delay a writer no longer than the readers inside take. Among writers, the lock is as
+//! fair as the writers' lock. Only sections longer than five milliseconds, overlapping for ever,
+//! starve a writer, since their readers pass; unless recursion is excluded.
 
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::door::{
@@ -41,17 +39,16 @@ use crate::door::{
 use cohort_raw::{Outcome, Patience, Recursion};
 
 orders! {
-    /// Between counting oneself and looking at the phase: either the reader sees that
-    /// the lock is closed, or the writer that closes it counts the reader.
+    /// Between a reader's count and its look at the phase: either the reader sees that the lock is
+    /// closed, or the closing writer counts the reader.
     RWC_ARRIVE = SeqCst;
     /// The same, from the writer's side.
     RWC_CLOSE = SeqCst;
     /// A reader sees what the last writer did.
     RWC_READ = Acquire;
-    /// A writer sees that all readers have read.
+    /// A writer sees that all readers are done.
     RWC_WRITE = Acquire;
-    /// What a writer did is seen by readers; the next writers' updates of the phase go on
-    /// publishing it.
+    /// Readers see what a writer did. The next writers' updates of the phase go on publishing it.
     RWC_WRITE_DONE = Release;
 }
 
@@ -74,7 +71,7 @@ pub(super) const CLOSED: u32 = PENDING | WRITING;
 const ASLEEP: u32 = 4;
 const ASLEEP_PASSING: u32 = 8;
 const LEAVING: u32 = 16;
-/// When a reader passed the waiting writer.  The bits between are the lock's.
+/// When a reader passed the waiting writer. The bits between belong to the lock.
 const PASSED_AT: u32 = 0xff00_0000;
 
 /// Classes of sleepers on the phase.
@@ -82,31 +79,31 @@ const WAITING: u32 = 1;
 const PASSING: u32 = 2;
 const EVERY_CLASS: u32 = WAITING | PASSING;
 
-/// Where readers are counted: those inside, and those that are owed entry.
+/// The counts of readers: readers inside, and readers owed entry.
 pub(super) trait Indicators {
     /// Where one reader is counted.
     type Place: Copy;
 
-    /// Counts a reader of that cohort, which is inside, or about to see that it may not.
+    /// Counts a reader of that cohort, which is inside or about to find the lock barred.
     fn enter(&self, cohort: usize) -> Self::Place;
 
-    /// One less of those, where it was counted; it has read nothing.
+    /// Uncounts such a reader where it was counted; it has read nothing.
     fn take_back(&self, place: Self::Place);
 
-    /// Whether nobody reads, or is about to see that it may not.  If no reader gets in any
-    /// more, that stays so.
+    /// Whether no reader is inside or about to find the lock barred. Stays true while the lock
+    /// admits no reader.
     fn is_idle(&self, order: Order) -> bool;
 
-    /// Blocks until that was so or patience runs out; for the holder of the writers' lock.
+    /// Blocks until idle, or until patience runs out; for the holder of the writers' lock.
     fn wait_until_idle(&self, patience: &Patience) -> Outcome;
 
-    /// Counts a reader of that cohort that is let in before the next writer.
+    /// Counts a reader of that cohort as owed entry before the next writer.
     fn owe(&self, cohort: usize) -> Self::Place;
 
-    /// One less of those, where it was counted.
+    /// Uncounts such a reader where it was counted.
     fn pay(&self, place: Self::Place);
 
-    /// Whether there are any: a hint.
+    /// Whether a reader is owed entry: a hint.
     fn owes(&self) -> bool;
 
     /// Blocks until there are none, and tells whether nobody reads, as a hint; none if
@@ -114,14 +111,14 @@ pub(super) trait Indicators {
     fn wait_until_paid(&self, patience: &Patience) -> Option<bool>;
 }
 
-/// Of a writer that leaves after `turn` others in a row, with another that waits: the next
-/// one's turn, if the lock stays closed for it; none if readers have to be let in.
+/// The next writer's turn, if the lock stays closed for it; `None` if readers must be let in. The
+/// releasing writer follows `turn` others in a row, and another waits.
 pub(super) fn next_turn(turn: u32, most: u32, owes: impl FnOnce() -> bool) -> Option<u32> {
     let stays = turn < most || !owes() || mutant(flaw::STAY_CLOSED);
     stays.then_some((turn + 1).min(most))
 }
 
-/// A lock's phase, with the readers that mind it; whether neither side is preferred.
+/// A lock's phase, with its readers' counts; whether neither side is preferred.
 pub(super) struct Phase<'a, I: ?Sized> {
     pub word: &'a AtomicU32,
     pub readers: &'a I,
@@ -129,19 +126,19 @@ pub(super) struct Phase<'a, I: ?Sized> {
 }
 
 impl<I: Indicators + ?Sized> Phase<'_, I> {
-    /// Whether it bars the readers that those bits bar.
+    /// Whether any of those bits is set.
     #[inline(always)]
     fn bars(&self, barring: u32, order: Order) -> bool {
         self.word.load(order) & barring != 0
     }
 
-    /// Whether a writer holds the lock, or tries to.
+    /// Whether a writer holds the lock or tries to.
     #[inline(always)]
     pub fn is_writing(&self) -> bool {
         self.bars(WRITING, Order::RELAXED)
     }
 
-    /// Gets in unless it bars the readers that those bits bar; where the caller is counted then.
+    /// Acquires to read unless one of those bits is set; returns where the caller is counted.
     #[inline(always)]
     fn arrive(&self, cohort: usize, barring: u32) -> Option<I::Place> {
         let place = self.readers.enter(cohort);
@@ -155,13 +152,13 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         Some(place)
     }
 
-    /// Gets in as one that holds no lock, if that is possible at once.
+    /// Acquires to read at once, for a thread without read locks, if possible.
     #[inline(always)]
     pub fn read_at_once(&self, cohort: usize) -> Option<I::Place> {
         self.read_at_once_past(cohort, CLOSED)
     }
 
-    /// The same, as one that those bits bar.
+    /// The same, with those bits as the bars.
     #[inline(always)]
     fn read_at_once_past(&self, cohort: usize, barring: u32) -> Option<I::Place> {
         if self.bars(barring, Order::RELAXED) {
@@ -170,7 +167,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         self.arrive(cohort, barring)
     }
 
-    /// Gets in without waiting.
+    /// Acquires to read without waiting.
     #[inline]
     pub fn try_read(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
@@ -186,7 +183,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         place
     }
 
-    /// The same, by a thread that may have been refused by a waiting writer alone.
+    /// The same, for a thread perhaps refused only by a waiting writer.
     #[cold]
     fn try_read_late(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
         let phase = self.word.load(Order::RELAXED);
@@ -202,7 +199,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         self.read_at_once_past(cohort, WRITING)
     }
 
-    /// A reader passes the waiting writer: arriving readers, and those asleep, follow.
+    /// Notes that a reader passes the waiting writer: arriving and sleeping readers follow.
     fn note_passing(&self) {
         let mut phase = self.word.load(Order::RELAXED);
         while phase & CLOSED == PENDING {
@@ -221,7 +218,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         }
     }
 
-    /// Blocks until the caller is in or patience runs out.
+    /// Blocks until the caller holds the lock to read, or patience runs out.
     #[cold]
     pub fn read_contended(
         &self,
@@ -235,11 +232,11 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
             passes = false;
         }
         let mut owed = None;
-        // Whether the caller waits differently after a time.
+        // Whether the caller changes its way of waiting after a time.
         let mut defers = !self.is_neutral || (recurses && !passes);
         let until = now() + DEFERENCE_NANOSECONDS;
         let spins = || {
-            // A turn given away may last longer than the deadline.
+            // A yielded time slice may outlast the deadline.
             if patience.is_endless() {
                 Spinner::new()
             } else {
@@ -262,7 +259,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 owed = Some(self.readers.owe(cohort));
             }
             if runs_out(patience) {
-                // One that passes is barred by a writer that writes.
+                // A reader that passes is barred only by an active writer.
                 if !recurses || passes || phase & WRITING != 0 || !has_deferred() {
                     break None;
                 }
@@ -302,7 +299,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         place
     }
 
-    /// Sleeps on a phase that was seen, unless it has changed.
+    /// Sleeps on a phase seen before, unless it has changed.
     fn sleep(&self, phase: u32, passes: bool, patience: &Patience) {
         let (mark, class) = if passes {
             (ASLEEP_PASSING, PASSING)
@@ -328,7 +325,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         }
     }
 
-    /// Lets readers in; the caller holds the writers' lock.
+    /// Opens the lock to readers; the caller holds the writers' lock.
     #[inline]
     pub fn open(&self) {
         if self.word.swap(OPEN, RWC_WRITE_DONE) & (ASLEEP | ASLEEP_PASSING) != 0 {
@@ -336,20 +333,20 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         }
     }
 
-    /// Says that the caller, which holds the writers' lock, [opens](Self::open) this one
-    /// after it has released that: then opening is the last that it touches of either.
+    /// Announces that the caller, which holds the writers' lock, [opens](Self::open) this lock
+    /// after releasing that one: opening is then its last access to either.
     #[inline]
     pub fn leave(&self) {
         self.word.fetch_or(LEAVING, Order::RELAXED);
     }
 
-    /// Whether the last writer has not opened it yet that is about to.
+    /// Whether the last writer is still about to open the lock.
     #[inline(always)]
     fn is_being_left(&self) -> bool {
         self.bars(LEAVING, Order::RELAXED) && !mutant(flaw::OVERTAKE)
     }
 
-    /// Bars readers for good if nobody is inside; the caller holds the writers' lock.
+    /// Closes the lock to readers if none is inside; the caller holds the writers' lock.
     #[inline]
     fn bar(&self) -> bool {
         self.word.fetch_or(CLOSED, Order::RELAXED);
@@ -357,8 +354,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         self.readers.is_idle(RWC_WRITE) || mutant(flaw::LOOK_ONCE)
     }
 
-    /// Bars readers if nobody is inside or owed entry; the caller holds the writers' lock.
-    /// If not, the lock is open, or about to be.
+    /// Closes the lock if no reader is inside or owed entry; the caller holds the writers' lock. On
+    /// failure the lock is open, or about to be.
     pub fn try_close(&self) -> bool {
         if self.is_being_left() {
             return false;
@@ -375,8 +372,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         false
     }
 
-    /// Blocks until nobody reads or patience runs out; the caller holds the writers'
-    /// lock.
+    /// Blocks until no reader is inside or patience runs out; the caller holds the writers' lock.
     #[inline]
     pub fn close(&self, patience: &Patience) -> Outcome {
         if self.is_being_left() {
@@ -385,8 +381,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 if runs_out(patience) {
                     return Outcome::GaveUp;
                 }
-                // The last writer may need this thread's CPU.  Opening the lock wakes the
-                // threads that sleep on the phase.
+                // The last writer may need this thread's CPU. Opening the lock wakes the threads
+                // asleep on the phase.
                 if spinner.step() == Advice::Sleep {
                     let phase = self.word.load(Order::RELAXED);
                     if phase & LEAVING != 0 {
@@ -423,14 +419,14 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 }
                 return Outcome::GaveUp;
             }
-            // Readers that pass may have come in the meantime.
+            // Readers may have passed in the meantime.
             if self.bar() {
                 return Outcome::Acquired;
             }
         }
     }
 
-    /// Lets readers in that pass a waiting writer, and no others.
+    /// Admits readers that pass a waiting writer, and no others.
     fn retreat(&self) {
         let mut old = self.word.load(Order::RELAXED);
         loop {

@@ -1,60 +1,59 @@
-//! The raw reader–writer lock: readers truly share, writers make progress, and nobody is woken for
-//! nothing.
+//! The raw reader–writer lock: readers share it, writers make progress, and no wake-up is wasted.
 //!
-//! One waiter at a time, the *head*, waits on the word itself; the others wait
-//! for the gate, a [`Futex`], and so inherit how it spins, sleeps, barges and hands
-//! over.  A release wakes at most the head: no herd.  Readers that are awake at the gate
-//! look at the word too, so that readers which one release lets in enter together.
+//! One waiter, the *head*, waits on the word itself. The others wait for the gate, a [`Futex`], and
+//! so spin, sleep, barge and hand over as its waiters do. A release wakes at most the head, so
+//! there is no thundering herd. Readers awake at the gate read the word too, so that all readers
+//! admitted by one release enter together.
 //!
-//! **Not for** sections of a few instructions that thousands of readers a
-//! millisecond enter from many CPUs: they share, but they all write one word to
-//! say so.
+//! **Not for** sections of a few instructions that thousands of readers a millisecond enter from
+//! many CPUs: each reader writes the lock's one word.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `READERS` | how many hold it to read, or are about to see that they may not; from `FULL` on no other gets in | each reader |
+//! | `READERS` | number of readers, including readers about to find the lock barred; from `FULL` on, no more are admitted | each reader |
 //! | `WRITER` | held to write | the writer |
-//! | `UPGRADABLE` | a reader is the upgradable one, without the gate | a writer that goes on as such; the same thread |
-//! | `COUNTS` | how often it is taken is counted | the head; the writer that is counted last |
+//! | `UPGRADABLE` | the upgradable reader is a former writer, without the gate | a writer that downgrades; the same thread |
+//! | `COUNTS` | acquisitions are counted | the head; the writer that reaches the count's end |
 //! | `TAKEN` | that count, up to its end | each reader and writer; the head |
 //! | `TAKEN` without `COUNTS` | when a reader passed (`deference.rs`) the head's marks | that reader; whichever thread clears the last mark |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
-//! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
+//! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`] and may not be bypassed | the head |
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
 //!
-//! **Turns.**  Where holders come back sooner than the lock could change CPUs, the head
-//! leaves it to them for half a millisecond, a turn, as in `futex`, whose rules and memory of
-//! what paid serve here too: those of the gate, which needs none itself.  How soon they come
-//! back shows in `TAKEN`, for which the head asks, and at which it looks rarely: at other times nothing
-//! is counted, so that a writer finds 0 and leaves 0, without a look at the word before its exchanges.
-//! Such a look would have to wait for the last exchange.  Readers that share are left together.
+//! **Turns.** Where holders reacquire sooner than the lock could move to another CPU, the head
+//! leaves it to them for half a millisecond, a turn. The rules and the statistics are the gate's,
+//! as in `futex`; the gate itself needs none. `TAKEN` shows how soon holders reacquire. The head
+//! turns the count on and reads it rarely. At other times nothing is counted: a writer finds 0 and
+//! leaves 0, and reads no word before its exchanges, since such a load would wait for the previous
+//! exchange. The head does not leave turns to readers that share the lock.
 //!
 //! **An upgradable reader** holds the gate beside its read lock, marked as
-//! [queued](Futex::is_queued), so that it is the head when it wants to write.  Then it gives its
-//! read lock for `PENDING` and `RESERVED` in one step, past which no writer comes.  With a
-//! deadline it keeps the read lock, with which it may have to go on, and looks now and then.
+//! [queued](Futex::is_queued), so it is the head when it upgrades. It then exchanges its read lock
+//! for `PENDING` and `RESERVED` in one step, which no writer bypasses. With a deadline it keeps the
+//! read lock, which it needs after a timeout, and polls.
 //!
-//! **A writer that goes on as one** would have to wait for the gate, which the head has.  `UPGRADABLE`
-//! stands for the gate then, and bars others of the sort.  When such a reader wants to write, it keeps
-//! its read lock too, looks now and then, and asks by `RESERVED` beside `UPGRADABLE` that no reader
-//! come in, the head among them, which defers for no more than five milliseconds.  It leaves the
-//! head's other marks, since the head may sleep.
+//! **A writer that downgrades to an upgradable reader** would have to wait for the gate, which the
+//! head holds. `UPGRADABLE` stands for the gate then and keeps out other upgradable readers. For an
+//! upgrade, such a reader keeps its read lock and polls. Meanwhile `RESERVED` beside `UPGRADABLE`
+//! keeps out new readers, and the head too, which defers for five milliseconds at most. The head's
+//! other marks stay, since the head may sleep.
 //!
-//! **Reading again.**  A reader that waits behind a writer may hold this lock already, or a
-//! thread that holds it may wait for that reader, and then the wait would never end.  So it
-//! passes `PENDING` and `RESERVED` after five milliseconds.  So does a thread that only tries, or gives
-//! up sooner, and comes again five milliseconds or more after waiting writers alone refused it, of
-//! whichever lock; one that it got to read meanwhile by a try, or by a wait, makes that begin anew.  And since that shows that threads of this process may read what they read already,
-//! each of them counts the read locks that it takes from then on, and passes at once while it has some
-//! of these, of whichever lock.  Readers that depend on each other follow the first that passes:
-//! `deference.rs` says how long.  To count takes time of each read, which a process that never reads
-//! again is spared.  A caller that
-//! [says](RawRwLock::read_again) that it reads again passes at once in any case;
-//! [`Recursion::Excluded`] does away with all of it.
+//! **Recursive reads.** A reader that waits behind a writer may already hold this lock, or a holder
+//! may wait for that reader: a deadlock. So it passes `PENDING` and `RESERVED` after five
+//! milliseconds. A thread that only tries, or times out sooner, passes five milliseconds after
+//! waiting writers alone first refused it at any lock; a read lock acquired meanwhile restarts that
+//! time.
 //!
-//! **In a forked child** the marks of the parent's threads are cleared, once, by the first thread that
-//! heeds or leaves one, or releases a lock whose word has some.  Holders stay, since no child can tell
-//! which of them was its own.  Readers counted beside a writer hold nothing: they are cleared too.
+//! The first pass shows that threads of this process may read recursively. From then on each thread
+//! counts its read locks, and passes at once while it holds a counted one, of whichever lock.
+//! Readers that depend on each other follow the first that passes: `deference.rs` says how long.
+//! Counting slows each read, so a process without recursive reads is spared it. A caller that
+//! [says](RawRwLock::read_again) that it reads recursively always passes at once;
+//! [`Recursion::Excluded`] turns all of this off.
+//!
+//! **In a forked child** the marks of the parent's threads are cleared, once: by the first thread
+//! that heeds or sets a mark, or releases a marked lock. Holders stay, since a child cannot tell
+//! which are its own. Readers counted beside a writer hold nothing and are cleared too.
 
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::basic::Futex;
@@ -88,11 +87,11 @@ orders! {
     RW_WRITE_DONE = Release;
     /// The same, when the head has left marks.
     RW_WRITE_DONE_MARKED = Release;
-    /// A reader that becomes a writer sees that all others have read what they wanted.
+    /// A reader that becomes a writer sees that all other readers are done.
     RW_UPGRADE = Acquire;
-    /// The same, for one that will not wait, or not for ever.
+    /// The same, for an upgrade that does not wait, or not for ever.
     RW_UPGRADE_TRY = Acquire;
-    /// What a writer did is seen by those that read beside it from now on.
+    /// What a writer did is seen by the readers admitted beside it from here on.
     RW_DOWNGRADE = Release;
     /// The head's marks carry no data.
     RW_MARK = Relaxed;
@@ -123,20 +122,20 @@ const PENDING: u32 = 1 << 22;
 const RESERVED: u32 = 1 << 21;
 const PARKED: u32 = 1 << 20;
 const READERS: u32 = PARKED - 1;
-/// The uppermost of `READERS`: those below count as many again, which is more than there can be
-/// threads that have not seen it yet.
+/// The highest bit of `READERS`. The bits below it leave room for as many arrivals that have not
+/// seen it yet, which is more than there can be threads.
 const FULL: u32 = PARKED >> 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
-/// The upgradable reader without the gate wants to write.
+/// The upgradable reader without the gate waits to write.
 const ASKED: u32 = UPGRADABLE | RESERVED;
-/// What keeps out a reader that holds a read lock already.
+/// The bits that keep out a thread with a read lock.
 const SHUT: u32 = WRITER | FULL;
-/// What keeps out any other.
+/// The bits that keep out any other reader.
 const BARS: u32 = SHUT | PENDING | RESERVED;
 const HEAD: u32 = 1;
 
-/// Blocks until a read lock is had in that way, also where as many read as can be counted: for a guard
-/// that gives its own back for a while, and cannot be without it afterwards.
+/// Blocks until `read` acquires, even while the lock has the greatest number of readers. For a
+/// guard that released its read lock for a while and must have it back.
 #[inline(always)]
 pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
     while read() == Outcome::GaveUp {
@@ -146,19 +145,19 @@ pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
 
 pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
-/// For how long the head counts acquisitions: enough of them for the shortest and the
-/// longest interval between two to even out.
+/// How long the head counts acquisitions: long enough to average the intervals between them.
 const SAMPLE_NANOSECONDS: u64 = 4_000;
 
-/// How many it counts meanwhile: more than there are in that time if the holders are not those that
-/// come back at once, also where a look is late.
+/// How many acquisitions the head counts meanwhile: more than occur in that time unless the holders
+/// reacquire at once, even if the head reads late.
 const SAMPLED: u32 = 32;
 
-/// With more CPUs a reader looks before it counts itself: an exchange fails beside other readers, and
-/// takes the word from them once more.  Simulated, 24 readers then got three quarters.
+/// With more CPUs a reader loads the word before it counts itself. An exchange fails beside other
+/// readers and takes the cache line from them once more: 24 simulated readers then got three
+/// quarters.
 const FEW: u32 = 4;
 
-/// The lock; all zero when new.
+/// A reader–writer lock in one word beside its gate; all zero when new.
 ///
 /// ```
 /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -176,7 +175,7 @@ pub struct RawRwLock {
     generation: Generation,
 }
 
-/// What an onlooker sees that reads the memory of a process.
+/// An observer's view of the lock, read from the memory of a process.
 ///
 /// ```
 /// use cohort::rwlock::RawRwLock;
@@ -194,22 +193,22 @@ pub struct Seen {
     pub has_sleeper: bool,
 }
 
-/// For such an onlooker.
+/// Layout for such an observer.
 impl RawRwLock {
     /// Where the word is.
     pub const WORD: usize = offset_of!(Self, word);
-    /// Where the lock notes in which process it was last used, of those that forked each other: a
-    /// small number.
+    /// Offset of the generation: a small number for the process that last used the lock, among
+    /// processes forked from each other.
     pub const GENERATION: usize = offset_of!(Self, generation);
 
-    /// What that word says.
+    /// Decodes that word.
     ///
     /// ```
     /// use cohort::rwlock::RawRwLock;
     ///
     /// let lock = RawRwLock::new();
     /// assert!(lock.try_write());
-    /// // SAFETY: the lock's word is there, and nobody changes it now.
+    ///  // SAFETY: the lock's word is there, and no other thread changes it.
     /// let word = unsafe { (&raw const lock).byte_add(RawRwLock::WORD).cast::<u32>().read() };
     /// assert!(RawRwLock::seen(word).is_written);
     /// ```
@@ -225,7 +224,7 @@ impl RawRwLock {
 
 impl RawRwLock {
     constructor! {
-        /// A lock held by nobody.
+        /// A free lock.
         ///
         /// ```
         /// static LOCK: cohort::rwlock::RawRwLock = cohort::rwlock::RawRwLock::new();
@@ -241,8 +240,8 @@ impl RawRwLock {
         }
     }
 
-    /// Blocks until the lock is held to read, or patience runs out; gives up at once where as
-    /// many hold it as can be counted.
+    /// Acquires the lock to read, unless patience runs out first; gives up at once if it has the
+    /// greatest number of readers.
     ///
     /// ```
     /// use cohort::{Outcome, Patience};
@@ -261,8 +260,8 @@ impl RawRwLock {
         self.read_contended(recursion, patience)
     }
 
-    /// As [`read`](Self::read) where readers may read again, by a caller that says that it reads
-    /// already: it passes waiting writers at once.
+    /// [`read`](Self::read) with recursion, by a caller that already holds a read lock: it passes
+    /// waiting writers at once.
     ///
     /// ```
     /// use cohort::{Outcome, Patience};
@@ -296,7 +295,7 @@ impl RawRwLock {
 
     fn read_late(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.settle();
-        // Readers that are let in by the same release enter side by side.
+        // Readers admitted by the same release enter side by side.
         let done = || self.arrive(recursion) || self.is_passed(recursion) && self.arrive_past(SHUT);
         if done() {
             return Outcome::Acquired;
@@ -306,8 +305,8 @@ impl RawRwLock {
             if self.is_full() {
                 return Outcome::GaveUp;
             }
-            // This thread may hold the lock to read, or a reader that does may be waiting for it,
-            // so it must not wait behind a writer for ever.
+            // This thread may hold a read lock, or a reader that does may wait for this thread: so
+            // it must not wait behind a writer for ever.
             let deference = match recursion {
                 Recursion::Excluded => *patience,
                 Recursion::Allowed => at_most(patience, DEFERENCE_NANOSECONDS),
@@ -336,7 +335,7 @@ impl RawRwLock {
         outcome
     }
 
-    /// Waits, holding the gate, until the lock is held to read, past which none of `barred` is set.
+    /// Waits, with the gate held, until no bit of `barred` is set and the lock is held to read.
     fn read_as_head(&self, patience: &Patience, barred: u32) -> Outcome {
         let outcome = self.wait_as_head(patience, barred, 0, |this, word| {
             let read = one_more(without(word, MARKS));
@@ -350,9 +349,9 @@ impl RawRwLock {
         outcome
     }
 
-    /// Takes the lock to read if no writer holds it, nor waits for it ahead of the caller; never
-    /// blocks, and leaves no trace in the lock where it fails.  Where readers may read again, a thread
-    /// that waiting writers first refused five milliseconds ago or earlier passes them.
+    /// Takes the lock to read unless a writer holds it or waits ahead of the caller. Never blocks,
+    /// and a failure leaves no trace in the lock. Where recursion is allowed, a thread that waiting
+    /// writers first refused at least five milliseconds ago passes them.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -370,7 +369,7 @@ impl RawRwLock {
         }
     }
 
-    /// The same, by a thread that marks alone refused.
+    /// The same, for a thread refused by marks alone.
     #[cold]
     fn try_read_late(&self, recursion: Recursion) -> bool {
         if self.settles() && self.try_read_past(bars(recursion)).is_ok() {
@@ -382,14 +381,13 @@ impl RawRwLock {
         recursion == Recursion::Allowed && has_deferred() && self.pass()
     }
 
-    /// Whether readers pass waiting writers, as one did before them.
+    /// Whether readers pass waiting writers, as an earlier reader did.
     fn is_passed(&self, recursion: Recursion) -> bool {
         let word = self.word.load(Order::RELAXED);
         recursion == Recursion::Allowed && word & COUNTS == 0 && PassedAt::<TAKEN>::is_recent(word)
     }
 
-    /// Takes the lock to read if no writer holds it, past waiting writers; readers that arrive
-    /// follow.
+    /// Takes the lock to read unless a writer holds it, past waiting writers; later readers follow.
     #[cold]
     fn pass(&self) -> bool {
         count_reads();
@@ -416,7 +414,7 @@ impl RawRwLock {
         false
     }
 
-    /// The same, by a caller that says that it reads already: it passes waiting writers.
+    /// The same, by a caller that already holds a read lock: it passes waiting writers.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -429,7 +427,7 @@ impl RawRwLock {
         self.try_read_past(SHUT).is_ok()
     }
 
-    /// Takes the lock to read if none of `barred` is set; the word otherwise.
+    /// Takes the lock to read if no bit of `barred` is set; returns the word otherwise.
     #[inline]
     fn try_read_past(&self, barred: u32) -> Result<(), u32> {
         let counts = counts_reads();
@@ -450,8 +448,8 @@ impl RawRwLock {
         Err(word)
     }
 
-    /// The same as the first step of a [`read`](Self::read), which must follow where this
-    /// fails: others may have seen a reader.
+    /// The first step of a [`read`](Self::read), which must follow a failure: other threads may
+    /// have seen a reader.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -464,20 +462,20 @@ impl RawRwLock {
         self.arrive_past(bars(recursion))
     }
 
-    /// Takes the lock to read if none of `barred` is set.
+    /// Takes the lock to read if no bit of `barred` is set.
     #[inline]
     fn arrive_past(&self, barred: u32) -> bool {
         self.arrive_at(self.word.load(Order::RELAXED), barred, counts_reads())
     }
 
-    /// The same for a caller that has not looked at the lock yet: on few CPUs the lone reader needs no
-    /// look, which would wait for the exchange by which it left.
+    /// The same for a caller that has not read the word. On few CPUs a lone reader needs no load,
+    /// which would wait for the exchange of its last release.
     #[inline]
     fn come_past(&self, barred: u32) -> bool {
         if cpus() > FEW {
             return self.arrive_past(barred);
         }
-        // What is looked at after the word's exchange waits for it.
+        // A load after the word's exchange would wait for it.
         let counts = counts_reads();
         match self.word.compare_exchange(0, 1, RW_READ, Order::RELAXED) {
             Ok(_) => {
@@ -488,9 +486,9 @@ impl RawRwLock {
         }
     }
 
-    /// The same, by a caller that has just seen that word.  A reader that finds the lock barred only
-    /// afterwards was counted for a moment, and takes that back: an exchange in its place would fail
-    /// for all but one of many readers at once.
+    /// The same, by a caller that has just read that word. A reader that finds the lock barred
+    /// afterwards was counted for a moment and takes that back. An exchange instead would fail for
+    /// all but one of many simultaneous readers.
     #[inline]
     fn arrive_at(&self, word: u32, barred: u32, counts: bool) -> bool {
         if word & (barred | COUNTS) != 0 {
@@ -505,15 +503,15 @@ impl RawRwLock {
         true
     }
 
-    /// The same where acquisitions are counted, by exchanges: what is added to a count that has
-    /// ended would stay, and each acquisition would find a word that is not at rest.
+    /// The same, by exchanges, while acquisitions are counted. An increment of a count that has
+    /// ended would stay, and later acquisitions would not find the word at rest.
     #[cold]
     #[inline(never)]
     fn arrive_counted(&self, barred: u32) -> bool {
         self.try_read_past(barred).is_ok()
     }
 
-    /// Takes back that the caller was counted.  Seldom, and so in one place.
+    /// Takes back the caller's arrival. Rare, and therefore out of line.
     #[cold]
     #[inline(never)]
     fn turn_back(&self) {
@@ -524,7 +522,7 @@ impl RawRwLock {
         }
     }
 
-    /// Blocks until the lock is held to write, or patience runs out.
+    /// Acquires the lock to write, unless patience runs out first.
     ///
     /// ```
     /// use cohort::{Outcome, Patience};
@@ -568,7 +566,7 @@ impl RawRwLock {
         outcome
     }
 
-    /// Takes the lock to write if nobody holds it; never blocks.
+    /// Takes the lock to write if it is free; never blocks.
     ///
     /// ```
     /// use cohort::rwlock::RawRwLock;
@@ -591,15 +589,15 @@ impl RawRwLock {
         word & (WRITER | READERS) == 0 && self.settles() && self.try_write()
     }
 
-    /// Before a thread heeds or leaves a mark: those of a parent process's threads are cleared in a
-    /// forked child.
+    /// Clears the marks of a parent process's threads in a forked child. Called before a thread
+    /// heeds or sets a mark.
     #[cold]
     #[inline(never)]
     fn settle(&self) {
         self.generation.settle(|| self.inherit());
     }
 
-    /// The same, for a thread that marks refused: whether they may have been such.
+    /// The same, for a thread that marks refused: whether they may have been the parent's.
     #[cold]
     fn settles(&self) -> bool {
         let unsettled = !self.generation.is_settled();
@@ -607,8 +605,8 @@ impl RawRwLock {
         unsettled && !mutant(flaw::HEED_PARENTS)
     }
 
-    /// Waits, holding the gate, until none of `barred` is set; then `take` tries
-    /// to turn that word into the caller's.  `mark` stands in the word meanwhile.
+    /// Waits, with the gate held, until no bit of `barred` is set; then `take` tries to acquire.
+    /// `mark` stands in the word meanwhile.
     #[inline(never)]
     fn wait_as_head(
         &self,
@@ -630,7 +628,7 @@ impl RawRwLock {
         let mut spinner = Spinner::new();
         loop {
             let word = self.word.load(Order::RELAXED);
-            // A reader that comes in keeps the one from writing that has asked to.
+            // A new reader would delay the upgradable reader that waits to write.
             let mut defers = word & ASKED == ASKED;
             if defers {
                 if since == 0 {
@@ -686,8 +684,8 @@ impl RawRwLock {
         }
     }
 
-    /// Leaves the lock for a whole turn to the threads that have it, if they come back at once and
-    /// do not share it; false otherwise, and as soon as they leave it alone.
+    /// Leaves the lock for a whole turn to holders that reacquire at once and do not share it.
+    /// Returns false otherwise, and as soon as they stop.
     #[inline(never)]
     fn leave_a_turn(&self, patience: &Patience) -> bool {
         let left = self.look_rarely(patience);
@@ -719,8 +717,7 @@ impl RawRwLock {
         true
     }
 
-    /// Has so many acquisitions counted that come from here on, for the head: what the count begins
-    /// with.
+    /// Has the next `times` acquisitions counted, for the head; returns the count's initial value.
     fn count_next(&self, times: u32) -> u32 {
         let begins = COUNTS | (LAST - (times - 1) * ONCE);
         if self.word.load(Order::RELAXED) & (COUNTS | TAKEN) != 0 {
@@ -730,8 +727,7 @@ impl RawRwLock {
         begins
     }
 
-    /// Releases what the caller holds, whichever it is; false if nobody held
-    /// the lock.
+    /// Releases the caller's lock, read or write; false if the lock was free.
     ///
     /// # Safety
     /// The caller is entitled to release it, if it is held.
@@ -741,7 +737,7 @@ impl RawRwLock {
     ///
     /// let lock = RawRwLock::new();
     /// assert!(lock.try_write());
-    /// // SAFETY: held to write above, and by nobody afterwards.
+    ///  // SAFETY: held to write above, and free afterwards.
     /// unsafe { assert!(lock.release() && !lock.release()) };
     /// ```
     #[inline]
@@ -779,7 +775,7 @@ impl RawRwLock {
         self.leave();
     }
 
-    /// The calling thread has one read lock more, if such are counted.
+    /// Counts one more read lock of the calling thread, if read locks are counted.
     #[inline]
     fn reads_more() {
         Self::reads_more_if(counts_reads());
@@ -793,8 +789,8 @@ impl RawRwLock {
         }
     }
 
-    /// The calling thread has one read lock less, if such are counted: that one may be from
-    /// before they were.
+    /// Counts one read lock less of the calling thread, if they are counted. The lock may be older
+    /// than the counting.
     #[inline]
     fn reads_less() {
         if counts_reads() {
@@ -803,7 +799,7 @@ impl RawRwLock {
         }
     }
 
-    /// One reader less.
+    /// Counts one reader less.
     #[inline]
     fn leave(&self) {
         let at = &raw const self.word;
@@ -838,13 +834,13 @@ impl RawRwLock {
         }
     }
 
-    /// The same, where the word says more.
+    /// The same, where the word has other bits too.
     #[cold]
     #[inline(never)]
     fn release_write_marked(&self) {
         self.settle();
         let at = &raw const self.word;
-        // Releases that come before the head has woken need not wake it again.
+        // Releases before the head has woken need not wake it again.
         let word = self
             .word
             .fetch_and(!(WRITER | PARKED), RW_WRITE_DONE_MARKED);
@@ -853,8 +849,8 @@ impl RawRwLock {
         }
     }
 
-    /// Releases a lock held to write so that the head, if it has left a mark, is the next to have it:
-    /// no thread that comes passes it.
+    /// Releases a lock held to write, so that a head that has left a mark acquires it next: no
+    /// arrival bypasses it.
     ///
     /// # Safety
     /// As [`release_write`](Self::release_write).
@@ -874,7 +870,7 @@ impl RawRwLock {
         }
         let at = &raw const self.word;
         let mut word = self.word.load(Order::RELAXED);
-        // A head that has left a mark takes all of them away, this one too.
+        // The head takes all marks away when it acquires, this one too.
         while word & MARKS != 0 {
             let left = word & !(WRITER | PARKED) | RESERVED;
             match self
@@ -924,7 +920,7 @@ impl RawRwLock {
         }
     }
 
-    /// Whether a thread waited for the lock a moment ago that a fair release lets in first.
+    /// Whether the lock had a waiter a moment ago that a fair release would admit first.
     ///
     /// ```
     /// use cohort::rwlock::RawRwLock;
@@ -936,8 +932,7 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & MARKS != 0
     }
 
-    /// Goes on to read what the caller has written, without letting another writer in.  Never
-    /// blocks.
+    /// Turns the caller's write lock into a read lock, with no writer in between. Never blocks.
     ///
     /// # Safety
     /// The caller is its writer.
@@ -955,7 +950,7 @@ impl RawRwLock {
         self.become_reader(0);
     }
 
-    /// The same, as the one that reads [upgradably](Self::read_upgradably).
+    /// The same, to an [upgradable](Self::read_upgradably) read lock.
     ///
     /// # Safety
     /// The caller is its writer.
@@ -983,10 +978,10 @@ impl RawRwLock {
         loop {
             let mut read = (word - WRITER + 1) | kind;
             if read & UPGRADABLE != 0 {
-                // Of whichever head it is: nobody has asked.
+                // Whichever head set it: no upgrade is pending.
                 read = without(read, RESERVED);
             }
-            // A head that writes sleeps on; one that reads comes in, and lets others follow.
+            // A head that writes sleeps on; a head that reads enters, and admits others.
             let lets_in = word & (PENDING | PARKED) == PARKED;
             let marked = if lets_in { read & !PARKED } else { read };
             match self
@@ -1005,8 +1000,8 @@ impl RawRwLock {
         }
     }
 
-    /// Blocks until the lock is held to read, beside other readers but no other of this sort, or
-    /// patience runs out; gives up at once where as many hold it as can be counted.
+    /// Acquires the lock to read beside ordinary readers, but no other upgradable reader, unless
+    /// patience runs out first. Gives up at once if the lock has the greatest number of readers.
     ///
     /// ```
     /// use cohort::{Outcome, Patience};
@@ -1033,8 +1028,8 @@ impl RawRwLock {
         }
     }
 
-    /// The same, if no writer holds the lock and no other thread waits for it or reads it so;
-    /// never blocks.
+    /// The same, if no writer holds the lock, and no other thread waits for it or reads it
+    /// upgradably; never blocks.
     ///
     /// ```
     /// use cohort::rwlock::RawRwLock;
@@ -1053,7 +1048,7 @@ impl RawRwLock {
         came
     }
 
-    /// What keeps out an upgradable reader that has the gate, beside that.
+    /// The bit that also keeps out an upgradable reader with the gate.
     fn other_upgrades() -> u32 {
         if mutant(flaw::SHARE_UPGRADES) {
             0
@@ -1062,7 +1057,7 @@ impl RawRwLock {
         }
     }
 
-    /// Keeps the gate, or lets go of it where the caller does not read.
+    /// Keeps the gate, or releases it if the caller does not read.
     fn begin_upgradably(&self, reads: bool) {
         if reads {
             self.gate.mark_queued();
@@ -1072,7 +1067,7 @@ impl RawRwLock {
         }
     }
 
-    /// Goes on as any other reader.  Never blocks.
+    /// Turns the caller's upgradable read lock into an ordinary one. Never blocks.
     ///
     /// # Safety
     /// The caller holds it to read upgradably.
@@ -1093,7 +1088,7 @@ impl RawRwLock {
         }
     }
 
-    /// The same, and a thread that sleeps for the gate, if one does, is the next to have it.
+    /// The same, but the first thread asleep at the gate, if any, acquires it next.
     ///
     /// # Safety
     /// As [`end_upgradable`](Self::end_upgradable).
@@ -1113,12 +1108,12 @@ impl RawRwLock {
         }
     }
 
-    /// Takes the caller's bit away, if it is upgradable by that and not by the gate.
+    /// Clears the caller's bit, if it is upgradable by the bit and not by the gate.
     fn end_bit(&self) -> bool {
         let is_by_bit = self.is_upgradable_by_bit();
         if is_by_bit {
             let word = self.word.fetch_and(!UPGRADABLE, RW_MARK);
-            // The head may have waited for this.  A writer wakes it later.
+            // The head may have waited for this. If there is a writer, it wakes the head later.
             if word & (PARKED | WRITER) == PARKED {
                 Self::wake_head(&raw const self.word);
             }
@@ -1126,13 +1121,13 @@ impl RawRwLock {
         is_by_bit
     }
 
-    /// Whether the upgradable reader, which the caller is, has come without the gate.
+    /// Whether the caller, the upgradable reader, became so without the gate.
     fn is_upgradable_by_bit(&self) -> bool {
         self.word.load(Order::RELAXED) & UPGRADABLE != 0
     }
 
-    /// Blocks until the caller is the only one that reads, and holds the lock to write; or until
-    /// patience runs out, and reads on upgradably.  Nobody has written in between.
+    /// Blocks until the caller is the only reader, then holds the lock to write; or until patience
+    /// runs out, then keeps the upgradable read lock. No thread has written in between.
     ///
     /// # Safety
     /// The caller holds it to read upgradably.
@@ -1151,15 +1146,14 @@ impl RawRwLock {
         // SAFETY: the caller's.
         let outcome = unsafe { self.upgrade_for_a_while(patience) };
         if outcome == Outcome::Acquired {
-            // SAFETY: it has the right to upgrade, which it needs no more.
+            // SAFETY: the caller is upgradable, which it need not be from here on.
             unsafe { self.end_upgradable() };
         }
         outcome
     }
 
-    /// Blocks until the caller is the only one that reads, and holds the lock to write, or patience
-    /// runs out; it keeps what makes it an upgradable reader, and is one again as soon as it goes on to
-    /// [read](Self::downgrade).
+    /// [`upgrade`](Self::upgrade), but the caller stays the upgradable reader: it is one again as
+    /// soon as it goes back to [reading](Self::downgrade).
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
@@ -1187,14 +1181,14 @@ impl RawRwLock {
         }
     }
 
-    /// The same, of one that has the gate and no deadline.
+    /// The same, with the gate and no deadline.
     fn upgrade_as_head(&self) {
         let marks = if mutant(flaw::UPGRADE_UNRESERVED) {
             PENDING
         } else {
             PENDING | RESERVED
         };
-        // Nobody else is the head, so no marks stand there.
+        // The caller is the head, so the word has no marks.
         let mut word = self.word.load(Order::RELAXED);
         while let Err(now) =
             self.word
@@ -1215,7 +1209,7 @@ impl RawRwLock {
         });
     }
 
-    /// The same, by looks, of any other.
+    /// The same, by polling, for any other caller.
     fn upgrade_in_time(&self, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
         loop {
@@ -1247,7 +1241,7 @@ impl RawRwLock {
         }
     }
 
-    /// The same, if nobody else reads; never blocks.
+    /// The same, if the caller is the only reader; never blocks.
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
@@ -1270,7 +1264,8 @@ impl RawRwLock {
         alone
     }
 
-    /// [`upgrade_for_a_while`](Self::upgrade_for_a_while), if nobody else reads; never blocks.
+    /// [`upgrade_for_a_while`](Self::upgrade_for_a_while), if the caller is the only reader; never
+    /// blocks.
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
@@ -1286,7 +1281,8 @@ impl RawRwLock {
     pub unsafe fn try_upgrade_for_a_while(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & READERS == 1 {
-            // A caller that has the gate is the head; beside one that has the bit another may sleep.
+            // A caller with the gate is the head; beside a caller with the bit, another head may
+            // sleep.
             let own = if word & UPGRADABLE != 0 && !mutant(flaw::DROP_MARKS) {
                 RESERVED
             } else {
@@ -1307,8 +1303,8 @@ impl RawRwLock {
         false
     }
 
-    /// Wakes the head after a release, when the lock may be somebody else's memory
-    /// already: its address is only a name.
+    /// Wakes the head after a release. The lock's memory may be in other use by then: the address
+    /// serves only as a name.
     #[cold]
     fn wake_head(word: *const AtomicU32) {
         if !mutant(flaw::FORGET_WAKE) {
@@ -1316,7 +1312,7 @@ impl RawRwLock {
         }
     }
 
-    /// Whether somebody held the lock a moment ago.
+    /// Whether the lock was held a moment ago.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -1329,7 +1325,7 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
     }
 
-    /// Whether the lock was free a moment ago, and no waiter had left a mark.
+    /// Whether the lock was free and unmarked a moment ago.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -1341,7 +1337,7 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) == 0
     }
 
-    /// Whether as many held the lock to read, a moment ago, as can be counted.
+    /// Whether the lock had the greatest number of readers a moment ago.
     ///
     /// ```
     /// assert!(!cohort::rwlock::RawRwLock::new().is_full());
@@ -1362,7 +1358,7 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & WRITER != 0
     }
 
-    /// Whether a reader that came a moment ago had to wait.
+    /// Whether a reader that arrived a moment ago had to wait.
     ///
     /// ```
     /// use cohort::rwlock::{RawRwLock, Recursion};
@@ -1375,10 +1371,10 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & BARS != 0
     }
 
-    /// In a forked child no thread waits; holders stay what they were.
+    /// Clears what a parent left: a forked child has no waiters. Holders stay what they were.
     ///
-    /// Readers counted beside a writer are about to turn back, which those of the parent never do.
-    /// Other threads of the child may be about to as well, so only a lone thread clears them.
+    /// Readers counted beside a writer are about to turn back; the parent's never do. Other threads
+    /// of the child may be about to as well, so only a lone thread clears them.
     #[cold]
     fn inherit(&self) {
         let is_written = self.word.load(Order::RELAXED) & WRITER != 0;
@@ -1389,7 +1385,8 @@ impl RawRwLock {
         };
         self.word
             .fetch_and(!(MARKS | COUNTS | TAKEN | ghosts), RW_MARK);
-        // An upgradable reader stays one, and keeps the gate, where marks of the parent's do no harm.
+        // An upgradable reader stays upgradable and keeps the gate, where the parent's marks do no
+        // harm.
         if !self.gate.is_queued() {
             // SAFETY: the caller is alone, and no thread of this process is in it.
             unsafe { self.gate.inherit(None) };
@@ -1403,7 +1400,7 @@ unsafe impl RawShared for RawRwLock {
 
     #[inline]
     /// # Panics
-    /// If as many hold it already as can be counted.
+    /// If the lock has the greatest number of readers.
     unsafe fn read(&self, (): &(), recursion: Recursion) {
         let outcome = self.read(recursion, &Patience::ENDLESS);
         assert!(outcome == Outcome::Acquired, "{TOO_MANY}");
@@ -1458,7 +1455,7 @@ unsafe impl AbortableShared for RawRwLock {
     }
 }
 
-/// What keeps out the calling thread.
+/// The bits that keep out the calling thread.
 #[inline(always)]
 fn bars(recursion: Recursion) -> u32 {
     if recursion == Recursion::Allowed && thread().reading.get() > 0 {
@@ -1468,7 +1465,7 @@ fn bars(recursion: Recursion) -> u32 {
     }
 }
 
-/// What a reader that finds that word adds to be counted.
+/// The addition to the count by a reader that finds that word.
 #[inline(always)]
 const fn counted(word: u32) -> u32 {
     if word & COUNTS != 0 && word & TAKEN != TAKEN {
@@ -1478,13 +1475,13 @@ const fn counted(word: u32) -> u32 {
     }
 }
 
-/// The word with one reader more.
+/// The word with one more reader.
 #[inline(always)]
 const fn one_more(word: u32) -> u32 {
     word + counted(word) + 1
 }
 
-/// The word without those marks.  When readers passed is forgotten with the last.
+/// The word without those marks. The time of a pass goes with the last mark.
 #[inline(always)]
 const fn without(word: u32, marks: u32) -> u32 {
     let left = word & !marks;
@@ -1495,8 +1492,8 @@ const fn without(word: u32, marks: u32) -> u32 {
     }
 }
 
-/// How often the lock has been taken, by its word, since the count began; nothing if that has come to
-/// its end.
+/// How often the lock was acquired since the count began, by its word; `None` once the count has
+/// ended.
 const fn times_taken(begun: u32, word: u32) -> Option<u32> {
     if word & COUNTS == 0 || word & TAKEN == TAKEN {
         None

@@ -1,35 +1,34 @@
-//! Counts of readers for locks that have no room for them: one table for all locks, with a
-//! row for each cohort.
+//! Counts of readers, for locks without room for them: one table for all locks, with a row for each
+//! cohort.
 //!
-//! A lock whose readers come from several cohorts gets a *name*, a number that no other ever
-//! had, and keeps it.  A slot of the row belongs to a name as long as its count is not zero,
-//! and to the lock that comes first then; names that follow each other have different slots.  A
-//! lock owns nothing here while nobody reads it, so it needs no end: to free its memory frees
-//! all of it, and the next lock in that place has no name, or another.
+//! A lock with readers from several cohorts gets a *name*, a number never used before, and keeps
+//! it. A slot of a row belongs to one name while its count is not zero; a free slot goes to the
+//! first lock that needs it. Consecutive names have different slots. A lock without readers owns
+//! nothing here, so it needs no destruction: freeing its memory suffices, and the next lock in that
+//! memory has no name or a new one.
 //!
-//! A reader that finds its slot taken by another lock is counted in the lock's own word, as
-//! those are that came before it had a name.  Readers leave where they can, not where they
-//! came, since nobody has told them where that was (those that are owed entry know): in the slot if it has a count for the
-//! lock, in the word if not.  A thread stays in its cohort's row while it holds any read
-//! lock, wherever it is moved.
+//! A reader that finds its slot taken by another lock is counted in the lock's own word, like the
+//! readers that arrived before the lock had a name. A releasing reader does not know where it was
+//! counted (a reader owed entry does): it decrements the slot if that has a count for the lock, and
+//! the word otherwise. A thread stays in its cohort's row while it holds any read lock, even if it
+//! migrates.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | a slot of either kind | readers of that cohort; a writer marks it | whose name, how many, whether a writer sleeps until there are none |
-//! | a row's `gone` | the last one in a slot, if a writer sleeps | changes, so that it wakes |
-//! | the lock's `readers`, `owed` | all others of either kind | how many; see [`Count`] |
-//! | the lock's `name` | the first reader that finds one of another cohort inside | the name, or 0 |
+//! | a slot of either kind | readers of that cohort; a writer marks it | name, count, and whether a writer sleeps until it is zero |
+//! | a row's `gone` | the reader that empties a slot on which a writer sleeps | changes, so that the writer wakes |
+//! | the lock's `readers`, `owed` | readers of either kind not counted in a slot | their number; see [`Count`] |
+//! | the lock's `name` | the first reader that finds a reader of another cohort inside | the name, or 0 |
 //!
-//! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile.  At each moment
-//! all counts together are the number of readers, and none is below zero.  Those of readers
-//! that were inside when the lock was closed are only ever taken off; a reader that comes for
-//! a moment takes its own off where it put it, unless another has taken that, which then
-//! has left one in the word.  The word is read before the slots, so what is moved from there to
-//! a slot is not missed, and a reader that takes one off the word that it had put into a slot
-//! has published that.
+//! **Why a sum of zero means no readers**, while none is admitted. At each moment all counts
+//! together are the number of readers, and none is below zero. Counts of readers inside at the
+//! closing only decrease. A reader that arrives and turns back decrements where it incremented,
+//! unless another reader has decremented there, which then has left a count in the word. The word
+//! is read before the slots, so a count that moves from the word to a slot is not missed. A reader
+//! that decrements the word for its increment of a slot has published that increment.
 //!
-//! **A read lock that another thread releases** than took it, which POSIX leaves undefined and
-//! the C library lets pass, is taken off wherever there is one.
+//! **A read lock released by another thread** than its owner, which POSIX leaves undefined and the
+//! C library tolerates, is decremented wherever there is a count.
 
 use super::count::Count;
 use super::phase::Indicators;
@@ -40,12 +39,12 @@ use crate::door::{
 use cohort_raw::{Outcome, Patience};
 
 orders! {
-    /// What a reader read is read before the next writer writes; and that it came is seen by
-    /// the thread that sees that it left.
+    /// What a reader read is read before the next writer writes. Whoever sees the decrement sees
+    /// the increment.
     RWT_LEAVE = Release;
-    /// A reader whose count another has taken finds what that one had left elsewhere.
+    /// A reader whose count was taken by another finds the count that the other left elsewhere.
     RWT_TAKEN = Acquire;
-    /// A sleeping writer that finds a row's event finds the count that it was for.
+    /// A sleeping writer that sees a row's event sees the count behind it.
     RWT_GONE = Release;
     /// The same, from the writer's side.
     RWT_LOOK = Acquire;
@@ -64,10 +63,10 @@ const COUNT: u64 = u32::MAX as u64;
 /// The one class of sleepers on a row.
 const DRAINER: u32 = 1;
 
-/// Of a lock that has none.
+/// The name of an unnamed lock.
 const NAMELESS: u32 = 0;
 
-/// Names beyond this one are not given out: a lock that comes later does without.
+/// The last name; later locks go without.
 const LAST_NAME: u32 = u32::MAX / 2;
 
 const fn number(slot: u64) -> u64 {
@@ -78,7 +77,7 @@ const fn is_of(slot: u64, name: u32) -> bool {
     (slot >> 32) as u32 == name
 }
 
-/// A name's readers in one cohort, or those that are owed entry.
+/// A name's readers in one cohort, or its readers owed entry there.
 #[derive(Debug)]
 #[repr(transparent)]
 struct Slot(AtomicU64);
@@ -90,7 +89,7 @@ impl Slot {
         }
     }
 
-    /// How many of that name are counted here.
+    /// The count of that name here.
     fn number(&self, name: u32, order: Order) -> i32 {
         let slot = self.0.load(order);
         if is_of(slot, name) {
@@ -100,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// Counts one, if the slot is the name's or nobody's.
+    /// Counts one, if the slot is free or the name's.
     #[inline]
     fn enter(&self, name: u32) -> bool {
         let mut slot = self.0.load(Order::RELAXED);
@@ -122,7 +121,7 @@ impl Slot {
         }
     }
 
-    /// One less, if any is counted here: what the slot was.
+    /// Uncounts one, if any is counted here; returns the slot's previous value.
     #[inline]
     fn leave(&self, name: u32, order: Order) -> Option<u64> {
         let mut slot = self.0.load(RWT_TAKEN);
@@ -135,7 +134,7 @@ impl Slot {
         None
     }
 
-    /// Leaves a writer's mark, if any of that name is counted here.
+    /// Sets a writer's mark, if the name has a count here.
     fn want(&self, name: u32) -> bool {
         let slot = self.0.load(Order::RELAXED);
         let marked = slot | WANTED;
@@ -148,7 +147,7 @@ impl Slot {
                     .is_ok())
     }
 
-    /// Takes it back.
+    /// Clears the mark.
     fn want_no_more(&self, name: u32) {
         let mut slot = self.0.load(Order::RELAXED);
         while is_of(slot, name) && slot & WANTED != 0 {
@@ -163,14 +162,14 @@ impl Slot {
     }
 }
 
-/// What is counted of a name.
+/// What a count counts.
 #[derive(Clone, Copy)]
 enum Kind {
     Readers,
     Owed,
 }
 
-/// A cohort's readers of all locks.
+/// One cohort's readers of all locks.
 #[derive(Debug)]
 #[repr(C, align(128))]
 struct Row<const SLOTS: usize> {
@@ -193,7 +192,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
         &self.slots[name as usize % SLOTS][kind as usize]
     }
 
-    /// One less, if any is counted here.
+    /// Uncounts one, if any is counted here.
     #[inline]
     fn leave(&self, name: u32, kind: Kind, order: Order) -> bool {
         let left = self.slot(name, kind).leave(name, order);
@@ -203,7 +202,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
         left.is_some()
     }
 
-    /// Wakes the writers that sleep on this row.
+    /// Wakes the writers asleep on this row.
     #[cold]
     fn tell(&self) {
         if !mutant(flaw::FORGET_WRITER) {
@@ -212,8 +211,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
         }
     }
 
-    /// Sleeps, if any are counted here, until there may be none or `done` or patience runs
-    /// out.
+    /// Sleeps, if the name has a count here, until it may be zero, or `done`, or patience runs out.
     fn sleep(&self, name: u32, kind: Kind, done: impl Fn() -> bool, patience: &Patience) {
         let slot = self.slot(name, kind);
         if !slot.want(name) {
@@ -229,7 +227,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
 /// The counts of all locks that share a table; all zero at first.
 #[derive(Debug)]
 pub struct Table<const ROWS: usize = 32, const SLOTS: usize = 256> {
-    /// The last name that was given out.
+    /// The last name in use.
     named: AtomicU32,
     rows: [Row<SLOTS>; ROWS],
 }
@@ -246,7 +244,7 @@ impl<const ROWS: usize, const SLOTS: usize> Table<ROWS, SLOTS> {
         }
     }
 
-    /// A name that no lock ever had, or none.
+    /// A fresh name, or none.
     fn name(&self) -> u32 {
         if self.named.load(Order::RELAXED) >= LAST_NAME {
             return NAMELESS;
@@ -269,7 +267,7 @@ pub(super) struct Named<'a, const ROWS: usize, const SLOTS: usize, const OWED: u
     pub owed: &'a Count<OWED>,
 }
 
-/// The calling thread is counted in that cohort's row from here on, unless it reads already.
+/// Counts the calling thread in that cohort's row from here on, unless it holds a read lock.
 #[inline(always)]
 fn take_row(cohort: usize) {
     let thread = thread();
@@ -278,12 +276,12 @@ fn take_row(cohort: usize) {
     }
 }
 
-/// Where a reader came in, or is owed entry.
+/// Where a reader is counted, inside or owed entry.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
-    /// By the slot of that row.
+    /// In the slot of that row.
     Slot(usize),
-    /// By the lock's own word.
+    /// In the lock's own word.
     Word,
 }
 
@@ -308,7 +306,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         entered.then_some(Way::Slot(place))
     }
 
-    /// One less of what came that way, if it is still counted there.
+    /// Uncounts a reader that entered that way, if it is still counted there.
     fn leave_row(&self, way: Way, kind: Kind, order: Order) -> bool {
         let name = self.name.load(Order::RELAXED);
         match way {
@@ -317,7 +315,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         }
     }
 
-    /// How many there are, with those in the lock's word.
+    /// The whole count, with the lock's word.
     fn number(&self, kind: Kind, order: Order) -> i32 {
         let mut sum = match kind {
             Kind::Readers => self.readers.number(order),
@@ -332,7 +330,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         sum
     }
 
-    /// Blocks until there are none or patience runs out.
+    /// Blocks until the count is zero or patience runs out.
     #[cold]
     fn wait_for_none(&self, kind: Kind, patience: &Patience) -> Outcome {
         let done = || self.number(kind, Order::RELAXED) == 0;
@@ -374,7 +372,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         outcome
     }
 
-    /// One reader less, wherever; false if there was none.
+    /// Uncounts one reader, wherever; false if there was none.
     #[inline]
     pub fn leave(&self) -> bool {
         let name = self.name.load(Order::RELAXED);
@@ -388,14 +386,14 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         name != NAMELESS && self.leave_by_any_row(name)
     }
 
-    /// For another thread than the one that came.
+    /// For a release by another thread than the acquirer.
     #[cold]
     fn leave_by_any_row(&self, name: u32) -> bool {
         let mut rows = self.table.rows.iter();
         rows.any(|row| row.leave(name, Kind::Readers, RWT_LEAVE))
     }
 
-    /// Gives the lock a name: readers of several cohorts are inside.
+    /// Names the lock: it has readers of several cohorts.
     #[cold]
     fn christen(&self) {
         if self.name.load(Order::RELAXED) == NAMELESS {
@@ -406,7 +404,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         }
     }
 
-    /// Forgets those that are counted.
+    /// Resets the counts.
     fn reset(&self, kind: Kind) {
         let name = self.name.load(Order::RELAXED);
         if name != NAMELESS {
@@ -422,7 +420,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         self.reset(Kind::Readers);
     }
 
-    /// Forgets all that are owed entry.
+    /// Forgets all readers owed entry.
     pub fn forget_owed(&self) {
         self.owed.reset();
         self.reset(Kind::Owed);
@@ -441,7 +439,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
         if let Some(way) = self.enter_row(name, Kind::Readers) {
             return way;
         }
-        // The cohort that was met first needs no row if there is no other.
+        // The first cohort needs no row while it is the only one.
         if self.readers.enter() > 0 && cohort > 0 {
             self.christen();
         }

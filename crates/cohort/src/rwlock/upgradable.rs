@@ -12,8 +12,8 @@ use core::ops::Deref;
 use core::time::Duration;
 
 /// Shared access to an [`RwLock`]'s data that can become exclusive, with no writer in between.
-/// Any number of readers may be beside it, but no other of this sort.  Unlocks when dropped, and
-/// stays in its thread.
+/// Ordinary readers may share the lock with it, but no other upgradable reader. Unlocks when
+/// dropped, and stays in its thread.
 ///
 /// ```
 /// use cohort::{RwLock, UpgradableGuard};
@@ -38,14 +38,14 @@ unsafe impl<T: ?Sized + Sync> Sync for UpgradableGuard<'_, T> {}
 
 impl<T: ?Sized> RwLock<T> {
     fn upgradable(&self, outcome: Outcome) -> Option<UpgradableGuard<'_, T>> {
-        // One that is made is dropped, too.
+        // A guard that is made is dropped, too.
         (outcome == Outcome::Acquired).then(|| UpgradableGuard {
             lock: self,
             here: PhantomData,
         })
     }
 
-    /// A guard that reads and can become a writer's, in the place of one that was forgotten.
+    /// Recreates a forgotten guard that reads upgradably.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -56,7 +56,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     ///
     /// # Safety
-    /// The calling thread reads upgradably, and there is no guard for that.
+    /// The calling thread reads upgradably, and no guard stands for that.
     pub unsafe fn make_upgradable_guard_unchecked(&self) -> UpgradableGuard<'_, T> {
         UpgradableGuard {
             lock: self,
@@ -64,11 +64,11 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Blocks until the data may be read, by a guard that can become a writer's.  A thread that
-    /// reads already must not call this: it would wait for itself if another thread has such a
-    /// guard and upgrades it.
+    /// Blocks until the data may be read, by a guard that can become a writer's. A thread that
+    /// already reads must not call this: if another thread has such a guard and upgrades it, the
+    /// two deadlock.
     ///
-    /// Readers that slept when this one came in may sleep on for up to 5 ms.
+    /// Readers asleep when this guard is acquired may sleep on for up to 5 ms.
     ///
     /// # Panics
     /// If half a million read it already.
@@ -107,7 +107,7 @@ impl<T: ?Sized> RwLock<T> {
         self.upgradable(outcome)
     }
 
-    /// The same, but blocks no longer than that.
+    /// The same, for at most `timeout`.
     ///
     /// ```
     /// use std::time::Duration;
@@ -123,8 +123,8 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
-    /// Blocks until all other readers have left, and has the data to itself; nobody has written
-    /// in between.  No method, since the data may have one of that name.
+    /// Blocks until all other readers have released, then writes; no thread has written in between.
+    /// No method, since the data may have one of that name.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -142,7 +142,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// The same, if there are no other readers; never blocks.
     ///
     /// # Errors
-    /// The guard, if there are.
+    /// The guard, if there are other readers.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -163,10 +163,10 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         }
     }
 
-    /// The same, but blocks no longer than that.
+    /// The same, for at most `timeout`.
     ///
     /// # Errors
-    /// The guard, if there are other readers to the end.
+    /// The guard, if other readers stay to the end.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -186,7 +186,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         }
     }
 
-    /// Reads on as any other reader.  Never blocks.
+    /// Becomes an ordinary reader. Never blocks.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -204,8 +204,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         lock.reader()
     }
 
-    /// Blocks until all other readers have left, lets `change` have the data, and reads on as
-    /// before; nobody writes in between.
+    /// Blocks until all other readers have released, runs `change` on the data, and reads on as
+    /// before; no thread writes in between.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -242,8 +242,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         alone.then(|| unsafe { Self::change(this, change) })
     }
 
-    /// [`with_upgraded`](Self::with_upgraded), but blocks no longer than that for other readers; nothing
-    /// then.
+    /// [`with_upgraded`](Self::with_upgraded), but waits at most `timeout` for other readers;
+    /// `None` after that.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -269,7 +269,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         (outcome == Outcome::Acquired).then(|| unsafe { Self::change(this, change) })
     }
 
-    /// Lets `change` have the data, and reads on.
+    /// Runs `change` on the data, and reads on.
     ///
     /// # Safety
     /// The guard has been upgraded for a while.
@@ -277,12 +277,12 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         let lock = this.lock;
         // SAFETY: the caller's.
         let _last = Defer(|| unsafe { lock.lock.downgrade() });
-        // SAFETY: nobody else has the data.
+        // SAFETY: the guard has exclusive access to the data.
         lock.data.with_mut(|data| change(unsafe { &mut *data }))
     }
 
-    /// Runs `pause` while the guard does not hold the lock, and blocks until it reads upgradably
-    /// again; also where half a million read already.
+    /// Runs `pause` without the lock, then blocks until the guard reads upgradably again, even
+    /// while half a million readers hold the lock.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -303,7 +303,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         pause()
     }
 
-    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    /// The same, with a release as by [`unlock_fair`](Self::unlock_fair).
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -324,8 +324,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         pause()
     }
 
-    /// Ends the read as [`ReadGuard::unlock_fair`] does; a thread that sleeps until it may read
-    /// upgradably is the next of this sort, past any that comes.
+    /// Ends the read as [`ReadGuard::unlock_fair`] does. The first thread asleep until it may read
+    /// upgradably is the next upgradable reader, before any arrival.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -344,8 +344,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         }
     }
 
-    /// Lets threads that wait for the lock have it, and blocks until the data may be read upgradably
-    /// again.
+    /// Lets the lock's waiters acquire it, and blocks until the data may be read upgradably again.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -356,7 +355,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// assert!(total.try_upgradable_read().is_none());
     /// ```
     pub fn bump(this: &mut Self) {
-        // One that waits for the gate leaves no mark at the lock.
+        // A waiter at the gate leaves no mark in the word.
         Self::unlocked_fair(this, || ());
     }
 
@@ -368,7 +367,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> WriteGuard<'a, T> {
-    /// Reads on, with no other writer in between.  Never blocks.
+    /// Becomes an ordinary reader, with no other writer in between. Never blocks.
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};
@@ -387,11 +386,10 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         lock.reader()
     }
 
-    /// Reads on by a guard that can become a writer's again, with no other writer in between.  Never
-    /// blocks.
+    /// Becomes an upgradable reader, with no other writer in between. Never blocks.
     ///
-    /// When it does, it looks again and again until all other readers have left, up to 50 µs apart, where
-    /// one from [`RwLock::upgradable_read`] is woken.
+    /// A later upgrade polls, up to 50 µs apart, until all other readers have released; a guard
+    /// from [`RwLock::upgradable_read`] is woken instead.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard, WriteGuard};

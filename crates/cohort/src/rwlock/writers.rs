@@ -1,25 +1,24 @@
-//! What writers of [`CohortRw`](super::CohortRw) queue in, and how one waits there that has a
-//! deadline.
+//! Locks for the writers of [`CohortRw`](super::CohortRw), and how a writer with a deadline waits.
 //!
-//! A lock that can tell whether somebody waits, as its bound asks, is mostly one that no waiter
-//! can leave: then a writer with a deadline looks for the lock now and then instead of queueing
-//! for it, and others come first.  [`Abandoning`] is for locks that waiters can leave: it counts
-//! those that stay, and the others stand in the queue too.
+//! Most locks that detect waiters, as the bound requires, have waiters that cannot leave. There, a
+//! writer with a deadline polls the lock instead of queueing, and other writers pass it.
+//! [`Abandoning`] is for abortable locks: it counts the waiters that stay, while the others stand
+//! in the queue too.
 
 use crate::basic::futex::NAP_NANOSECONDS;
 use crate::door::{Advice, AtomicU32, Order, Spinner, flaws, mutant, nap, runs_out};
 use cohort_raw::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry};
 
 flaws! {
-    /// A writer that may give up counts as one that will hold the lock.
+    /// A writer that may time out counts as a future holder.
     COUNT_HURRIED = "rw-writers.count-hurried";
 }
 
-/// A lock that writers take.
+/// A lock for an rwlock's writers.
 ///
 /// # Safety
-/// A context with which [`write_within`](Self::write_within) acquired holds the lock, and one
-/// with which it gave up does not.
+/// A context holds the lock after [`write_within`](Self::write_within) acquired with it, and does
+/// not after it gave up.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the lock of an rwlock's writers",
     note = "it has to tell whether somebody waits: `compose::Counted` makes any lock do so, and \
@@ -32,7 +31,7 @@ pub unsafe trait ForWriters: RawTry {
     /// As [`RawLock::acquire`], and no longer than the call if that gives up.
     unsafe fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 
-    /// Whether a thread waits that will hold the lock.  A false "no" is allowed, a false "yes" never.
+    /// Whether a waiter will acquire the lock. A false "no" is allowed, a false "yes" never.
     ///
     /// # Safety
     /// The caller holds the lock, by that context.
@@ -67,11 +66,11 @@ unsafe impl<L: RawTry + DetectsWaiters> ForWriters for L {
     }
 }
 
-/// A lock that waiters can leave, as an rwlock's writers take it: one with a deadline stands
-/// in the queue, and leaves it when its time is over.
+/// An abortable lock for an rwlock's writers: a writer with a deadline queues, and leaves the queue
+/// at the deadline.
 ///
-/// Those without one are counted before they wait, and no more once they have the lock: that
-/// a thread waits that may leave does not say that the lock will be held.
+/// Only writers without a deadline are counted while they wait: a waiter that may leave is no
+/// promise that the lock will be held.
 ///
 /// ```
 /// use cohort::numa::HmcsT2;
@@ -128,7 +127,7 @@ unsafe impl<L: RawTry> RawTry for Abandoning<L> {
     }
 }
 
-// SAFETY: as the lock inside says; those alone are counted that will hold it.
+// SAFETY: as the lock inside says; only writers that will hold it are counted.
 unsafe impl<L: RawTry + Abortable> ForWriters for Abandoning<L> {
     #[inline]
     unsafe fn write_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {

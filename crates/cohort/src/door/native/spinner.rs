@@ -1,4 +1,7 @@
-//! How a waiter passes the time between two looks.
+//! How a waiter passes the time between two looks at the word that it waits for.
+//!
+//! A *turn* here is one `sched_yield`: the waiter yields its CPU, and a thread that waits for the
+//! CPU may take it.
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
@@ -7,100 +10,98 @@ use super::system::{call, nap, now, number, random, yield_now};
 use super::{AtomicU32, ThreadRecord, monitor};
 use core::cell::Cell;
 
-/// How long a waiter spins where its CPU is wanted, before it gives its turn away and, if it
-/// takes whatever comes free, after each turn that another thread took: a queued
-/// waiter is rarely next, so its spinning only delays the thread that is.
+/// How long a waiter spins on a contended CPU before it yields; a barging waiter also spins so long
+/// after each turn that another thread took. A queued waiter is rarely next, so its spinning only
+/// delays the thread that is.
 ///
-/// A turn costs half a microsecond in which a waiter sees nothing and, if many wait for the
-/// CPU, the milliseconds that they take; a waiter of a section of 200 ns that gave its turn away
-/// after 150 did so for a lock that was coming.  With sections of 2 µs, one that spins for
-/// 1.5 µs catches the lock so often that it passes the threads that wait for its CPU for the
-/// rest of its time slice: the 99.9th percentile is ten times as long.
+/// A turn costs half a microsecond in which the waiter sees nothing, plus milliseconds if many
+/// threads wait for the CPU. With sections of 200 ns, a waiter that yields after 150 ns yields just
+/// before the release. With sections of 2 µs, a waiter that spins for 1.5 µs acquires so often that
+/// it passes the threads waiting for its CPU for the rest of its time slice: the 99.9th percentile
+/// is ten times as long.
 const SPIN_NANOSECONDS: u64 = 600;
 
-/// How long it spins at first if its last [`VAIN`] waits did not end by spinning: with sections
-/// of 2 µs that is a twentieth more throughput.
+/// The first spin of a thread whose last [`VAIN`] waits did not end by spinning: a twentieth more
+/// throughput with sections of 2 µs.
 const SHORT_NANOSECONDS: u64 = 150;
 
-/// So many such waits in a row show that sections are long; a single one is a holder that had
-/// lost its CPU.
+/// So many failed spins in a row show that sections are long; a single one may be a preempted
+/// holder.
 const VAIN: u8 = 2;
 
-/// After so many short spins in a row that were in vain too, the next is a long one: sections
-/// may have become shorter since.
+/// After so many failed short spins in a row, the next is a long one: sections may have become
+/// shorter.
 const SHORTS: u8 = 8;
 
-/// How long it spins where nobody wants its CPU, where it may [keep](keep_cpu) it all the
-/// same, or where it is to sleep at once: to fall asleep and be woken takes longer.
+/// How long a waiter spins on an uncontended CPU, where it may [keep](keep_cpu) a contended one, or
+/// where it sleeps without yielding: to fall asleep and be woken takes longer.
 const ALONE_NANOSECONDS: u64 = 4_000;
 
-/// The same where it may keep its CPU and nobody has wanted that of late: the lock may be handed
-/// to it while it is away.
+/// The same on an uncontended CPU that it may keep: the lock may be handed over to it while it is
+/// off the CPU.
 const UNDISTURBED_NANOSECONDS: u64 = 32_000;
 
-/// A turn that came back sooner than this was taken by nobody; where each takes long, as on a
-/// core whose other hardware threads are busy, one that took less than twice the shortest.
+/// A shorter turn went untaken. Where each turn takes long, as beside busy hardware threads, a turn
+/// shorter than twice the shortest went untaken.
 const UNTAKEN_NANOSECONDS: u64 = 1_000;
 
-/// But a turn that took as long as this was taken: that is what two switches cost.
+/// A turn of this length was taken: that is the cost of two context switches.
 const TAKEN_NANOSECONDS: u64 = 2_000;
 
-/// And one that took as long went to a thread that used its time slice, or much of it.
+/// A turn of this length went to a thread that used its time slice, or much of it.
 const SLICE_NANOSECONDS: u64 = 10_000;
 
-/// How rarely a thread that lost its last turn so gives another, where it may sleep instead.
+/// How rarely a thread that lost its last turn for a time slice yields again, where it may sleep.
 const LOST_ONE_IN: u32 = 64;
 
-/// So many of them in a row show that nobody wants the CPU: one may have come back because the
-/// kernel's fairness owed the giver some time.
+/// So many untaken turns in a row show an uncontended CPU; the kernel's fairness may have returned
+/// a single one.
 const UNTAKEN: u8 = 4;
 
-/// Looks of a waiter that is alone from one look at the clock to the next: the clock takes as
-/// long as a pause does, and would make it find the lock half as late again.
+/// Looks of an uncontended waiter between two readings of the clock. A reading takes as long as a
+/// pause, and would delay the waiter's view of the lock by half.
 const LOOKS: u32 = 8;
 
-/// Turns given away before sleeping: where threads exceed CPUs the holder is
-/// probably one of those waiting for this CPU.
+/// Turns before sleeping: with more threads than CPUs, the holder probably waits for this CPU.
 const TURNS: u32 = 16;
 
-/// The same on a single CPU: there the holder does not run while the waiter does, so that a turn which
-/// comes back to a lock still taken went to another waiter, or to a holder that has given its own away.
+/// The same on a single CPU, where the holder does not run beside the waiter. If the lock is still
+/// held after a turn, the turn went to another waiter, or to a holder that yielded.
 const TURNS_ON_ONE: u32 = 4;
 
-/// How many turns one counts for that a waiter gives away while nobody wants its CPU.
+/// The weight of a turn on an uncontended CPU.
 const WEIGHT: u32 = 4;
 
-/// For how long a wait that [keeps its CPU](keep_cpu) goes on although it gives turns away, as
-/// long as nobody takes them: to sleep and be woken would take longer than its share of a line
-/// of short sections, and a longer wait is one behind long sections.
+/// How long a wait that [keeps its CPU](keep_cpu) goes on over untaken turns. Sleeping and being
+/// woken would take longer than its share of a queue of short sections; a longer wait means long
+/// sections.
 const KEPT_NANOSECONDS: u64 = 1_000_000;
 
-/// The same for each CPU, if that is longer: in a line of as many threads as CPUs of which each
-/// has to be woken nobody waits longer, so such a line comes to spinning again.
+/// The same for each CPU, if that is longer. In a queue of one thread per CPU, each woken in turn,
+/// no waiter waits longer; so such a queue returns to spinning.
 const KEPT_NANOSECONDS_PER_CPU: u64 = 16_000;
 
-/// A thread that waits again within this time after a wait comes back at once.
+/// A thread that waits again within this time after a wait reacquires at once.
 const SOON_NANOSECONDS: u64 = 100_000;
 
-/// After so many turns in vain a waiter that does not sleep lends its CPU instead of giving
-/// turns away.  Under a real-time policy a turn goes to threads of the same priority only, and
-/// never to an ordinary one, though it may be the holder.  A waiter has spun and yielded for
-/// milliseconds by then, so that a loan makes its wait longer by a few hundredths.
+/// After so many turns a waiter that does not sleep lends its CPU instead of yielding. Under a
+/// real-time policy a turn goes to threads of the same priority only, never to an ordinary thread,
+/// which may be the holder. The waiter has spun and yielded for milliseconds by then, so a loan
+/// lengthens its wait by a few hundredths.
 const IN_VAIN: u32 = 16_384;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
 static CPUS: atoms::AtomicU32 = atoms::AtomicU32::new(0);
 
-/// How many nanoseconds the shortest turn took that was given away, at most
-/// [`TAKEN_NANOSECONDS`]; 0 before the first.
+/// Nanoseconds of the shortest turn, at most [`TAKEN_NANOSECONDS`]; 0 before the first.
 static SHORTEST_TURN: atoms::AtomicU32 = atoms::AtomicU32::new(0);
 
-/// Sets how every waiter of this process waits from now on.
+/// Sets how every waiter of this process waits from here on.
 pub fn set_policy(policy: WaitPolicy) {
     POLICY.store(policy as u8, Ordering::Relaxed);
 }
 
-/// How waiters wait.
+/// The process's wait policy.
 #[must_use]
 #[inline]
 pub fn policy() -> WaitPolicy {
@@ -111,8 +112,7 @@ pub fn policy() -> WaitPolicy {
     }
 }
 
-/// How many CPUs this process may run on, as it was at its start: a thread that has been bound
-/// to one of them does not say.
+/// How many CPUs this process may run on, read once: a thread bound to one CPU would read 1.
 #[must_use]
 #[inline]
 pub fn cpus() -> u32 {
@@ -140,8 +140,8 @@ fn count_cpus() -> u32 {
     count
 }
 
-/// Whether the calling thread should try, this time, what pays now and then only:
-/// once in `one_in`, a power of two.
+/// Whether the calling thread should try something that pays only now and then: once in `one_in`
+/// calls, a power of two.
 #[inline]
 pub fn is_worth_a_try(one_in: u32) -> bool {
     let tries = &super::thread().tries;
@@ -150,9 +150,9 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
-/// Whether what the calling thread does now is counted, for all of its kind: by chance, one in
-/// `one_in`, a power of two above 1.  For tallies with lines that would move with what they count; a
-/// thread that does several things by turns has each of them counted.
+/// Whether to count the calling thread's present operation, as a sample: one in `one_in` by chance,
+/// a power of two above 1. For counters whose cache lines would move with each operation. A thread
+/// that alternates between operations has each of them counted.
 #[inline]
 #[must_use]
 pub fn is_counted(one_in: u32) -> bool {
@@ -163,45 +163,45 @@ pub fn is_counted(one_in: u32) -> bool {
     super::super::draws(lots, one_in)
 }
 
-/// Threads that began alike would all win the same lots, and none that ends before the first of them.
+/// Threads with one seed would all draw the same samples; short threads would draw none.
 #[cold]
 fn begin_drawing(lots: &Cell<u32>) {
     lots.set(random() as u32);
 }
 
-/// Whether waiters show that they have given their CPU away: they do.
+/// Whether waiters publish that they are off the CPU: they do.
 #[inline(always)]
 #[must_use]
 pub const fn shows_absence() -> bool {
     true
 }
 
-/// Whether threads ever try what is only worth a try: here they do.
+/// Whether threads ever try what only pays now and then: here they do.
 #[inline(always)]
 #[must_use]
 pub const fn tries_anything() -> bool {
     true
 }
 
-/// From here on the calling thread's waits may keep its CPU for long, though others want it; or
-/// no longer.  For waits of which there are at any time no more than CPUs: the thread that
-/// they wait for has a CPU too, and a turn given away is a lock that nobody takes.
+/// Lets the calling thread's waits keep a contended CPU for long, or ends that. For at most as many
+/// simultaneous waits as CPUs: the thread waited for has a CPU too, and during a yield the free
+/// lock would go unused.
 #[inline]
 pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
 }
 
-/// Whether a wait of the calling thread that might [keep its CPU](keep_cpu) has lost it since
-/// this was last asked: another thread used its time slice, or much of it, in a turn that the
-/// wait gave away.  Turns among waiters are shorter, and nobody wants their CPUs.
+/// Whether a wait of the calling thread that might [keep its CPU](keep_cpu) has lost it since the
+/// last call: in a turn, another thread used its time slice, or much of it. Turns among waiters are
+/// shorter.
 #[inline]
 #[must_use]
 pub fn has_lost_cpu() -> bool {
     super::thread().lost_cpu.replace(false)
 }
 
-/// Whether the calling thread, which begins to wait, did so [soon after](has_waited) its last
-/// wait more often than not of late.  One gap does not tell: it may have been out of its CPU.
+/// Whether the calling thread, which begins a wait, has mostly begun its recent waits [soon
+/// after](has_waited) the previous one. A single gap proves nothing: it may be a preemption.
 ///
 /// Called once a wait.
 #[inline]
@@ -220,7 +220,7 @@ pub fn has_waited() {
     super::thread().waited.set(now());
 }
 
-/// Whether nobody took a turn that came back after so many nanoseconds.
+/// Whether a turn of that many nanoseconds went untaken.
 fn is_untaken(turn: u64) -> bool {
     let shortest = SHORTEST_TURN.load(Ordering::Relaxed);
     let bound = (2 * u64::from(shortest)).clamp(UNTAKEN_NANOSECONDS, TAKEN_NANOSECONDS);
@@ -234,21 +234,19 @@ fn is_untaken(turn: u64) -> bool {
 /// When a thread of this process last lost two turns in a row to others; 0: never yet.
 static LACKED: AtomicU64 = AtomicU64::new(0);
 
-/// For so long after that CPUs are lacking, and so long after that there are enough.  A thread
-/// that waits gives turns away every few microseconds unless it sleeps, and loses one for
-/// milliseconds.
+/// CPUs are lacking until the first bound, and sufficient from the second on. An awake waiter
+/// yields every few microseconds, and loses a turn for milliseconds.
 const LACKING_NANOSECONDS: u64 = 4_000_000;
 const ENOUGH_NANOSECONDS: u64 = 8_000_000;
 
-/// Whether threads of this process lack CPUs, as those find out that give turns of theirs away
-/// while they wait: what others do shows only where it takes their CPUs.  Nothing where it is
-/// not clear.
+/// Whether threads of this process lack CPUs, judged by the turns that its waiters yield: other
+/// processes show only where they take those CPUs. `None` while that is unclear.
 #[must_use]
 pub fn threads_lack_cpus() -> Option<bool> {
     lack(LACKED.load(Ordering::Relaxed), now())
 }
 
-/// Whether CPUs are lacking now, if they were `lacked` then.
+/// Whether CPUs are lacking at `now`, if they last were at `lacked`.
 const fn lack(lacked: u64, now: u64) -> Option<bool> {
     if lacked == 0 {
         return Some(false);
@@ -260,8 +258,8 @@ const fn lack(lacked: u64, now: u64) -> Option<bool> {
     }
 }
 
-/// Notes of a thread that a turn that it gave away took so many nanoseconds; whether its process lacks
-/// CPUs: one turn that was taken may be the kernel's fairness, which owed another some time.
+/// Records the nanoseconds of a turn that the thread yielded; returns whether its process lacks
+/// CPUs. A single taken turn may be the kernel's fairness.
 fn learn(me: &ThreadRecord, turn: u64) -> bool {
     let (untaken, taken) = if is_untaken(turn) {
         (UNTAKEN.min(me.untaken.get() + 1), 0)
@@ -273,34 +271,34 @@ fn learn(me: &ThreadRecord, turn: u64) -> bool {
     taken > 1
 }
 
-/// One wait: made at its beginning, asked between looks.
+/// One wait: created at its beginning, called between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
     /// When it began; 0 before the first look.
     since: u64,
-    /// When the present spell of spinning began; 0 before the first.
+    /// When the present spin began; 0 before the first.
     began: u64,
-    /// Looks until the clock is asked again.
+    /// Looks until the next reading of the clock.
     looks: u32,
-    /// Turns given away.
+    /// Turns yielded.
     turns: u32,
     /// How often a [`moment`](Self::moment) has lent the CPU.
     loans: u32,
-    /// How many waits in a row before this one did not end by spinning, from [`VAIN`] on with a
-    /// short spin; begins again at one less than that.
+    /// How many preceding waits in a row did not end by spinning, from [`VAIN`] on with a short
+    /// spin; set back to one less than that afterwards.
     vain: u8,
-    /// Whether others sleep that would be passed.
+    /// Whether there are sleepers that it would pass.
     passes: bool,
-    /// Whether it waits for its place in a line.
+    /// Whether it waits for its own place in a queue.
     in_line: bool,
-    /// Whether it gives no turn away.
+    /// Whether it never yields.
     keeps_turns: bool,
-    /// Whether it spins for as short as if its CPU were wanted.
+    /// Whether it spins for as short a time as on a contended CPU.
     brief: bool,
 }
 
 impl Spinner {
-    /// At the beginning of a wait.
+    /// A spinner for an ordinary wait.
     #[must_use]
     #[inline]
     pub const fn new() -> Self {
@@ -318,8 +316,8 @@ impl Spinner {
         }
     }
 
-    /// At the beginning of a wait that is to sleep rather than give a turn away: a thread
-    /// that seldom waits has little to win by that, and may lose milliseconds.
+    /// A spinner that sleeps rather than yields: a thread that seldom waits gains little by
+    /// yielding and may lose milliseconds.
     #[must_use]
     #[inline]
     pub const fn keeping_turns() -> Self {
@@ -329,7 +327,7 @@ impl Spinner {
         }
     }
 
-    /// The same, with something to do soon that is less than to sleep.
+    /// The same, for a thread with work that is shorter than a sleep.
     #[must_use]
     #[inline]
     pub const fn keeping_turns_briefly() -> Self {
@@ -339,8 +337,8 @@ impl Spinner {
         }
     }
 
-    /// As [`keeping_turns`](Self::keeping_turns), if the last turn that the thread gave away went to one that used its time slice;
-    /// but for one wait in `LOST_ONE_IN`, since it may be otherwise by now.
+    /// [`keeping_turns`](Self::keeping_turns), if the thread's last turn went to a thread that used
+    /// its time slice; except for one wait in `LOST_ONE_IN`, since that may have changed.
     #[must_use]
     pub fn keeping_turns_if_lost() -> Self {
         Self {
@@ -349,7 +347,7 @@ impl Spinner {
         }
     }
 
-    /// At the beginning of a wait for one's own place in a line.
+    /// A spinner for a wait for one's own place in a queue.
     #[must_use]
     #[inline]
     pub const fn in_line() -> Self {
@@ -359,8 +357,8 @@ impl Spinner {
         }
     }
 
-    /// Passes a little time and says what pays next.  Under
-    /// [`WaitPolicy::Spin`] and [`WaitPolicy::Yield`] that is never to sleep.
+    /// Passes a little time and says what to do next: never to sleep under [`WaitPolicy::Spin`] and
+    /// [`WaitPolicy::Yield`].
     ///
     /// A caller that cannot sleep [insists](Self::insist).
     #[inline(never)]
@@ -368,20 +366,20 @@ impl Spinner {
         self.step_by(|_| core::hint::spin_loop())
     }
 
-    /// [`step`](Self::step); if others sleep that wait for the same, and that this thread would
-    /// pass, it spins no longer than where its CPU is wanted.
+    /// [`step`](Self::step); if `sleepers` wait for the same lock and this thread would pass them,
+    /// it spins no longer than on a contended CPU.
     #[inline]
     pub fn step_past(&mut self, sleepers: bool) -> Advice {
         self.passes = sleepers;
         self.step()
     }
 
-    /// [`step`](Self::step) of a wait for `word` to be no longer `seen`, which hardly
-    /// anybody else waits for: where the CPU can, it [watches](monitor) the word meanwhile.
+    /// [`step`](Self::step) of a wait until `word` is not `seen`, with hardly another waiter: where
+    /// the CPU can, it [watches](monitor) the word meanwhile.
     #[inline(never)]
     pub fn step_at(&mut self, word: &AtomicU32, seen: u32) -> Advice {
         if monitor::monitor() != Monitor::Missing {
-            // A look that lasts until the bound is over needs to know the bound.
+            // A look that lasts until the bound needs the bound.
             self.looks = 0;
         }
         self.step_by(|left| monitor::wait(word, seen, left))
@@ -401,14 +399,13 @@ impl Spinner {
         Advice::Again
     }
 
-    /// Whether a wait that may sleep has given turns enough, or is to give none.
+    /// Whether a wait that may sleep has yielded often enough, or never yields.
     fn gives_no_turn(&self) -> bool {
         let turns = if cpus() == 1 { TURNS_ON_ONE } else { TURNS };
         self.turns >= turns || self.keeps_turns || !is_allowed(Beyond::Yield)
     }
 
-    /// Gives the CPU away, and notes whether anybody wanted it; lends it if that was in vain
-    /// too often.
+    /// Yields the CPU and records whether the turn was taken; lends the CPU after too many turns.
     #[inline(never)]
     fn give_turn(&mut self) {
         if self.turns >= IN_VAIN {
@@ -421,7 +418,7 @@ impl Spinner {
         if me.taken.get() > 0 {
             me.shown.away(yield_now);
         } else {
-            // A turn that nobody wants is over in no time.
+            // An untaken turn is short.
             yield_now();
         }
         self.began = now();
@@ -446,14 +443,13 @@ impl Spinner {
         self.turns = self.turns.saturating_add(weight);
     }
 
-    /// Goes on after an advice to sleep that the caller cannot follow, because nobody would
-    /// wake it: gives the CPU away.
+    /// Goes on after an advice to sleep that the caller cannot follow, for lack of a waker: yields.
     pub fn insist(&mut self) {
         self.give_turn();
     }
 
-    /// Passes a little time, for a wait that cannot sleep: spins for its bounded time, then
-    /// gives the CPU away at every turn.
+    /// Passes a little time, for a wait that cannot sleep: spins for a bounded time, then yields at
+    /// every call.
     #[inline]
     pub fn turn(&mut self) {
         if self.step() == Advice::Sleep {
@@ -461,9 +457,9 @@ impl Spinner {
         }
     }
 
-    /// Passes a little time, for a wait that cannot sleep and is for the next few instructions
-    /// of another thread: that one has lost its CPU if it has not come to them soon, and may
-    /// need this one, so under every policy the waiter lends it then.
+    /// Passes a little time, for a wait that cannot sleep, for the next few instructions of another
+    /// thread. If these take long, that thread was preempted and may need this CPU; so the waiter
+    /// lends it, under every policy.
     #[inline]
     pub fn moment(&mut self) {
         if self.turns >= TURNS || self.step() == Advice::Sleep {
@@ -472,8 +468,8 @@ impl Spinner {
         }
     }
 
-    /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays:
-    /// for waiters that look more rarely than they could.
+    /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays: for waiters
+    /// that poll rarely.
     #[inline]
     pub fn pause(&mut self, nanoseconds: u64) -> Advice {
         let until = if nanoseconds == 0 {
@@ -489,8 +485,7 @@ impl Spinner {
         }
     }
 
-    /// Looks again and again for that many nanoseconds; false as soon as a look finds
-    /// what was `so` no longer so.
+    /// Polls for that many nanoseconds; false as soon as `so` is false.
     #[inline]
     pub fn watch(&mut self, nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
         let until = now() + nanoseconds;
@@ -503,14 +498,14 @@ impl Spinner {
         true
     }
 
-    /// One failed look, by a caller that counts its looks itself: passes as little
-    /// time as can be, and never gives the CPU away.
+    /// One failed look, by a caller that counts its looks: takes as little time as possible, and
+    /// never yields.
     #[inline]
     pub fn spin(&mut self) {
         core::hint::spin_loop();
     }
 
-    /// How many nanoseconds are left to spin; 0 when a turn is due.
+    /// Nanoseconds left to spin; 0 when a turn is due.
     fn left(&mut self) -> u64 {
         if self.looks > 0 {
             self.looks -= 1;
@@ -571,7 +566,7 @@ mod tests {
     #[test]
     fn only_turns_that_others_take_one_after_another_show_that_cpus_are_lacking() {
         const UNTAKEN: u64 = 300;
-        // A thread that has given none away so far.
+        // A thread that has not yielded yet.
         let learnt = |turns: &'static [u64]| {
             let thread = std::thread::spawn(move || {
                 let me = super::super::thread();
@@ -580,7 +575,7 @@ mod tests {
             let learnt: std::vec::Vec<bool> = thread.join().unwrap();
             learnt
         };
-        // Whatever others do elsewhere.
+        // Independent of other threads.
         assert!(!learnt(&[UNTAKEN; 1_000]).contains(&true));
         assert!(
             !learnt(&[

@@ -29,8 +29,8 @@
 //! | `owner` | a waiter that finds the queue empty | address of the lock; 0: unused; 1: changing locks |
 //! | `groups` | the first waiter of each cache group | the groups whose gates have been used |
 //! | `crowded` | a waiter that was preempted | until when oversubscribed, and since when |
-//! | `slow` | a holder after a long section that follows other long ones | until when sections count as long |
-//! | `untold` | a waiter that finds or binds the queue | whether the lock leaves mode reports to another lock |
+//! | `slow` | a holder after several long sections | until when sections count as long |
+//! | `untold` | a waiter that finds or binds it | whether the lock leaves mode reports to another lock |
 //! | `long` | holders, one time in `MEASURED_ONE_IN` | the recent excess of long sections over short ones |
 //! | `order` | waiters | the tree of queues |
 //! | `gates` | waiters | admitted threads of each cache group, the holder included; others park |

@@ -1,79 +1,87 @@
-//! `hmcs-t-1` to `hmcs-t-4`: `hmcs` whose waiters can give up at any level, in a bounded
-//! number of steps and without allocating (Chabbi et al. 2017 §3, §4).
+//! `hmcs-t-1` to `hmcs-t-4`: `hmcs` with waiters that can give up at any level, in a bounded number
+//! of steps and without allocation (Chabbi et al. 2017 §3, §4).
 //!
-//! **Not for** locks of which no waiter ever gives up: `hmcs` does the same with less to look at.
+//! **Not for** locks without timeouts: `hmcs` does the same with fewer checks.
 //!
-//! A waiter that gives up marks its node and leaves it in the queue, and passes on the queues that
-//! it holds below.  A releaser that finds such a mark goes on to the next node, and gives the
-//! nodes that it has passed over back once the lock is somebody's.  Until then a waiter that
-//! comes back finds its old place again.
+//! A waiter that gives up marks its node abandoned, leaves it in the queue and passes on the queues
+//! that it holds below.  A releaser skips abandoned nodes, and recycles the skipped nodes once the
+//! lock has its next holder.  Until then a returning waiter resumes its old place.
 //!
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
-//! | `RECYCLED` | the thread that passed over it, or released by it | in no queue; anybody may claim it |
+//! | `RECYCLED` | the thread that skipped it, or released by it | in no queue; any thread may claim it |
 //! | `WAITING` | its claimant, by compare-exchange | entering the queue, or in it |
-//! | `ABANDONED` | its waiter, by compare-exchange | in the queue; its claimant has its place |
-//! | `PREFIX` | a releaser, by exchange | holds its queue, and has to go on above it |
-//! | `FIRST` | its holder | the same, and has begun to: the queues above may be held already |
-//! | `FIRST` + n | a releaser, by exchange | holds its queue and all above; the cohort has had the lock n times more in a row |
+//! | `ABANDONED` | its waiter, by compare-exchange | in the queue; a claimant resumes its place |
+//! | `PREFIX` | a releaser, by exchange | holds its queue, and must go on above it |
+//! | `FIRST` | its holder | as `PREFIX`, and has begun: may hold queues above |
+//! | `FIRST` + n | a releaser, by exchange | holds its queue and all above, after n hand-offs in the cohort |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | a node's `next` | its successor, by exchange, or by a store where the node is a patient thread's; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
+//! | a node's `next` | its successor; a releaser that skips it | successor; after a skip: the previous node |
 //! | a queue's `tail` | arrivals; the last to leave | as in `mcs`; `OWN`: the queue's own place |
-//! | the bit `PATIENT` in `tail` and `next` | as the field | the place is a context's, of a patient thread |
+//! | the bit `PATIENT` in `tail` and `next` | as the field | the place is in a patient thread's context |
 //! | a context's `mine` | as a node's | its place while its thread is patient |
-//! | its `own` | as a node's | the place of a thread that finds the system's queue empty |
-//! | a queue's `nodes` | the maker of a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
+//! | the system's `own` | as a node's | the place of a thread that finds that queue empty |
+//! | a queue's `nodes` | the maker of a node for it | the oldest node, and the number of nodes |
 //! | a cohort's `node` | the holder of the cohort's queue | its place in the queue above |
 //!
-//! **The owner of a node.**  A release may leave its own node behind, for a successor that is slow
-//! to link itself, and hosts return a context at once; so a node belongs to the queue it was
-//! made for, and is claimed for one acquisition by an exchange of its status.  A context only
-//! remembers which one it had, and waits for it as long as nobody else has it, so that it has one
-//! place in a queue at most.  A context that is dropped, or a thread that ends or moves,
-//! owes nothing: others of the cohort claim what it left, its place in the queue included.
+//! A successor writes `next` by an exchange, or by a store if the node is a patient thread's.
+//! `IMPATIENT` in `next` means: released before the successor had linked itself.  That successor
+//! then holds the queue.  The oldest node also identifies the queue, and stays valid if the lock is
+//! moved.
 //!
-//! **The queue's own place.**  A thread that finds the system's queue empty needs no node that it
-//! would have to claim: one exchange from nothing to `OWN` gives it the lock and the place in the lock
-//! itself, which is in use as long as the queue begins with it.  So alone there are the two exchanges
-//! of `mcs`, and the context has nothing to remember.  Nobody waits at that place, so that it has no
-//! status.  It is named and not pointed at, since a mutex may be moved once its guard is forgotten.  A
-//! releaser takes the link out of it before it grants the successor, and touches it no more: from then
-//! on the next that finds the queue empty may have it.
+//! **Ownership of nodes.**  A release may leave its node behind for a successor that links itself
+//! late, and hosts return a context at once.  So a node belongs to the queue that it was made for,
+//! and is claimed for one acquisition by an exchange of its status.  A context only remembers its
+//! last node, and waits for it unless another context has claimed it.  Thus a context has at most
+//! one place in a queue.  A dropped context, or a thread that ends or migrates, need not clean up:
+//! other threads of the cohort claim the node that it left, with its place in the queue.
 //!
-//! **Patient threads.**  A thread of endless patience neither gives its place up nor
-//! leaves it to a successor that is slow to link itself: its release waits for that link, as the release of
-//! `mcs` does, and the paper's without a timeout.  So the place by which it enters its first queue is in its
-//! context, as in `hmcs`.  Nobody else claims that place, its successor links itself by a store, and it is
-//! granted by one; the neighbours know it by the bit `PATIENT` of its name.  Above that queue stand
-//! the nodes of cohorts, as for everybody, so that a holder in a hurry never waits for a link.  A context
-//! that gave up last may have its place still, and comes back to that, however patient.
+//! **The queue's own place.**  A thread that finds the system's queue empty claims no node.  One
+//! exchange from null to `OWN` acquires the lock and the place inside the lock, which is in use
+//! while it heads the queue.  An uncontended lock and unlock thus cost the two exchanges of `mcs`,
+//! and the context remembers nothing.  That place has no waiter, and so no status.  It has a name
+//! instead of a pointer, since a mutex may be moved once its guard is forgotten.  A releaser
+//! clears its link before the grant and does not touch it afterwards: from then on the next thread
+//! that finds the queue empty may take it.
 //!
-//! **Where the paper is silent or errs.**  It lets a waiter time out by an exchange that could
-//! overwrite a grant; here that is a compare-exchange, whose failure is the grant.  Before
-//! `IMPATIENT` is left at a node, its `FIRST` becomes `PREFIX`: the next user of that node
-//! would take it for a queue that it holds.  A cohort's node is recycled before the cohort's
-//! queue is passed on, so that the thread that gets that finds the node in order.  A release that
-//! does not wait for its successor looks for it twice.
+//! **Patient threads.**  A thread without a deadline neither gives up its place nor leaves it to a
+//! late successor: its release waits for the link, as in `mcs` and in the paper's lock without a
+//! timeout.  Its first place therefore is in its context, as in `hmcs`.  Other threads never claim
+//! that place; its successor links itself, and its predecessor grants it, by a plain store.  The
+//! bit `PATIENT` of its name marks it for both.  Above that queue stand the nodes of cohorts, for
+//! patient threads too, so a holder with a deadline never waits for a link.  A context that gave up
+//! last may still have its old place, and resumes it even without a deadline.
 //!
-//! **Other manners** (a lock's [`Shape`] names them), to be compared with:
+//! **Deviations from the paper.**  The paper's waiter times out by an exchange that could overwrite
+//! a grant.  Here it is a compare-exchange, whose failure is the grant.  Before `IMPATIENT` is left
+//! at a node, its `FIRST` becomes `PREFIX`: otherwise the node's next user would take it for a held
+//! queue.  A cohort's node is recycled before the cohort's queue is passed on, so that the next
+//! holder finds it claimable.  A release that does not wait for its successor looks for it twice.
 //!
-//! | | instead of | |
+//! **Variants** for comparison (a lock's [`Shape`] selects them):
+//!
+//! | variant | instead of the default | |
 //! |---|---|---|
-//! | `/naive` | a waiter that gives up passes what it holds to the first waiter of its smallest cohort that has one | it leaves its queues from the top down, each to the first waiter there, which has to come up by itself (Chabbi et al. 2017 §4, §5) |
-//! | `/pessimistic` | a thread that gets its cohort's node back after its deadline tries to have the lock at once | it gives up, with the node unclaimed (§3) |
-//! | `/peers-N` | a holder passes over all that have gone before it looks a level higher | it looks there after `N` of them, and passes over the others on its way back (§5); at the system's queue, above which nothing is, over all |
+//! | `/naive` | a waiter that gives up passes all its queues to one waiter | it leaves them top down |
+//! | `/pessimistic` | a late thread with its cohort's node tries to acquire at once | it gives up (§3) |
+//! | `/peers-N` | a holder skips all abandoned nodes before it goes a level up | it skips `N` first (§5) |
 //!
-//! Nobody is forgotten by them: each queue that is held is left by the same `Walk`, to its end.
-//! `ahmcs-t` is the tree with the entries of `ahmcs`: a thread enters a queue above its leaf with a
-//! node of that queue's, as a cohort does with its own.
+//! Under `/naive` each queue goes to its first waiter, which has to climb by itself (Chabbi et al.
+//! 2017 §4, §5).  Under `/pessimistic` "late" means that the cohort's node returned after the
+//! deadline; the node stays unclaimed.  Under `/peers-N` a holder skips the remaining nodes on its
+//! way back down, and all nodes of the system's queue, which has no level above.
 //!
-//! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
-//! at most as many nodes as are in the queues that it holds, one of each context; none of them can
-//! come back before it is done, since they are recycled last.  The simulated machine counts
-//! (`bound::steps`): no more than Chabbi et al. 2017 §5 allow.  Only what a patient thread has acquired is
-//! released without such a bound.
+//! The variants lose no waiter: each held queue is left by the same `Walk`, to its end.  `ahmcs-t`
+//! is this tree with the entries of `ahmcs`: a thread enters a queue above its leaf with a node of
+//! that queue, as a cohort does with its own.
+//!
+//! **Bounds.**  After its deadline a waiter looks once at each level above.  It then skips at most
+//! the nodes in the queues that it holds, one for each context.  None of them can return meanwhile,
+//! since they are recycled last.  The simulated machine counts the steps (`bound::steps`): no more
+//! than Chabbi et al. 2017 §5 allow.  The release after an acquisition without a deadline has no
+//! such bound.
 
 use super::ahmcs::WhereMet;
 use super::hmcs::{AtLeaf, Entry, NOWHERE};
@@ -96,20 +104,20 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Sees the links that its recycler has left in the node.
+    /// Sees the links that the recycler left in the node.
     HMCS_T_CLAIM = Acquire;
-    /// As above, from the recycler's side.
+    /// As above, on the recycler's side.
     HMCS_T_RECYCLE = Release;
-    /// A node that is found among its queue's has been made.
+    /// Sees a node of the queue as it was made.
     HMCS_T_FIND = Acquire;
-    /// As above, from the maker's side.  A thread that finds the newest node has seen those
-    /// behind it made too: all are put there by exchanges of one word.
+    /// As above, on the maker's side.  A thread that sees the newest node sees the nodes behind it
+    /// too: all are added by exchanges of one word.
     HMCS_T_MAKE = Release;
     /// Acquires what the last holder did if the queue was empty; publishes the node's fresh
     /// fields to the successor that will write `next`.
     HMCS_T_ENQUEUE = AcqRel;
-    /// Publishes the fresh node to the thread that will grant it; sees what a releaser did that
-    /// has not waited for it.
+    /// Publishes the fresh node to the thread that will grant it; sees the work of a releaser that
+    /// did not wait for the link.
     HMCS_T_LINK = AcqRel;
     /// Publishes the fresh node to the patient thread that will grant it.
     HMCS_T_FOLLOW = Release;
@@ -123,35 +131,35 @@ orders! {
     HMCS_T_LEAVE = Release;
     /// What the holder did is seen by the successor that finds the mark.
     HMCS_T_IMPATIENT = Release;
-    /// Sees what the last holder did.  It publishes nothing: the queue's own place is as the last
-    /// holder left it, whose exchange the successor acquires through this one.
+    /// Sees the last holder's work.  It publishes nothing: the last holder left the queue's own
+    /// place as it is, and the successor acquires that holder's exchange through this one.
     HMCS_T_TRY = Acquire;
 }
 
 flaws! {
     KEEP_FIRST = "hmcs-t.keep-first";
     FORGET_NODE = "hmcs-t.forget-node";
-    /// The queue's own place keeps the link to a successor that was granted.
+    /// The queue's own place keeps the link to a granted successor.
     KEEP_LINK = "hmcs-t.keep-link";
-    /// The queue's own place keeps the link of a successor that has found the mark.
+    /// The queue's own place keeps the link of a successor that found the mark.
     KEEP_MARKED = "hmcs-t.keep-marked";
     IGNORE_MARK = "hmcs-t.ignore-mark";
     OVERWRITE_GRANT = "hmcs-t.overwrite-grant";
     /// A patient thread leaves its place to a successor that has not linked itself.
     LEAVE_PLACE = "hmcs-t.leave-place";
-    /// The next waiter is granted as one that does not give up.
+    /// Every next waiter is granted by a store, as if it could not give up.
     TRUST_ALL = "hmcs-t.trust-all";
     KEEP_FOR_EVER = "hmcs-t.keep-for-ever";
     LOW_FIRST = "hmcs-t.low-first";
-    /// Waiters beyond the bound on those passed over count as served.
+    /// A bounded walk that ends at its bound counts as a grant.
     STOP_AT_PEERS = "hmcs-t.stop-at-peers";
-    /// A context takes another place while its node is still to come back.
+    /// A context takes a second place while its node is still in the queue.
     TAKE_ANOTHER = "hmcs-t.take-another";
-    /// A context waits for a node that somebody else has claimed.
+    /// A context waits for a node that another context has claimed.
     WAIT_FOR_ANOTHER = "hmcs-t.wait-for-another";
-    /// A releaser goes back along its nodes twice.
+    /// A releaser walks back along its nodes twice.
     WALK_AGAIN = "hmcs-t.walk-again";
-    /// A pessimist claims a node and then gives up.
+    /// A pessimistic waiter claims a node and then gives up.
     KEEP_LATE = "hmcs-t.keep-late";
 }
 
@@ -159,60 +167,59 @@ const RECYCLED: u32 = 0;
 const WAITING: u32 = 1;
 const ABANDONED: u32 = 2;
 const PREFIX: u32 = 3;
-/// The first in a row.
+/// The first acquisition in a row.
 const FIRST: u32 = 4;
 const CLASS: u32 = 1;
 
-/// Looks for a successor that has entered the queue and is not linked to it.
+/// Looks for the link of a successor that has entered the queue.
 const LOOKS: u32 = 2;
 
-/// Looks for a neighbour that comes back.
+/// Looks for a returning neighbour.
 const NEIGHBOURLY: u32 = 32;
 
-/// Nodes that are looked through, by a context that remembers none, for one that can be claimed, as long as their number has not
-/// doubled since all were: as many of them are made at most as twice the most that were in
-/// use at once, and these.
+/// How many nodes a context without a remembered node scans for a free one, until the number of
+/// nodes has doubled since the last full scan.  Bounds the nodes at 2 × peak use + `FEW`.
 const FEW: u32 = 8;
 
-/// Looks for the node that a context remembers, before others are looked through.
+/// Looks at the context's remembered node before a scan of others.
 const NEARLY: u32 = 64;
 
-/// In a node's `next`: its releaser has not waited for the successor.
+/// In a node's `next`: released without waiting for the successor's link.
 const IMPATIENT: usize = 1;
 
 /// In a queue's `tail`: the last place is the queue's own.
 const OWN: usize = 1;
 
-/// In a queue's `tail` and a node's `next`: the place is a context's, of a patient thread.  In a context:
-/// so is that of its acquisition.
+/// In a queue's `tail` and a node's `next`: the place is in a patient thread's context.  In a
+/// context: its acquisition has such a place.
 const PATIENT: usize = 2;
 
-/// In a context: the place of its acquisition is a node of the queue's.
+/// In a context: its acquisition has a node of the queue.
 const POOLED: usize = 1;
 
-/// In a context, of its last acquisition: its thread gave up, and may have its place still.
+/// In a context: its last acquisition gave up, and may still have its place.
 const GAVE_UP: u32 = u32::MAX;
 
-/// A place in a queue: an acquisition's, or a cohort's in the one above.
+/// A place in a queue, for an acquisition, or for a cohort in the queue above.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Node<P: Parking> {
     next: AtomicPtr<Node<P>>,
     status: WaitCell<P>,
-    /// The first node of its queue's; null while it is of none.
+    /// The oldest node of its queue; null while it belongs to none.
     eldest: AtomicPtr<Node<P>>,
-    /// Another node of the queue's.
+    /// Another node of its queue.
     beside: AtomicPtr<Node<P>>,
-    /// Where the context that claimed it last remembers it; of a cohort's, nothing.
+    /// The field of the last claiming context that remembers it; unused in a cohort's node.
     user: AtomicPtr<AtomicPtr<Node<P>>>,
 }
 
 /// How a node was claimed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Claimed {
-    /// It is in no queue.
+    /// In no queue.
     Fresh,
-    /// It is where it was abandoned.
+    /// In its queue, where it was abandoned.
     Resumed,
 }
 
@@ -241,12 +248,12 @@ impl<P: Parking> Node<P> {
         self.status.value(Order::RELAXED)
     }
 
-    /// Claims it if it may be claimed.
+    /// Claims it if it is recycled or abandoned.
     #[inline]
     fn claim(&self) -> Option<Claimed> {
         match self.status() {
             RECYCLED if self.claim_fresh() => Some(Claimed::Fresh),
-            // The place in the queue is all there is to it.
+            // The node has no other state than its place in the queue.
             ABANDONED
                 if self
                     .status
@@ -265,9 +272,9 @@ impl<P: Parking> Node<P> {
             .exchange(RECYCLED, WAITING, HMCS_T_CLAIM, Order::RELAXED)
     }
 
-    /// Looks for a successor a few times: the cohort has just handed the lock over, and
-    /// the thread that had it before is on its way back into the queue.  To leave all the levels
-    /// above takes longer.  Whether it has come.
+    /// Waits briefly for a successor; whether one has linked itself.  After a hand-off in the
+    /// cohort, the previous holder is on its way back into the queue, and leaving all levels above
+    /// takes longer.
     fn await_neighbour(&self) -> bool {
         (0..NEIGHBOURLY).any(|_| !self.next.load(Order::RELAXED).is_null())
     }
@@ -276,9 +283,9 @@ impl<P: Parking> Node<P> {
         self.status.set(RECYCLED, HMCS_T_RECYCLE);
     }
 
-    /// Blocks as long as its status is the one that was seen, by which a releaser is not done with
-    /// it, or its successor not linked; false if patience runs out before.  Never where it may
-    /// be claimed, or has been: its claimant would write over a sleeper's mark.
+    /// Blocks while its status is `seen`: a releaser still walks over it, or its successor is not
+    /// linked.  False if patience runs out first.  Does not wait on a claimable or claimed node:
+    /// the claimant would overwrite a sleeper's mark.
     fn comes_back(&self, seen: u32, patience: &Patience) -> bool {
         let ready = |status| {
             if mutant(flaw::WAIT_FOR_ANOTHER) {
@@ -291,20 +298,20 @@ impl<P: Parking> Node<P> {
     }
 }
 
-/// Whether the place of that name is a patient thread's.
+/// Whether the name is that of a patient thread's place.
 fn is_patient<P: Parking>(name: *mut Node<P>) -> bool {
     name.addr() & PATIENT != 0
 }
 
-/// The node of that name, which is not the queue's own.
+/// The node with that name; not for the queue's own place.
 fn named<P: Parking>(name: *mut Node<P>) -> *mut Node<P> {
     name.map_addr(|at| at & !PATIENT)
 }
 
-/// A place in a queue.
+/// A place in a queue, with its name.
 struct Place<'a, P: Parking> {
     node: &'a Node<P>,
-    /// What it is called in `tail`.
+    /// Its name in `tail`.
     name: *mut Node<P>,
 }
 
@@ -317,7 +324,7 @@ impl<P: Parking> Clone for Place<'_, P> {
 impl<P: Parking> Copy for Place<'_, P> {}
 
 impl<'a, P: Parking> Place<'a, P> {
-    /// A node of the queue's, or a cohort's.
+    /// The place at a queue's or cohort's node.
     fn of(node: &'a Node<P>) -> Self {
         Self {
             node,
@@ -325,7 +332,7 @@ impl<'a, P: Parking> Place<'a, P> {
         }
     }
 
-    /// A context's, of a patient thread.
+    /// The place in a patient thread's context.
     fn patient(node: &'a Node<P>) -> Self {
         Self {
             node,
@@ -341,35 +348,35 @@ impl<'a, P: Parking> Place<'a, P> {
         is_patient(self.name)
     }
 
-    /// Whether its node is not one of those that are claimed and given back.
+    /// Whether it is outside the queue's pool of nodes, and thus never recycled.
     fn is_lent(&self) -> bool {
         self.name.addr() & (OWN | PATIENT) != 0
     }
 }
 
-/// How far the entry into a queue has come.
+/// Outcome of entering a queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
-    /// The queue is held, and nobody was in it.
+    /// The queue is held, and was empty.
     Empty,
     /// The queue is held.
     Alone,
-    /// The queue is held, and all above.
+    /// The queue and all above are held.
     WithAllAbove,
-    /// Patience has run out; the node stays, if it is in the queue.
+    /// Patience ran out; the node stays in the queue if it was there.
     GaveUp,
 }
 
-/// A releaser's way along a queue whose waiters may have gone.
+/// A releaser's walk along a queue with abandoned nodes.
 struct Walk<'a, P: Parking> {
-    /// Whose successor is to be looked at.
+    /// The place whose successor is looked at next.
     at: Place<'a, P>,
-    /// The node passed over before it, from which `next` leads back to the releaser's own.
+    /// The last skipped node; `next` leads from it back to the releaser's own.
     behind: *mut Node<P>,
 }
 
 impl<'a, P: Parking> Walk<'a, P> {
-    /// Begins there.
+    /// A walk that begins at `place`.
     fn from(place: Place<'a, P>) -> Self {
         Self {
             at: place,
@@ -377,18 +384,18 @@ impl<'a, P: Parking> Walk<'a, P> {
         }
     }
 
-    /// Passes over the node; the way back begins at it from here on.
+    /// Skips the current node, which becomes the start of the way back.
     fn turn(&mut self) {
         if self.at.is_lent() {
-            // It may be another thread's already.
+            // It may already belong to another thread.
             return;
         }
         self.at.node.next.store(self.behind, Order::RELAXED);
         self.behind = self.at.node.pointer();
     }
 
-    /// Grants that status to the first waiter that is there; false, at the last node of the
-    /// queue, if there is none, or behind as many that have gone as it may pass over.
+    /// Grants that status to the first waiter; false, at the last node, if the queue has none, or
+    /// after as many abandoned nodes as `gives` lets it skip.
     fn pass(&mut self, status: u32, gives: impl Gives) -> bool {
         let mut over = 0;
         loop {
@@ -400,14 +407,15 @@ impl<'a, P: Parking> Walk<'a, P> {
                 return false;
             }
             debug_assert_ne!(name, Node::mark(), "released twice");
-            // SAFETY: a linked successor is in the queue until it is granted or recycled, and
-            // a node stays one; a context's place stays until it is granted.
+            // SAFETY: a linked successor is in the queue until it is granted or recycled, and nodes
+            // are never freed; a context's place stays until it is granted.
             let successor = unsafe { &*named(name) };
             if self.at.is_own() && !mutant(flaw::KEEP_LINK) {
-                // Once somebody is granted, the next that finds the queue empty takes it as it is.
+                // After the grant, the next thread that finds the queue empty takes this place as
+                // it is.
                 self.at.node.next.store(ptr::null_mut(), Order::RELAXED);
             }
-            // First of all: the successor waits for this alone.
+            // The grant precedes everything else: the successor waits for it alone.
             let waits = if is_patient(name) || mutant(flaw::TRUST_ALL) {
                 successor.status.set(status, HMCS_T_GRANT);
                 true
@@ -425,7 +433,7 @@ impl<'a, P: Parking> Walk<'a, P> {
         }
     }
 
-    /// Passes the queue on, or leaves it to nobody.
+    /// Passes the queue on, or leaves it empty.
     fn finish(&mut self, queue: &Queue<P>, status: u32) {
         loop {
             if self.pass(status, Usual) {
@@ -440,7 +448,7 @@ impl<'a, P: Parking> Walk<'a, P> {
             }
             let at = self.at.node;
             if self.at.is_patient() && !mutant(flaw::LEAVE_PLACE) {
-                // The context goes with its release.
+                // The context ends with its release.
                 linked(&at.next, Order::RELAXED);
                 continue;
             }
@@ -448,7 +456,7 @@ impl<'a, P: Parking> Walk<'a, P> {
             if (0..LOOKS).any(|_| is_linked()) {
                 continue;
             }
-            // The releaser's own, for which the context may wait that used it before.
+            // The releaser's own node, for which its previous context may wait.
             if at.status() == FIRST && !mutant(flaw::KEEP_FIRST) {
                 at.status.set(PREFIX, Order::RELAXED);
             }
@@ -467,10 +475,10 @@ impl<'a, P: Parking> Walk<'a, P> {
         }
     }
 
-    /// Gives back all nodes passed over, the last first: newcomers have the most time left.
+    /// Recycles all skipped nodes, the last first: the most recent waiters have the most time left.
     fn recycle(self) {
         let mut node = self.behind;
-        // SAFETY: nodes stay, and these are the releaser's until they are recycled.
+        // SAFETY: nodes are never freed, and these are the releaser's until it recycles them.
         while let Some(here) = unsafe { node.as_ref() } {
             node = here.next.load(Order::RELAXED);
             count(Counter::Steps, 1);
@@ -484,12 +492,11 @@ impl<'a, P: Parking> Walk<'a, P> {
     }
 }
 
-/// How far the holder of a queue has gone along it that has met only waiters that leave, and has
-/// it still.
+/// The progress of a holder that has skipped only abandoned nodes and still holds the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Left<P: Parking> {
-    /// Null: it has not begun.
+    /// Null: not begun.
     at: AtomicPtr<Node<P>>,
     behind: AtomicPtr<Node<P>>,
 }
@@ -503,9 +510,9 @@ impl<P: Parking> Left<P> {
         self.behind.store(walk.behind, Order::RELAXED);
     }
 
-    /// The way on, or from the holder's place; the next holder's begins anew.
+    /// Continues the walk, or begins at the holder's place; the next holder begins anew.
     fn take<'a>(&self, place: Place<'a, P>) -> Walk<'a, P> {
-        // SAFETY: nodes of a pool stay, and null is none.
+        // SAFETY: pool nodes are never freed, and null is none.
         let Some(at) = (unsafe { self.at.load(Order::RELAXED).as_ref() }) else {
             return Walk::from(place);
         };
@@ -526,9 +533,9 @@ impl<P: Parking> Left<P> {
 #[repr(C)]
 struct Queue<P: Parking> {
     tail: AtomicPtr<Node<P>>,
-    /// Beside the tail, of which its user has the line.  Only the system's queue is entered by it.
+    /// On the line of the tail, which its user owns anyway.  Used in the system's queue only.
     own: Node<P>,
-    /// Read before each arrival, and seldom written.
+    /// Read before each arrival and rarely written.
     nodes: CachePadded<Nodes<P>>,
 }
 
@@ -556,13 +563,13 @@ impl<P: Parking> Queue<P> {
         }
     }
 
-    /// The node of the place of that name; none if it is that of no place.
+    /// The node with that name; `None` for null.
     fn node_at(&self, name: *mut Node<P>) -> Option<&Node<P>> {
         if name.addr() == OWN {
             return Some(&self.own);
         }
-        // SAFETY: nodes of a pool stay, a context's place until its release has seen the link that the
-        // caller owes it, and null is none.
+        // SAFETY: pool nodes are never freed; a context's place stays until its release has seen
+        // the link that the caller owes it; null is none.
         unsafe { named(name).as_ref() }
     }
 }
@@ -572,7 +579,7 @@ impl<P: Parking> Queue<P> {
 struct Nodes<P: Parking> {
     eldest: AtomicPtr<Node<P>>,
     made: AtomicU32,
-    /// When so many are made, all are looked through before another is.
+    /// At this number of nodes, all are scanned before a further one is made.
     search_at: AtomicU32,
 }
 
@@ -581,7 +588,7 @@ impl<P: Form> Queue<P> {
         self.tail.load(Order::RELAXED).is_null()
     }
 
-    /// Takes it by its own place, if it is empty.
+    /// Takes an empty queue by its own place.
     #[inline(always)]
     fn take(&self) -> bool {
         let own = ptr::without_provenance_mut(OWN);
@@ -590,7 +597,7 @@ impl<P: Form> Queue<P> {
             .is_ok()
     }
 
-    /// Leaves it empty, from its own place, if nobody has come meanwhile.
+    /// Empties the queue, held by its own place, if it has no successor.
     #[inline(always)]
     fn leave(&self) -> bool {
         let own = ptr::without_provenance_mut(OWN);
@@ -606,7 +613,7 @@ impl<P: Form> Queue<P> {
         let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
         let mut node = eldest;
         core::iter::from_fn(move || {
-            // SAFETY: nodes of a pool stay, and null is none.
+            // SAFETY: pool nodes are never freed, and null is none.
             let here = unsafe { node.as_ref() }?;
             debug_assert_eq!(here.eldest.load(Order::RELAXED), eldest, "another queue's");
             node = here.beside.load(HMCS_T_FIND);
@@ -614,9 +621,9 @@ impl<P: Form> Queue<P> {
         })
     }
 
-    /// A node for one acquisition: the one that is remembered, or whichever can be had.  None, if
-    /// nobody else has the one that is remembered, and it does not come back within `patience`:
-    /// a context has one place in the queue at most, so that a thread that passes along it comes to an end.
+    /// A node for one acquisition: the remembered one, or another that can be claimed.  `None` if
+    /// the remembered node is this context's and does not return within `patience`: a context has
+    /// at most one place in the queue, so that a walk along it ends.
     #[inline]
     fn node(
         &self,
@@ -631,8 +638,8 @@ impl<P: Form> Queue<P> {
             && node.eldest.load(Order::RELAXED) == eldest
         {
             loop {
-                // As a rule nobody else claims it; but a successor may be about to link itself,
-                // or a releaser on its way back.
+                // Other contexts rarely claim it.  But a successor may be about to link itself, or
+                // a releaser may be on its way back.
                 let looks = if tries_anything() { NEARLY } else { 1 };
                 if let Some(claimed) = (0..looks).find_map(|_| claim(node)) {
                     node.user.store(place, Order::RELAXED);
@@ -642,7 +649,7 @@ impl<P: Form> Queue<P> {
                 if node.user.load(Order::RELAXED) != place || mutant(flaw::TAKE_ANOTHER) {
                     break;
                 }
-                // Somebody else has it, and may not have written that there yet.
+                // Another context has claimed it, and may not have stored `user` yet.
                 let seen = node.status();
                 if seen == WAITING && !mutant(flaw::WAIT_FOR_ANOTHER) {
                     break;
@@ -666,7 +673,7 @@ impl<P: Form> Queue<P> {
         } = &self.nodes.0;
         let count = made.load(Order::RELAXED);
         let due = search_at.load(Order::RELAXED);
-        // One thread does it.
+        // One thread scans them all.
         let all = count >= due.max(FEW)
             && search_at
                 .compare_exchange(due, 2 * count, Order::RELAXED, Order::RELAXED)
@@ -682,7 +689,7 @@ impl<P: Form> Queue<P> {
         })
     }
 
-    /// Has no nodes any more.
+    /// Drops all its nodes.
     fn renounce(&self) {
         let Nodes {
             eldest,
@@ -710,22 +717,23 @@ impl<P: Form> Queue<P> {
             new.eldest.store(eldest, Order::RELAXED);
             // SAFETY: as in `all`.
             let list = unsafe { &(*eldest).beside };
-            // Until the link is there a thread that looks through them sees fewer.
+            // Until this link is stored, a scan sees fewer nodes.
             let next = list.swap(new.pointer(), HMCS_T_MAKE);
             new.beside.store(next, Order::RELAXED);
         }
         new
     }
 
-    /// Blocks until the queue is held or patience runs out.  The place is the caller's, or its node was
-    /// claimed.
+    /// Blocks until the queue is held or patience runs out.  The caller owns the place or has
+    /// claimed its node.
     #[inline]
     fn enter(&self, place: Place<'_, P>, claimed: Claimed, patience: &Patience) -> Entered {
         let node = place.node;
         if claimed == Claimed::Fresh {
             node.next.store(ptr::null_mut(), Order::RELAXED);
             let before = self.tail.swap(place.name, HMCS_T_ENQUEUE);
-            // Not recycled, or the queue's own taken again, or a context's gone, before this link is there.
+            // Until this link is stored, the predecessor's node is not recycled, the queue's own
+            // place not retaken, and a context's place not gone.
             let Some(predecessor) = self.node_at(before) else {
                 node.status.reset(FIRST);
                 return Entered::Empty;
@@ -762,13 +770,13 @@ impl<P: Form> Queue<P> {
         if node.status() != PREFIX {
             return Entered::WithAllAbove;
         }
-        // The context that used the node before may wait for it.
+        // The node's previous context may wait for it.
         node.status.set(FIRST, Order::RELAXED);
         Entered::Alone
     }
 
-    /// [`enter`](Self::enter) for the holder of a cohort's queue, with the cohort's node, in
-    /// whatever state those have left it that held that queue before.
+    /// [`enter`](Self::enter) for the holder of a cohort's queue, with the cohort's node in the
+    /// state that the previous holders of that queue left.
     #[inline]
     fn enter_above(&self, node: &Node<P>, patience: &Patience, gives: impl Gives) -> Entered {
         loop {
@@ -777,13 +785,13 @@ impl<P: Form> Queue<P> {
             }
             let seen = node.status();
             if seen == FIRST {
-                // The thread that gave the caller the queue below held this one too.
+                // The thread that passed on the queue below held this one too.
                 return Entered::Alone;
             }
             if !node.comes_back(seen, patience) {
                 return Entered::GaveUp;
             }
-            // Late: the optimist goes on, and may have the lock at once (Chabbi et al. 2017 §3).
+            // Late: the default goes on, and may acquire at once (Chabbi et al. 2017 §3).
             if gives.is_pessimistic() && runs_out(patience) {
                 if mutant(flaw::KEEP_LATE) {
                     let _ = node.claim();
@@ -793,7 +801,7 @@ impl<P: Form> Queue<P> {
         }
     }
 
-    /// Forgets every acquisition.
+    /// Drops every acquisition.
     fn reset(&self) {
         for node in self.all() {
             node.status.reset(RECYCLED);
@@ -802,18 +810,18 @@ impl<P: Form> Queue<P> {
         self.tail.store(ptr::null_mut(), Order::RELAXED);
     }
 
-    /// Its only acquisition is the one that has that place, and holds it.
+    /// Makes that holder's place the queue's only one.
     fn keep(&self, holder: Place<'_, P>) {
         holder.node.next.store(ptr::null_mut(), Order::RELAXED);
         holder.node.status.reset(FIRST);
         self.tail.store(holder.name, Order::RELAXED);
     }
 
-    /// Returns its nodes, of a lock that is going.
+    /// Returns its nodes as the lock ends.
     fn give_back(&self) {
         for node in self.all() {
             node.eldest.store(ptr::null_mut(), Order::RELAXED);
-            // SAFETY: made for this queue alone, which nobody uses any more.
+            // SAFETY: made for this queue alone, which has ended.
             unsafe { P::nodes().give(node) };
         }
         self.renounce();
@@ -826,18 +834,18 @@ impl<P: Form> Queue<P> {
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
-    /// It is written by others than the threads that come to the cohort.
+    /// On a line of its own: its writers are not the cohort's arrivals.
     node: CachePadded<Node<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
     fn above(&self) -> Option<&Self> {
-        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        // SAFETY: cohorts are pool nodes, which are never freed, and null is none.
         unsafe { self.above.load(Order::RELAXED).as_ref() }
     }
 }
 
-/// A form of the lock, and the pools of its nodes and cohorts.
+/// A form of the lock (parking or spinning), with the pools of its nodes and cohorts.
 pub trait Form: Parking {
     /// The pool of nodes.
     fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
@@ -878,8 +886,7 @@ forms! {
     SpinOnly SPINNING_NODES SPINNING_COHORTS;
 }
 
-/// What one acquisition carries; it owns nothing, and may be dropped whenever nobody holds
-/// the lock by it.
+/// Per-acquisition state.  It owns nothing, and may be dropped whenever it holds no lock.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
@@ -887,38 +894,38 @@ pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
     entry: E,
 }
 
-/// What the tree notes of an acquisition in its context.
+/// The tree's record of an acquisition.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Way<P: Parking> {
-    /// The place of a patient thread in the first queue that it enters.
+    /// A patient thread's place in the first queue that it enters.
     mine: Node<P>,
-    /// The cohort of the queue in which the acquisition is; null: the system's.  And what its place there is:
+    /// The cohort of the acquisition's first queue; null: the system.  Low bits: the place there;
     /// `PATIENT`: `mine`; `POOLED`: `node`; else the queue's own.
     cohort: AtomicPtr<Cohort<P>>,
     node: AtomicPtr<Node<P>>,
-    /// How many levels above the one that the last acquisition entered it first met somebody, and
-    /// one more; 0: it met nobody; `GAVE_UP`.
+    /// The first level with other threads, counted from the level of the last entry, plus one; 0:
+    /// uncontended; or `GAVE_UP`.
     last: AtomicU32,
-    /// The node used last in a queue of cohorts.
+    /// The last used node of a cohort's queue.
     leaf: AtomicPtr<Node<P>>,
-    /// The same in the system's.
+    /// The last used node of the system's queue.
     root: AtomicPtr<Node<P>>,
 }
 
 impl<P: Parking> Way<P> {
-    /// An acquisition enters the queue of that cohort; `what` says by which place.
+    /// Records the entry into that cohort's queue, by the place that `what` says.
     fn begin(&self, cohort: *mut Cohort<P>, what: usize) {
         let entered = cohort.map_addr(|at| at | what);
         self.cohort.store(entered, Order::RELAXED);
     }
 
-    /// In which cohort's queue the acquisition is, of the lock that has that queue, and at which place.
+    /// The acquisition's first cohort and its place there; `system` is its lock's top queue.
     fn stands<'a>(&'a self, system: &'a Queue<P>) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
         self.stands_in(self.cohort.load(Order::RELAXED), system)
     }
 
-    /// The same, by its `cohort`.
+    /// As [`stands`](Self::stands), for a loaded `cohort`.
     #[inline]
     fn stands_in<'a>(
         &'a self,
@@ -927,7 +934,7 @@ impl<P: Parking> Way<P> {
     ) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
         let place = match entered.addr() & (PATIENT | POOLED) {
             PATIENT => Place::patient(&self.mine),
-            // SAFETY: noted when the acquisition began, and nodes stay.
+            // SAFETY: stored when the acquisition began, and nodes are never freed.
             POOLED => Place::of(unsafe { &*self.node.load(Order::RELAXED) }),
             _ => system.own_place(),
         };
@@ -937,15 +944,15 @@ impl<P: Parking> Way<P> {
     }
 }
 
-/// What depends on the levels no more: the tree below the system's queue.
+/// The tree below the system's queue: compiled once for all levels.
 impl<P: Form> Queue<P> {
     fn at<'a>(&'a self, cohort: Option<&'a Cohort<P>>) -> &'a Self {
         cohort.map_or(self, |here| &here.queue)
     }
 
-    /// Enters the queue of that cohort, which is one of the caller's, and all above, as long as
-    /// patience lasts.  Returns too where it first met somebody, as `Way::last` counts that; `last` is what
-    /// that was before.
+    /// Enters the queue of that cohort, one of the caller's, and all above, while patience lasts.
+    /// Also returns the first level with other threads, counted as in `Way::last`; `last` is the
+    /// previous such value.
     #[inline(never)]
     fn climb(
         &self,
@@ -1020,10 +1027,10 @@ impl<P: Form> Queue<P> {
         (outcome, met)
     }
 
-    /// Gives away the queue of `here`, held at `place`, and those of so many cohorts above: to
-    /// a waiter of the smallest of them that has one, which goes on from there; those below
-    /// it to others, which have to come up to it (Chabbi et al. 2017 §4).  The naive way is from
-    /// the top down, to a waiter of each, of which none gets what is above it.
+    /// Gives up the queue of `here`, held at `place`, and those of `above` more cohorts.  All go to
+    /// a waiter of the smallest cohort that has one, which continues from there.  The queues below
+    /// it go to other waiters, which have to climb to it (Chabbi et al. 2017 §4).  The naive
+    /// variant leaves them top down, each to a waiter that gets nothing above its own queue.
     fn retreat(here: &Cohort<P>, place: Place<'_, P>, above: usize, gives: impl Gives) {
         let mut walk = Walk::from(place);
         let passed = above > 0 && !gives.is_naive() && walk.pass(PREFIX, gives);
@@ -1076,10 +1083,11 @@ impl<P: Form> Queue<P> {
 
 /// The system's queue alone, as a cohort's low lock ([`AMcs`](crate::abortable::AMcs)).
 impl<P: Form> HmcsT1<P> {
-    /// The status with which the lock is granted and nothing handed over.
+    /// The status of a grant without a hand-over.
     pub(crate) const ALONE: u32 = FIRST + 1;
 
-    /// Gives the queue and that number to the first waiter that stays, or keeps the queue.
+    /// Hands the queue and that number to the first waiter that has not given up, or keeps the
+    /// queue.
     #[inline]
     pub(crate) fn hand_over(&self, cx: &HmcsTContext<P>, way: &Left<P>, number: u32) -> HandOver {
         let mut walk = way.take(cx.way.stands(&self.root.0).1);
@@ -1091,14 +1099,14 @@ impl<P: Form> HmcsT1<P> {
         HandOver::Kept
     }
 
-    /// The number that came with the queue.
+    /// The number that came with the hand-over.
     #[inline]
     pub(crate) fn handed(&self, cx: &HmcsTContext<P>) -> u32 {
         let (_, place) = cx.way.stands(&self.root.0);
         place.node.status().saturating_sub(Self::ALONE)
     }
 
-    /// Releases it, from as far as the holder has gone.
+    /// Releases it, from where the holder's walk stopped.
     #[inline]
     pub(crate) fn release_behind(&self, cx: &HmcsTContext<P>, way: &Left<P>) {
         let queue = &self.root.0;
@@ -1108,9 +1116,9 @@ impl<P: Form> HmcsT1<P> {
     }
 }
 
-/// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
-/// the smallest level and `INNER` of all others together.  A cohort has it up to
-/// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
+/// The lock of the levels `L` and the whole system, with space for `LEAVES` cohorts of the smallest
+/// level and `INNER` of all others together.  A cohort has it up to `HAND_OFFS` times in a row,
+/// unless the shape `L` says otherwise.
 ///
 /// ```
 /// use cohort::{Mutex, compose::{CacheGroup, Numa}, numa::HmcsT};
@@ -1182,7 +1190,7 @@ pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
 /// # drop(guard);
 /// ```
 pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
-/// One that is told when it is made at which levels it is, and how its waiters give up.
+/// The lock with levels and give-up variant chosen at construction.
 ///
 /// ```
 /// use cohort::{Mutex, numa::AnyHmcsT};
@@ -1192,7 +1200,7 @@ pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 pub type AnyHmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P>;
-/// The same, which a thread enters at the level where it has found others of late, as `ahmcs`.
+/// [`AnyHmcsT`] with the entries of `ahmcs`: a thread enters where it last found contention.
 ///
 /// ```
 /// use cohort::{Mutex, numa::AnyAhmcsT};
@@ -1223,7 +1231,7 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     constructor! {
-        /// The lock of that shape, free.
+        /// A free lock of that shape.
         ///
         /// ```
         /// use cohort::{Mutex, compose::Numa, numa::HmcsT2};
@@ -1296,14 +1304,14 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         new.above.store(self.find(level + 1), Order::RELAXED);
         let place = (level, self.shape.count(), cohort);
         let put = self.cohorts.put(place, new, P::cohorts());
-        // Another thread's goes back where two make it at once.
+        // If two threads make it at once, one goes back to the pool.
         if ptr::eq(put, new) {
             count(Counter::Bytes, Arena::<Cohort<P>>::NODE_BYTES as u64);
         }
         put
     }
 
-    /// Enters at that level, with all above.
+    /// Enters at that level, and all above.
     #[inline]
     fn climb(
         &self,
@@ -1317,7 +1325,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         self.root.0.climb(from, &cx.way, last, patience, gives)
     }
 
-    /// Takes the system's queue if it is empty, and with it all that there is to hold.
+    /// Takes an empty system's queue, and thereby the lock.
     #[inline]
     fn take_empty(&self, cx: &HmcsTContext<P, E>) -> bool {
         let taken = self.root.0.take();
@@ -1329,7 +1337,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         taken
     }
 
-    /// Acquires without the fast path: for a thread that knows that others come.  Blocks.
+    /// Acquires without the fast path, for a contended lock.  Blocks.
     ///
     /// # Safety
     /// As [`RawLock::acquire`].
@@ -1338,10 +1346,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         let _ = self.climb(0, cx, last, &Patience::ENDLESS);
     }
 
-    /// Whether somebody has entered a queue that the holder has, and waits or has given up: a hint.
+    /// Whether a queue of the holder's path has a waiter or an abandoned node: a hint.
     ///
     /// # Safety
-    /// The caller holds the lock, by that context.
+    /// The caller holds the lock by that context.
     pub unsafe fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
         let (mut cohort, mut place) = cx.way.stands(&self.root.0);
         loop {
@@ -1355,10 +1363,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     }
 }
 
-// SAFETY: a thread that returns from an acquisition is at the head of its cohort's queue, and
-// the cohort's node of the queue above, up to the system's: by its own way up, by what a
-// predecessor passed on, or by queues that a waiter which gave up left held.  Each queue has one
-// head, and a grant publishes what was done before it.
+// SAFETY: a thread that returns from an acquisition heads its cohort's queue and, with the cohorts'
+// nodes, each queue above: by its own climb, by a predecessor's hand-off, or by queues that a
+// waiter which gave up left held.  Each queue has one head, and a grant publishes the work before
+// it.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -1400,7 +1408,7 @@ standalone! {
     Resumable
 }
 
-// SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
+// SAFETY: a thread that finds the system's queue empty holds the lock with it alone.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -1416,8 +1424,8 @@ unsafe impl<
     }
 }
 
-// SAFETY: a waiter that gives up holds no queue afterwards, and its node is in none, or marked as
-// somebody's to come back to.
+// SAFETY: a waiter that gives up holds no queue afterwards; its node is in none, or is marked as
+// abandoned.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -1427,8 +1435,8 @@ unsafe impl<
     E: Entry,
 > Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    /// A thread that met nobody last time enters the system's queue alone, if it is empty, by the
-    /// place that is the queue's own (Chabbi et al. 2017 §5, the fast path).
+    /// After an uncontended acquisition, tries the system's queue first, by the queue's own place
+    /// (Chabbi et al. 2017 §5, the fast path).
     #[inline]
     unsafe fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
         let last = cx.way.last.load(Order::RELAXED);
@@ -1460,7 +1468,7 @@ unsafe impl<
 {
 }
 
-// SAFETY: release reads the node and the cohort from the context, and nothing of the thread.
+// SAFETY: release reads the node and the cohort from the context, and no state of the thread.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -1477,8 +1485,8 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 {
 }
 
-// SAFETY: afterwards every queue is empty, but for the holder's way up, and every other node
-// can be claimed.
+// SAFETY: afterwards every queue is empty except on the holder's path, and every other node can be
+// claimed.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -1531,8 +1539,8 @@ mod tests {
     fn a_context_that_gave_up_comes_back_to_its_place() {
         let lock = Lock::default();
         let [first, second] = [HmcsTContext::default(), HmcsTContext::default()];
-        // SAFETY: each context is used for one acquisition at a time, and stays until its release has
-        // returned, as the lock does.
+        // SAFETY: each context serves one acquisition at a time; context and lock outlive its
+        // release.
         unsafe {
             lock.acquire(&first);
             let outcome = lock.acquire_within(&second, &Patience::NONE);

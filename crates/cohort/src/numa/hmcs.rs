@@ -1,37 +1,35 @@
-//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level; a
-//! thread that comes to the head of its cohort's queue enters the queue above on the cohort's
-//! behalf, and the holder passes all that it holds to the next in the lowest queue that has one
-//! (Chabbi, Fagan and Mellor-Crummey; Chabbi et al. 2017 §2).
+//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level.  The head of a
+//! cohort's queue enters the queue above on the cohort's behalf.  The holder passes all that it
+//! holds to the next waiter in the lowest queue that has one (Chabbi, Fagan and Mellor-Crummey;
+//! Chabbi et al. 2017 §2).
 //!
-//! **Not for** locks that are seldom contended: an acquisition that meets nobody enters
-//! every level.  Nor for more runnable threads than CPUs unless its waiters may sleep, as
-//! `mcs`.
+//! **Not for** locks with little contention: an uncontended acquisition enters every level.  Nor
+//! for more runnable threads than CPUs unless its waiters may sleep, as `mcs`.
 //!
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
 //! | `WAITING` | its owner, before it enters | in the queue |
-//! | 1 to `HAND_OFFS` | its predecessor; 1 also its owner, at the head | holds the queue and all above; the cohort has had the lock that often in a row |
-//! | `ALONE` | its predecessor | holds the queue, and has to enter the one above |
+//! | 1 to `HAND_OFFS` | its predecessor; 1 also its owner | holds the queue and all above, for the nth time in a row |
+//! | `ALONE` | its predecessor | holds the queue, and must enter the one above |
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
 //! | `tail` | arrivals; the last to leave | as in `mcs` |
 //! | `up.node` | the holder of the cohort's queue | its place in the queue above |
-//! | `up.above` | its maker | the cohort around it; null: that is the whole system |
+//! | `up.above` | its maker | the enclosing cohort; null: the whole system |
 //!
-//! A node is of one queue, and what holds for that holds for any: so an acquisition may
-//! enter the tree above its leaf, among the cohorts of its cohort.  One that does not wait
-//! enters the system's queue alone; `ahmcs` chooses.
+//! Nodes of threads and of cohorts are alike to a queue.  So an acquisition may enter the tree
+//! above its leaf, among the cohorts of its cohort.  A try-acquisition enters the system's queue
+//! alone; `ahmcs` chooses the level.
 //!
-//! The queue above is left before the cohort's own is passed on, so that nobody enters
-//! with the cohort's node while it is still in use.  A cohort is made when a thread of it
-//! first comes.  A release leaves its cohort's queue after the system's, when another
-//! thread may have the lock: nobody may drop it before all releases have returned, as a
-//! borrow ensures; an inflated object never drops it.
+//! The queue above is left before the cohort's own queue is passed on, so that the cohort's node is
+//! never in use twice.  A cohort is made at its first arrival.  A release leaves its cohort's queue
+//! after the system's, when another thread may hold the lock.  So the lock may be dropped only
+//! after all releases have returned, as a borrow ensures; an inflated object never drops it.
 //!
-//! The orders are those of a queue lock at each level.  They suffice: a holder's work is
-//! seen by the next one along whichever path the lock takes, down by grants, or up by
-//! leaving each queue and entering it.
+//! The orders are those of a queue lock at each level.  They suffice: a holder's work is visible to
+//! the next holder along each path of the lock, down by grants, or up by leaving and entering each
+//! queue.
 
 use super::linked;
 use super::shape::{ChosenShape, Shape};
@@ -48,9 +46,8 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty, its use of the
-    /// cohort's node above all; publishes the node's fresh fields to the successor that
-    /// will write `next`.
+    /// Acquires what the last holder did if the queue was empty, above all its use of the cohort's
+    /// node; publishes the node's fresh fields to the successor that will write `next`.
     HMCS_ENQUEUE = AcqRel;
     /// Publishes the successor's fresh node to the thread that will grant it.
     HMCS_LINK = Release;
@@ -75,18 +72,18 @@ flaws! {
 }
 
 const WAITING: u32 = 0;
-/// The first in a row.
+/// The first acquisition in a row.
 const FIRST: u32 = 1;
 const ALONE: u32 = WaitCell::<MayPark>::MAX;
 const CLASS: u32 = 1;
 
-/// A place in a queue: a thread's, or a cohort's in the one above.
+/// A place in a queue, for a thread, or for a cohort in the queue above.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Node<P: Parking> {
     next: AtomicPtr<Node<P>>,
     status: WaitCell<P>,
-    /// Of the thread that waits there, where something is [`Carried`].
+    /// Whether its waiter has yielded its CPU; used if something is [`Carried`].
     absence: Absence,
 }
 
@@ -101,14 +98,14 @@ impl<P: Parking> Node<P> {
     }
 }
 
-/// How a queue was entered.
+/// Outcome of entering a queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entered {
-    /// Nobody was in it.
+    /// It was empty.
     Empty,
-    /// A thread was, which has left all above it to others.
+    /// Granted without the queues above.
     Alone,
-    /// A thread was, which has passed on all above it too.
+    /// Granted with all queues above.
     WithAllAbove,
 }
 
@@ -132,8 +129,8 @@ impl<P: Parking> Queue<P> {
         self.tail.load(Order::RELAXED).is_null()
     }
 
-    /// Blocks until the queue is held; the node tells others when the waiter is away, if it `shows`
-    /// that.
+    /// Blocks until the queue is held.  If it `shows`, the node records when its waiter has yielded
+    /// its CPU.
     #[inline]
     fn enter(&self, node: &Node<P>, shows: bool) -> Entered {
         node.renew(WAITING);
@@ -173,7 +170,7 @@ impl<P: Parking> Queue<P> {
             .is_ok()
     }
 
-    /// Grants that status to the next in the queue, if one is linked.
+    /// Grants that status to the successor, if one is linked.
     #[inline]
     fn pass(&self, node: &Node<P>, status: u32) -> bool {
         let successor = node.next.load(HMCS_SUCCESSOR);
@@ -185,14 +182,14 @@ impl<P: Parking> Queue<P> {
         true
     }
 
-    /// Whether the next in the queue has given its CPU away.
+    /// Whether the successor has yielded its CPU.
     fn next_is_away(node: &Node<P>) -> bool {
         // SAFETY: a linked successor stays until it is granted.
         let successor = unsafe { node.next.load(HMCS_SUCCESSOR).as_ref() };
         successor.is_some_and(|next| next.absence.lasts())
     }
 
-    /// Leaves it to the next waiter, with that status.
+    /// Passes it to the next waiter with that status, or leaves it empty.
     #[inline]
     fn leave(&self, node: &Node<P>, status: u32) {
         if self.pass(node, status)
@@ -207,7 +204,7 @@ impl<P: Parking> Queue<P> {
         self.pass(node, status);
     }
 
-    /// Forgets every waiter.
+    /// Drops every waiter.
     fn reset(&self, holder: Option<&Node<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {
             node.renew(FIRST);
@@ -222,11 +219,12 @@ impl<P: Parking> Queue<P> {
 #[repr(C, align(128))]
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
-    /// On a line of its own: holders read it on release, and arrivals at the queue must not slow them down.
+    /// On a line of its own: releasing holders read it, and arrivals at the queue must not delay
+    /// them.
     up: CachePadded<Up<P>>,
 }
 
-/// Where a cohort is in the tree.
+/// A cohort's position in the tree.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Up<P: Parking> {
@@ -236,11 +234,12 @@ struct Up<P: Parking> {
 
 impl<P: Parking> Cohort<P> {
     fn above(&self) -> Option<&Self> {
-        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        // SAFETY: cohorts are pool nodes, which are never freed, and null is none.
         unsafe { self.up.0.above.load(Order::RELAXED).as_ref() }
     }
 
-    /// Whether no other cohort was linked behind this one a moment ago, at any level; for the holder.
+    /// Whether no other cohort was linked behind this one at any level, by a recent look; for the
+    /// holder.
     fn is_alone(&self) -> bool {
         let mut cohort = Some(self);
         while let Some(here) = cohort {
@@ -260,46 +259,46 @@ pub(crate) fn pool_bytes() -> usize {
     PARKING.bytes() + SPINNING.bytes()
 }
 
-/// Beyond every level: where an acquisition has met somebody that met nobody.
+/// Beyond every level: the value for an uncontended acquisition.
 pub const NOWHERE: usize = usize::MAX;
 
-/// What goes with the lock from a thread to the next without being released, and what its
-/// release is: for a lock that this one puts its waiters in order for.
+/// The inner lock of a lock whose waiters this tree orders.  It passes with the tree from one
+/// thread to the next without a release.
 pub(crate) trait Carried {
-    /// Leaves the system's queue, with the count that is passed on or after letting go of it.
+    /// Leaves the system's queue, passing the inner lock on, or after releasing it.
     fn leave<P: Parking>(&self, root: RootQueue<'_, P>);
 
-    /// Whether it may go on to the next of the same cohort.
+    /// Whether it may pass to the next waiter of the same cohort.
     fn may_go_on(&self) -> bool;
 
-    /// Whether it stays in a cohort that has had its turns while no other cohort waits.
+    /// Whether it stays in a cohort past the hand-off bound while no other cohort waits.
     fn stays_alone(&self) -> bool;
 
-    /// Whether it stays in a cohort only if the next there has not given its CPU away.
+    /// Whether it stays in a cohort only if the next waiter there has not yielded its CPU.
     fn needs_presence(&self) -> bool;
 }
 
-/// The system's queue, of which the holder has to leave the place of that node.
+/// The system's queue, which the holder must leave at that node.
 pub(crate) struct RootQueue<'a, P: Parking> {
     queue: &'a Queue<P>,
     node: &'a Node<P>,
 }
 
 impl<P: Parking> RootQueue<'_, P> {
-    /// Passes it on with all that is carried; false if nobody is next yet.
+    /// Passes it on with the inner lock; false if no successor is linked yet.
     #[inline]
     pub(crate) fn pass(&self) -> bool {
         self.queue.pass(self.node, FIRST)
     }
 
-    /// Passes it on, now or as soon as somebody is next, with nothing that is carried.
+    /// Passes it on without the inner lock, at once or when a successor arrives.
     #[inline]
     pub(crate) fn leave(self) {
         self.queue.leave(self.node, ALONE);
     }
 }
 
-/// Nothing.
+/// No inner lock.
 struct Nothing;
 
 impl Carried for Nothing {
@@ -324,13 +323,13 @@ impl Carried for Nothing {
     }
 }
 
-/// At which level acquisitions enter the tree, and what a context remembers for that.
-/// Levels are numbered from the smallest cohorts', 0, to the system's, `top`.
+/// The policy for the level at which acquisitions enter the tree, with its state in a context.
+/// Levels are numbered from the smallest cohorts, 0, to the system, `top`.
 ///
 /// # Safety
-/// A tree is entered by it: [`level`](Self::level) is at most `top`.
+/// A tree uses it unchecked: [`level`](Self::level) is at most `top`.
 pub unsafe trait Entry: Default + Send + Sync + 'static {
-    /// Whether it goes by what was met.
+    /// Whether it adapts to contention.
     const LEARNS: bool;
 
     /// Whether an acquisition first tries the system's queue.
@@ -339,12 +338,12 @@ pub unsafe trait Entry: Default + Send + Sync + 'static {
     /// The level at which the next acquisition enters.
     fn level(&self, top: usize) -> usize;
 
-    /// It entered there, and this is the first level at which somebody was in the queue,
-    /// or [`NOWHERE`].
+    /// Learns from an acquisition: `met` is the first level with another thread in the queue, or
+    /// [`NOWHERE`].
     fn learn(&self, top: usize, met: usize);
 }
 
-/// Always at the smallest cohort.
+/// Always the smallest cohort.
 #[derive(Debug, Default)]
 pub struct AtLeaf;
 
@@ -361,8 +360,8 @@ unsafe impl Entry for AtLeaf {
     fn learn(&self, _top: usize, _met: usize) {}
 }
 
-/// Always at the smallest cohort, unless the system's queue is empty and one look takes the lock
-/// (Chabbi et al. 2017 §5: the fast path).
+/// Always the smallest cohort, after one try at an empty system's queue (Chabbi et al. 2017 §5: the
+/// fast path).
 #[derive(Debug, Default)]
 pub struct ByFastPath;
 
@@ -380,12 +379,12 @@ unsafe impl Entry for ByFastPath {
     fn learn(&self, _top: usize, _met: usize) {}
 }
 
-/// What one acquisition carries.
+/// Per-acquisition state.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct HmcsContext<P: Parking = MayPark, E = AtLeaf> {
     node: Node<P>,
-    /// The cohort in whose queue the node is; null: in the system's.
+    /// The cohort whose queue has the node; null: the system.
     cohort: AtomicPtr<Cohort<P>>,
     entry: E,
 }
@@ -397,9 +396,9 @@ impl<P: Parking, E> HmcsContext<P, E> {
     }
 }
 
-/// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
-/// the smallest level and `INNER` of all others together.  A cohort has it up to
-/// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
+/// The lock of the levels `L` and the whole system, with space for `LEAVES` cohorts of the smallest
+/// level and `INNER` of all others together.  A cohort has it up to `HAND_OFFS` times in a row,
+/// unless the shape `L` says otherwise.
 ///
 /// ```
 /// use cohort::{Mutex, compose::{CacheGroup, Numa}, numa::Hmcs};
@@ -463,7 +462,7 @@ pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
-/// One that is told when it is made at which levels it is.
+/// The lock with levels chosen at construction.
 ///
 /// ```
 /// use cohort::{Mutex, numa::{AnyHmcs, ChosenShape}, tree::Tree};
@@ -475,8 +474,8 @@ pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P
 /// *total.lock() += 1;
 /// ```
 pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
-/// The same with the fast path that `hmcs-t` has: a thread that finds the system's queue empty
-/// enters no other.
+/// [`AnyHmcs`] with the fast path of `hmcs-t`: a thread that finds the system's queue empty enters
+/// no other.
 ///
 /// ```
 /// use cohort::{Mutex, numa::{AnyHmcsFast, ChosenShape}, tree::Tree};
@@ -509,7 +508,7 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     constructor! {
-        /// The lock of that shape, free.
+        /// A free lock of that shape.
         ///
         /// ```
         /// use cohort::{Mutex, compose::Numa, numa::Hmcs2};
@@ -571,17 +570,16 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
             .put((level, self.shape.count(), cohort), new, P::cohorts())
     }
 
-    /// The caller's cohort at that level, noted in its context.
+    /// The caller's cohort at that level, recorded in its context.
     #[inline]
     fn begin<'a>(&self, cx: &'a HmcsContext<P, E>, level: usize) -> Option<&'a Cohort<P>> {
         cx.cohort.store(self.find(level), Order::RELAXED);
         cx.cohort()
     }
 
-    /// Enters the queue of the caller's cohort at that level, and all above; the first
-    /// level at which somebody was in the queue, or [`NOWHERE`], and whether what is
-    /// [`Carried`] has come with the lock.  Others are told when the waiter is away, if it `shows`
-    /// that.
+    /// Enters the queue of the caller's cohort at that level, and all above.  Returns the first
+    /// level with another thread in the queue, or [`NOWHERE`], and whether the [`Carried`] lock
+    /// came along.  With `shows`, nodes record when their waiters have yielded their CPUs.
     #[inline]
     fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>, shows: bool) -> (usize, bool) {
         let mut met = NOWHERE;
@@ -603,7 +601,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         }
     }
 
-    /// Blocks until it is held; whether what is [`Carried`] has come with it.
+    /// Blocks until it is held; whether the [`Carried`] lock came along.
     ///
     /// # Safety
     /// As [`RawLock::acquire`].
@@ -611,7 +609,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         self.climb(0, cx, true).1
     }
 
-    /// Releases it, with the count that is passed on or after letting go of it.
+    /// Releases it, with the carried lock passed on or released.
     ///
     /// # Safety
     /// As [`RawLock::release`].
@@ -636,7 +634,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         if away && mutant(flaw::FORGET_THE_AWAY) {
             return;
         }
-        // A cohort that keeps the lock counts anew, and looks again after as many hand-overs.
+        // A cohort that keeps the lock counts from one again, and checks again at the bound.
         let count = if consecutive < most {
             consecutive + 1
         } else {
@@ -656,10 +654,9 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     }
 }
 
-// SAFETY: a thread that returns from an acquisition is at the head of its cohort's queue, and
-// the cohort's node of the queue above, up to the system's: by its own way up, or by what
-// a predecessor passed on.  Each queue has one head, and a grant publishes what was done
-// before it.
+// SAFETY: a thread that returns from an acquisition heads its cohort's queue and, with the cohorts'
+// nodes, each queue above: by its own climb, or by a predecessor's hand-off.  Each queue has one
+// head, and a grant publishes the work before it.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -702,7 +699,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
+// SAFETY: a thread that finds the system's queue empty holds the lock with it alone.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -718,7 +715,7 @@ unsafe impl<
     }
 }
 
-// SAFETY: release reads the cohort from the context, and nothing of the thread.
+// SAFETY: release reads the cohort from the context, and no state of the thread.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -735,9 +732,9 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 {
 }
 
-// SAFETY: on each level up to the root the holder's queue ends with its own node or the cohort's;
-// any other tail is the node of a thread that enters that queue for the whole. What goes with a
-// grant is between HMCS's own levels: no count is passed on.
+// SAFETY: at each level up to the root, the holder's queue ends with its own node or its cohort's,
+// or another thread has entered that queue and waits for the whole lock.  Grants between HMCS's own
+// levels are not hand-offs of a composition: no count is passed on.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,
@@ -761,7 +758,7 @@ unsafe impl<
     }
 }
 
-// SAFETY: afterwards every queue is empty, but for the holder's way up.
+// SAFETY: afterwards every queue is empty except on the holder's path.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,

@@ -1,47 +1,46 @@
-//! `near`: the queue of `mcs` in one word; the holder hands over to the nearest of the first
-//! few waiters, until those it passes over have waited for long enough.  Dice et al. 2015 §7
-//! asks for it; how it is done is Cohort's own.
+//! `near`: the queue of `mcs` in one word; the holder hands over to the nearest of the first few
+//! waiters, with a bound on how often a waiter is passed over.  Dice et al. 2015 §7 proposes such a
+//! lock; this design is Cohort's own.
 //!
-//! **Not for** machines whose nodes are all alike: above cohorts nobody is preferred there,
-//! and `mcs` is as good.  Nor for more runnable threads than CPUs unless its waiters may
-//! sleep, as `mcs`.
+//! **Not for** machines with equidistant nodes: above cohorts it has no preference there, and `mcs`
+//! is as good.  Nor for more runnable threads than CPUs unless its waiters may sleep, as `mcs`.
 //!
-//! A hand-over gains less by a shorter way than it would lose by one line fetched to find
-//! the nearest.  So the *next* waiter looks, while it still waits: the holder tells it so as
-//! soon as it has the lock itself, and with it passes on the list of those that are known.
-//! The next one reads on along the queue from the last of them, and decides which waiter comes
-//! after itself; the holder's release is one write, as that of `mcs`.
+//! A shorter hand-over gains less than one extra cache miss in the holder's search would lose.  So
+//! the *next* waiter searches, while it still waits.  The holder notifies it as soon as it holds
+//! the lock itself, and passes on the list of known waiters.  The next waiter reads on along the
+//! queue from the last known one, and chooses its own successor.  The holder's release is one
+//! store, as in `mcs`.
 //!
-//! | `tail` | `next` of the last that the holder knows, or else of the holder | state |
+//! | `tail` | `next` of the last known waiter, else of the holder | state |
 //! |---|---|---|
 //! | null | | free |
-//! | the holder's node | null | held, nobody waits |
-//! | another node | null | held; a waiter has arrived and not linked itself yet, or all waiters are known |
-//! | another node | a waiter | held; that one is the next to be known |
+//! | the holder's node | null | held, no waiter |
+//! | another node | null | held; an arrival is not linked yet, or all waiters are known |
+//! | another node | a waiter | held; that waiter is the next to become known |
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
-//! | `next` | its successor by arrival | that successor's name: where its node is, and in the low bits its NUMA node |
-//! | `granted` | the holder before it | `NO`: wait; `NEXT`: look which waiter comes after you; `YES`: the lock is yours |
-//! | `rests` | its owner | in how many turns more it does without looking |
+//! | `next` | its successor by arrival | the successor's name: address and NUMA node |
+//! | `granted` | the holder before it | `NO`: wait; `NEXT`: next, choose a successor; `YES`: lock held |
+//! | `rests` | its owner | for how many further acquisitions it skips the search |
 //! | `front.place` | its owner, before it enters | its NUMA node |
-//! | `front.names`, `front.known` | the holder before it; its owner once it is told, while it waits | those known, oldest first |
-//! | `front.next` | its owner, as above | which of them comes after it |
-//! | `front.owed` | as `known` | how many of the known, from the first on, have been passed over |
-//! | `front.spent` | as `known` | how often somebody was, since nobody was owed |
+//! | `front.names`, `.known` | the holder before it; its owner once notified | the known waiters, oldest first |
+//! | `front.next` | its owner, once notified | the index of its chosen successor |
+//! | `front.owed` | as `known` | how many known waiters, from the first on, have been passed over |
+//! | `front.spent` | as `known` | how often any was passed over, since `owed` was 0 |
 //!
-//! The known waiters and those that link themselves are in the order of arrival, always.  Names
-//! out of the middle leave no link to mend, since a list and not links tells the known.  The last
-//! known waiter stays where it is unless it is the only one: the next arrival links itself to
-//! it.  Holders that know nobody hand over to the waiter that is linked to them, as in `mcs`;
-//! a thread that has looked and found nobody to prefer leaves it at that for `REST` turns.
+//! The known waiters, and the linked ones behind them, always stand in order of arrival.  Removing
+//! a known waiter breaks no link, since the known ones are in a list.  The last known waiter stays
+//! in place unless it is the only one: the next arrival links itself to it.  A holder without known
+//! waiters hands over to the waiter linked to it, as in `mcs`.  A thread whose search found no
+//! preferable waiter skips the search for `REST` acquisitions.
 //!
-//! A waiter that is passed over is owed the lock, and so are all before it: those owed are a front
-//! part of the queue.  While somebody is, one account is spent from; once it is at the bound
-//! the oldest comes next, until nobody is owed.  So **nobody is passed over more often than
-//! the bound says**, and a waiter that finds q others before it has the lock after q and the bound
-//! at most.  How long that takes is up to the sections; above cohorts, to how long each may
-//! keep the lock, by count or by duration (Dice et al. 2015 §2.2).
+//! A waiter that is passed over is owed the lock, and so are all before it: the owed waiters are a
+//! front part of the queue.  All of them draw on one count.  Once it reaches the bound, the oldest
+//! waiter is next, until none is owed.  So **no waiter is passed over more often than the bound**,
+//! and a waiter that finds q others before it acquires after at most q plus the bound hand-overs.
+//! Their duration depends on the critical sections; above cohorts, on how long each may keep the
+//! lock, by count or by duration (Dice et al. 2015 §2.2).
 
 use super::linked;
 use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
@@ -57,14 +56,13 @@ orders! {
     NEAR_ENQUEUE = AcqRel;
     /// Publishes the successor's fresh node to the holder that will grant it.
     NEAR_LINK = Release;
-    /// Sees that fresh node before anybody writes to it; holders tell each other by the
-    /// grant.
+    /// Sees that fresh node before any write to it.  Later holders see it through the grants.
     NEAR_SUCCESSOR = Acquire;
-    /// Publishes the known waiters, and what is owed, to the one that is next.
+    /// Publishes the known waiters, and what is owed, to the next waiter.
     NEAR_TELL = Release;
-    /// Sees it; or, if that one comes late, what the holder did.
+    /// Sees them; or the holder's work, if the next waiter reads only the grant.
     NEAR_TOLD = Acquire;
-    /// What the holder did is seen by the next one.
+    /// Publishes the holder's work to the next holder.
     NEAR_GRANT = Release;
     /// Sees it.
     NEAR_GRANTED = Acquire;
@@ -86,16 +84,16 @@ const NEXT: u32 = 1;
 const YES: u32 = 2;
 const CLASS: u32 = 1;
 
-/// How many waiters somebody knows at most: as many as fill the node's line.
+/// The largest number of known waiters; they fill the node's line.
 const KNOWN: usize = 5;
 
-/// Turns for which a thread does not look that has found nobody to prefer.
+/// Acquisitions without a search after a search that found no preferable waiter.
 const REST: u8 = 16;
 
-/// A waiter's node, whose address has room for a NUMA node's number in its low bits.
+/// A waiter's node, with its NUMA node's number in the low bits of the address.
 type Name<P> = *mut NearNode<P>;
 
-/// The front of the queue, as the holder or the next one knows it.
+/// The front of the queue, as the holder or the next waiter knows it.
 #[derive(Debug)]
 struct Front<P: Parking> {
     names: [Name<P>; KNOWN],
@@ -106,7 +104,7 @@ struct Front<P: Parking> {
     place: u8,
 }
 
-// SAFETY: one thread at a time looks at the names, and their nodes are shared by threads.
+// SAFETY: one thread at a time reads the names, and threads share their nodes.
 unsafe impl<P: Parking> Send for Front<P> {}
 
 impl<P: Parking> Clone for Front<P> {
@@ -141,7 +139,7 @@ pub struct NearNode<P: Parking = MayPark> {
 }
 
 const _: () = {
-    // A name's low bits tell all NUMA nodes apart, and a place is a byte.
+    // A name's low bits distinguish all NUMA nodes, and a place is a byte.
     assert!(align_of::<NearNode>() >= door::NODES && door::NODES <= 256);
 };
 
@@ -185,7 +183,7 @@ impl<P: Parking> NearNode<P> {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Makes it a new waiter's, where the caller runs; its name.
+    /// Prepares it for a new waiter on the calling thread's NUMA node; returns its name.
     fn renew(&self) -> Name<P> {
         self.next.store(ptr::null_mut(), Order::RELAXED);
         self.granted.reset(NO);
@@ -199,7 +197,7 @@ impl<P: Parking> NearNode<P> {
     }
 
     fn rests(&self) -> u8 {
-        // SAFETY: its owner alone touches it.
+        // SAFETY: only its owner accesses it.
         self.rests.with(|rests| unsafe { *rests })
     }
 
@@ -209,17 +207,17 @@ impl<P: Parking> NearNode<P> {
     }
 
     fn front(&self) -> Front<P> {
-        // SAFETY: the caller is next or holds the lock, and has been told so.
+        // SAFETY: the caller holds the lock or was notified that it is next.
         self.front.with(|front| unsafe { *front })
     }
 
-    /// Its owner calls before it waits or once it is told, or the holder that tells it.
+    /// Called by its owner, before it waits or once notified; or by the holder that notifies it.
     fn set_front(&self, front: Front<P>) {
-        // SAFETY: nobody else looks meanwhile.
+        // SAFETY: no other thread accesses it meanwhile.
         self.front.with_mut(|own| unsafe { *own = front });
     }
 
-    /// Blocks until its owner, which is in the queue, holds the lock.
+    /// Blocks until its owner, a waiter in the queue, holds the lock.
     fn wait(&self, bound: u8) {
         let seen = cell::Cell::new(NO);
         self.granted.wait_for(NEAR_TOLD, CLASS, |granted| {
@@ -235,8 +233,8 @@ impl<P: Parking> NearNode<P> {
         self.tell(front);
     }
 
-    /// Decides which waiter comes after its owner, which has been told that it is next: among those
-    /// it was told of, and more if it still `waits`.
+    /// Chooses the successor of its notified owner: among the known waiters, and among further ones
+    /// if the owner still `waits`.
     fn plan(&self, waits: bool, bound: u8) -> Front<P> {
         let mut front = self.front();
         let looks = waits && self.rests() == 0;
@@ -254,9 +252,9 @@ impl<P: Parking> NearNode<P> {
         front
     }
 
-    /// Tells the one that comes after the holder that it does, and which others are known.
+    /// Notifies the holder's successor, and passes on the other known waiters.
     fn tell(&self, mut front: Front<P>) {
-        // One that is told of nobody is told so that it looks.
+        // With no waiter to pass on, the notification only starts a search.
         if front.known < 2 && self.rests() > 0 {
             return;
         }
@@ -264,7 +262,7 @@ impl<P: Parking> NearNode<P> {
         if next.is_null() {
             return;
         }
-        // SAFETY: a node stays while its owner waits, and the holder asks.
+        // SAFETY: a node stays while its owner waits, and the caller holds the lock.
         let next_node = unsafe { &*address(next) };
         if front.known > 1 && !mutant(flaw::FORGET_KNOWN) {
             front.forget_next();
@@ -274,7 +272,7 @@ impl<P: Parking> NearNode<P> {
         next_node.granted.set(NEXT, NEAR_TELL);
     }
 
-    /// The waiter that comes after the holder; null: nobody has come yet.
+    /// The holder's successor; null: none is linked yet.
     #[inline]
     fn follower(&self, front: &Front<P>) -> Name<P> {
         match front.known().get(usize::from(front.next)) {
@@ -283,8 +281,8 @@ impl<P: Parking> NearNode<P> {
         }
     }
 
-    /// Calls `each` with the nodes of the waiters that have linked themselves, and with
-    /// their NUMA nodes, oldest first: for a check of the order in which they are served.
+    /// Calls `each` with the nodes and NUMA nodes of the linked waiters, oldest first: for a test
+    /// of the order of service.
     ///
     /// # Safety
     /// The caller holds the lock by this node.
@@ -300,7 +298,7 @@ impl<P: Parking> NearNode<P> {
                 return;
             }
             each(address(next), place(next));
-            // SAFETY: linked, and nobody leaves while the caller holds the lock.
+            // SAFETY: linked, and no waiter leaves while the caller holds the lock.
             end = unsafe { &*address(next) };
         }
     }
@@ -316,16 +314,16 @@ impl<P: Parking> Front<P> {
         self.known += 1;
     }
 
-    /// The node to which the next one to be known links itself.
+    /// The node to which the next waiter to become known is linked.
     fn end<'a>(&self, holder: &'a NearNode<P>) -> &'a NearNode<P> {
         match self.known().last() {
-            // SAFETY: a node stays while its owner waits, and the holder asks.
+            // SAFETY: a node stays while its owner waits, and the holder or the next waiter calls.
             Some(last) => unsafe { &*address(*last) },
             None => holder,
         }
     }
 
-    /// Looks which waiters have come, as far as there is room.
+    /// Adds the linked waiters to the list, as far as it has room.
     fn look(&mut self, owner: &NearNode<P>) {
         while self.known().len() < KNOWN {
             let next = self.end(owner).next.load(NEAR_SUCCESSOR);
@@ -336,7 +334,7 @@ impl<P: Parking> Front<P> {
         }
     }
 
-    /// Takes the one that comes next out of the list.
+    /// Removes the next holder from the list.
     fn forget_next(&mut self) {
         let (next, known) = (usize::from(self.next), usize::from(self.known));
         self.names.copy_within(next + 1..known, next);
@@ -344,7 +342,7 @@ impl<P: Parking> Front<P> {
         self.next = 0;
     }
 
-    /// Decides which waiter comes next; one is known.  Whether that is not the oldest.
+    /// Chooses the next waiter from a list that is not empty; whether it is not the oldest.
     fn choose(&mut self, bound: u8) -> bool {
         let mut at = 0;
         if self.spent < bound || mutant(flaw::KEEP_FOR_EVER) {
@@ -368,9 +366,8 @@ impl<P: Parking> Front<P> {
     }
 }
 
-// SAFETY: the holder's node is the one that was granted last or found the queue empty;
-// every waiter is known or linked behind those that are, and is granted once, by a holder,
-// after its own work.
+// SAFETY: the holder's node was granted last or found the queue empty; every waiter is known or
+// linked behind the known ones, and a holder grants it once, after its own work.
 unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
     type Context = NearNode<P>;
 
@@ -381,8 +378,7 @@ unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
         if predecessor.is_null() {
             return;
         }
-        // SAFETY: the last in the queue is not moved, and leaves it only after this link
-        // was read.
+        // SAFETY: the last waiter is not moved, and leaves only after it has read this link.
         unsafe { &*predecessor }.next.store(name, NEAR_LINK);
         node.wait(BOUND);
     }
@@ -413,7 +409,7 @@ unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
 
 standalone!([P: Parking, const BOUND: u8] Near<P, BOUND>: Hosted, QuickRelease, LowLock, HighLock);
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange acquires it.
 unsafe impl<P: Parking, const BOUND: u8> RawTry for Near<P, BOUND> {
     #[inline]
     unsafe fn try_acquire(&self, node: &NearNode<P>) -> bool {
@@ -432,8 +428,8 @@ unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
 
 impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 
-// SAFETY: those known to the holder, one linked to its node, and the thread that has taken the
-// tail from it all wait until they are granted.
+// SAFETY: the holder's known waiters, a waiter linked to its node, and the thread that has replaced
+// it in the tail all wait until they are granted.
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]
@@ -444,7 +440,7 @@ unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is known.
+// SAFETY: afterwards the queue is empty or the holder's node alone, and no waiter is known.
 unsafe impl<P: Parking, const BOUND: u8> Inherit for Near<P, BOUND> {
     unsafe fn inherit(&self, holder: Option<&NearNode<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {

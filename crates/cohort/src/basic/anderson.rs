@@ -1,14 +1,12 @@
-//! `anderson`: an array of flags, one cache line each; a thread draws a position
-//! and looks at its own flag, the holder sets the next one (Anderson 1990; Antić et al. 2016
-//! §2 names it among the queue locks).
+//! `anderson`: an array of flags, one cache line each; a thread draws a position and looks at its
+//! own flag, and the holder sets the next one (Anderson 1990; Antić et al. 2016 §2 lists it among
+//! the queue locks).
 //!
-//! **Not for** many small objects: each lock is an array.  It stands here as the
-//! lock that is too big for a program's mutex, so that inflation has one to
-//! carry.
+//! **Not for** many small objects: each lock is an array.  It is the lock that does not fit in a
+//! program's mutex, so that inflation has a user.
 //!
-//! The published lock allows as many threads as slots.  Here a flag counts how
-//! often its slot has been granted, so a thread beyond the last slot shares one
-//! and still knows its own turn.
+//! The published lock allows as many threads as slots.  Here a flag counts the grants of its slot,
+//! so threads can share a slot and still recognise their own grant.
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
@@ -107,15 +105,14 @@ impl<const SLOTS: usize, P: Parking> Anderson<SLOTS, P> {
         &self.slots[position as usize % SLOTS].0
     }
 
-    /// How many grants of its slot a position waits for; positions wrap, and
-    /// the count with them.
+    /// How many grants of its slot a position waits for; positions wrap, and the count with them.
     const fn turn(position: u32) -> u32 {
         position.wrapping_add(SLOTS as u32 - 1) / SLOTS as u32
     }
 }
 
-// SAFETY: each position's turn comes once, given by the holder of the position
-// before, by a release that the waiter's acquire reads.
+// SAFETY: each position is granted once, by the holder of the position before, by a release that
+// the waiter's acquire reads.
 unsafe impl<const SLOTS: usize, P: Parking> RawLock for Anderson<SLOTS, P> {
     type Context = AndersonContext;
 
@@ -142,7 +139,7 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Anderson<SLOTS, P> {
 
 standalone!([const SLOTS: usize, P: Parking] Anderson<SLOTS, P>: Hosted, LowLock, HighLock);
 
-// SAFETY: only a position whose turn it is already is drawn.
+// SAFETY: it draws only a position that is already granted.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Anderson<SLOTS, P> {
     #[inline]
     unsafe fn try_acquire(&self, cx: &AndersonContext) -> bool {

@@ -1,14 +1,12 @@
-//! `bo`: `ttas` whose waiters look the more rarely the longer they have waited: each
-//! look in vain doubles the bound, up to a largest one, below which the next pause is
-//! drawn at random (truncated binary exponential backoff; Agarwal and Cherian; Dice et al. 2015
-//! §3.3 and §6).
+//! `bo`: `ttas` with truncated binary exponential backoff.  The next pause is drawn at random below
+//! a bound, and each failed look doubles the bound up to a maximum (Agarwal and Cherian; Dice et
+//! al. 2015 §3.3 and §6).
 //!
-//! **Not for** threads that must not wait long: the longest waiter looks most rarely, so
-//! newcomers and the last holder's neighbours win, and a lock that has become free
-//! stays so until somebody's pause ends (Dice et al. 2015 §6).  What it gives for that is few
-//! migrations.
+//! **Not for** latency: the longest waiter looks most rarely, so new arrivals and the last holder's
+//! neighbours win, and a released lock stays free until a pause ends (Dice et al. 2015 §6).  In
+//! return, there are few migrations.
 //!
-//! The word is a [`Flag`]; its table says what is written by which thread.
+//! The word is a [`Flag`]; its table lists the writers.
 
 use crate::door::{constructor, cpus, random};
 use crate::wait::{Backoff, Flag, MayPark, Parking};
@@ -44,13 +42,12 @@ impl<P: Parking> Bo<P> {
     }
 }
 
-/// Pauses are drawn at random below a bound, in nanoseconds, that doubles with each look
-/// in vain.
+/// Random pauses below a bound, in nanoseconds, that doubles with each failed look.
 #[derive(Clone, Copy, Debug)]
 pub struct Pauses {
     /// The first bound; at least 1.
     pub first: u64,
-    /// The largest; at least the first.
+    /// The largest bound; at least the first.
     pub most: u64,
 }
 
@@ -64,16 +61,15 @@ impl Backoff for Pauses {
     }
 }
 
-/// The first bound: about what a look at another CPU's line costs, in nanoseconds.
+/// The first bound: about the cost of a look at another CPU's line, in nanoseconds.
 const FIRST: u64 = 100;
 
-/// How often the bound doubles at most: beyond 12.8 µs the lock would stand free for longer
-/// than most sections take.
+/// The most doublings: beyond 12.8 µs the lock would stay free for longer than most sections take.
 const DOUBLINGS: u32 = 7;
 
-/// The bound doubles once for each other CPU that this process may use, and at least once: on
-/// few CPUs few look at the word at once, and a long pause only leaves the lock free.  Measured
-/// on two CPUs, and on simulated machines.
+/// The bound doubles once for each other CPU that this process may use, and at least once.  On few
+/// CPUs there are few concurrent looks, and a long pause only leaves the lock free.  Measured on
+/// two CPUs, and on simulated machines.
 pub(crate) fn pauses() -> Pauses {
     let others = cpus().max(2) - 1;
     Pauses {
@@ -107,7 +103,7 @@ unsafe impl<P: Parking> RawLock for Bo<P> {
 
 standalone!([P: Parking] Bo<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
-// SAFETY: the flag is lowered as by a release, or nothing happens.
+// SAFETY: the flag is lowered as by a release, or nothing changes.
 unsafe impl<P: Parking> QuickRelease for Bo<P> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
@@ -144,7 +140,7 @@ unsafe impl<P: Parking> BoundedAbort for Bo<P> {}
 // SAFETY: release reads and writes the lock alone.
 unsafe impl<P: Parking> ThreadOblivious for Bo<P> {}
 
-// SAFETY: waiters leave a mark only, and that is wiped out.
+// SAFETY: waiters leave only a mark, which is erased.
 unsafe impl<P: Parking> Inherit for Bo<P> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());

@@ -1,22 +1,21 @@
-//! `clh`: an implicit queue; each waiter looks at its predecessor's node, which
-//! becomes its own once it is served (Craig; Landin and Hagersten; Chehab et al. 2021 §2.1).
+//! `clh`: an implicit queue; each waiter looks at its predecessor's node, and owns it after its own
+//! acquisition (Craig; Landin and Hagersten; Chehab et al. 2021 §2.1).
 //!
-//! **Not for** machines where a waiter's look at a remote node is dear and no
-//! cache holds it; there `mcs` spins on its own.
+//! **Not for** machines where reads of a remote node are expensive and not cached; there `mcs`
+//! spins on its own node.
 //!
-//! The published lock keeps a dummy node while free.  Here a free lock's tail is
-//! null, so that a lock at rest owns nothing and a mutex of zeroes is one; the
-//! holder takes its node back if nobody came, and leaves it to its successor
-//! otherwise.
+//! The published lock keeps a dummy node while free.  Here a free lock's tail is null, so that a
+//! free lock owns no memory and a zeroed mutex is valid.  The holder keeps its node if there is no
+//! waiter, and leaves it to its successor otherwise.
 //!
 //! | `tail` | state |
 //! |---|---|
 //! | null | free |
-//! | the holder's node | held, nobody waits |
+//! | the holder's node | held, no waiter |
 //! | another node | held; that node is the last waiter's |
 //!
-//! A node's `released` is written by its owner and read by its successor, which
-//! owns the node from then on: 1 plus the number that is carried.
+//! A node's `released` is written by its owner and read by its successor, which owns the node from
+//! then on: 1 plus the number that is carried.
 
 use crate::door::{AtomicPtr, Cell, Order, constructor, orders, pool};
 use crate::host::Pool;
@@ -27,8 +26,8 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the lock was free; publishes the
-    /// fresh node to the successor that will look at it.
+    /// Acquires what the last holder did if the lock was free; publishes the fresh node to the
+    /// successor.
     CLH_ENQUEUE = AcqRel;
     /// What the holder did is seen by its successor.
     CLH_RELEASE = Release;
@@ -40,44 +39,43 @@ orders! {
     CLH_TRY = AcqRel;
 }
 
-/// A waiter's node: what its successor looks at.
+/// A waiter's node, which its successor looks at.
 #[derive(Debug, Default)]
 pub struct ClhNode {
     released: WaitCell<MayPark>,
 }
 
 impl ClhNode {
-    /// Blocks until its owner has released it.
+    /// Blocks until the node's owner has released it.
     #[inline]
     pub(super) fn await_release(&self, order: Order) {
         self.released
             .wait_for(order, CLASS, |released| released != NO);
     }
 
-    /// Leaves it to its successor.
+    /// Leaves the node to the successor.
     #[inline]
     pub(super) fn release(&self, value: u32, order: Order) {
         self.released.set(value, order);
     }
 
-    /// Whether it was released, as a hint.
+    /// The node's state, as a hint.
     pub(super) fn state(&self) -> u32 {
         self.released.value(Order::RELAXED)
     }
 
-    /// Makes it the node of a holder again.
+    /// Makes it a holder's node again.
     pub(super) fn hold(&self) {
         self.released.reset(NO);
     }
 }
 
 pool! {
-    /// Nodes change hands with each contended acquisition, so no frame owns
-    /// one.
+    /// Nodes change owners with each contended acquisition, so no stack frame owns one.
     static NODES: ClhNode, cache 1
 }
 
-/// Bytes of all nodes made so far.
+/// Bytes of all nodes made.
 pub(crate) fn pool_bytes() -> usize {
     NODES.bytes()
 }
@@ -88,10 +86,10 @@ const CLASS: u32 = 1;
 
 /// A node that its owner leaves to its successor.
 pub trait Inherited: Send + Sync + Sized + 'static {
-    /// Where such nodes come from.
+    /// The pool of such nodes.
     fn pool() -> &'static (impl Pool<Self> + 'static);
 
-    /// Makes it one that has not been released.
+    /// Makes it an unreleased node.
     fn renew(&self);
 }
 
@@ -107,13 +105,13 @@ impl Inherited for ClhNode {
     }
 }
 
-/// What an acquisition of `clh` carries.
+/// The context of an acquisition of `clh`.
 pub type ClhContext = Owned<ClhNode>;
 
 /// The nodes that an acquisition owns.
 #[derive(Debug)]
 pub struct Owned<N: Inherited> {
-    /// The node in the queue, or for the next time.
+    /// The node in the queue, or for the next acquisition.
     mine: Cell<Option<&'static N>>,
     /// The predecessor's, if there was one.
     spare: Cell<Option<&'static N>>,
@@ -121,7 +119,7 @@ pub struct Owned<N: Inherited> {
 
 impl<N: Inherited> Owned<N> {
     constructor! {
-        /// Without a node, which its first acquisition takes.
+        /// Without a node: the first acquisition takes one.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -150,24 +148,24 @@ fn set<N>(cell: &Cell<Option<&'static N>>, node: Option<&'static N>) {
     cell.with_mut(|place| unsafe { *place = node });
 }
 
-/// Gives a node back to where such nodes come from.
+/// Returns a node to its pool.
 #[inline(never)]
 pub(crate) fn discard<N: Inherited>(node: Option<&'static N>) {
     if let Some(node) = node {
-        // SAFETY: the caller owns the node, and nobody looks at it any more.
+        // SAFETY: the caller owns the node, and no other thread looks at it.
         unsafe { N::pool().give(node) };
     }
 }
 
-/// Gives a node back that its owner has left in a queue.
+/// Returns a node that its owner has left in a queue.
 #[inline(never)]
 pub(crate) fn return_left<N: Inherited>(node: &'static N) {
-    // SAFETY: the caller owns the node, and nobody looks at it any more.
+    // SAFETY: the caller owns the node, and no other thread looks at it.
     unsafe { N::pool().return_left(node) };
 }
 
 impl<N: Inherited> Owned<N> {
-    /// A node of its own, not yet released.
+    /// The context's own node, not yet released.
     #[inline]
     pub(crate) fn fresh(&self) -> &'static N {
         let node = get(&self.mine).unwrap_or_else(|| self.first());
@@ -182,7 +180,7 @@ impl<N: Inherited> Owned<N> {
         node
     }
 
-    /// The node of an acquisition that holds the lock; nothing if there was none yet.
+    /// The node of an acquisition that holds the lock; `None` before the first one.
     #[inline]
     pub(crate) fn node(&self) -> Option<&'static N> {
         get(&self.mine)
@@ -194,14 +192,14 @@ impl<N: Inherited> Owned<N> {
         get(&self.spare)
     }
 
-    /// The predecessor has released its node, which is this acquisition's from now on.
+    /// Takes over the node that the predecessor has released.
     #[inline]
     pub(crate) fn succeed(&self, predecessor: &'static N) {
         set(&self.spare, Some(predecessor));
     }
 
-    /// There is no predecessor, or none any more: its node is too many.  A forked child may
-    /// find one in a context with which it acquires anew.
+    /// Drops the node of a former predecessor, which is one too many.  A forked child may find one
+    /// in a context with which it acquires again.
     #[inline]
     pub(crate) fn forget_predecessor(&self) {
         let spare = get(&self.spare);
@@ -211,18 +209,18 @@ impl<N: Inherited> Owned<N> {
         }
     }
 
-    /// The node stays in its queue: it is the successor's from here on.
+    /// Leaves the node in its queue: it is the successor's from then on.
     #[inline]
     pub(crate) fn abandon(&self, node: &'static N) {
         set(&self.mine, None);
-        // SAFETY: the pool's, and its successor sees it as left when the caller says so.
+        // SAFETY: the pool's; its successor sees it as left when the caller publishes that.
         unsafe { N::pool().leave(node) };
     }
 
-    /// The node is about to be released: it is the successor's from then on.
+    /// Leaves the node to the successor, just before its release.
     #[inline]
     pub(crate) fn leave(&self) {
-        // In this order: a forked child may find it done by half, and go on with the context.
+        // In this order: a forked child may find it half done, and continue with the context.
         let spare = get(&self.spare);
         set(&self.spare, None);
         set(&self.mine, spare);
@@ -236,7 +234,7 @@ impl<N: Inherited> Drop for Owned<N> {
     }
 }
 
-/// As a queue's tail names it.
+/// A node's address, as a queue's tail stores it.
 #[inline]
 pub(crate) fn pointer<N>(node: &'static N) -> *mut N {
     ptr::from_ref(node).cast_mut()
@@ -297,7 +295,7 @@ standalone! {
 }
 
 impl Clh {
-    /// Blocks until the lock is held; whether somebody has left it to the caller.
+    /// Blocks until the lock is held; whether a predecessor left it to the caller.
     #[inline(always)]
     fn enter(&self, cx: &ClhContext) -> bool {
         let node = cx.fresh();
@@ -313,15 +311,15 @@ impl Clh {
         true
     }
 
-    /// Leaves the lock free, or to the successor with that value in the node.
+    /// Releases the lock: free, or to the successor with that value in the node.
     #[inline(always)]
     fn leave(&self, cx: &ClhContext, value: u32) {
         let Some(node) = cx.node() else {
             unreachable!("a context that holds the lock owns a node")
         };
-        // The exchange waits for every write before it; so nothing is written before.
-        // Others come by the tail; a look does not take it from them, as the exchange does.
-        // Where something is carried, somebody waits.
+        // The exchange waits for all earlier writes; so none precede it.  Arrivals use the tail; a
+        // load does not take its line from them, as the exchange does.  A carried number implies a
+        // waiter.
         let alone = value == YES
             && self.tail.load(Order::RELAXED) == pointer(node)
             && self
@@ -337,7 +335,7 @@ impl Clh {
     }
 }
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+// SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl RawTry for Clh {
     #[inline]
     unsafe fn try_acquire(&self, cx: &ClhContext) -> bool {
@@ -374,8 +372,8 @@ unsafe impl DetectsWaiters for Clh {
     }
 }
 
-// SAFETY: the count that is carried is in the predecessor's node, which the holder owns and nobody writes any
-// more; without a predecessor there is none.
+// SAFETY: the carried count is in the predecessor's node, which the holder owns and no thread
+// writes; without a predecessor there is none.
 unsafe impl LowLock for Clh {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {

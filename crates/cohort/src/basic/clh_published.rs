@@ -2,8 +2,8 @@
 //! release is one store to the own node and no look at the queue's end (Craig 1993; Landin and
 //! Hagersten 1994; Chehab et al. 2021 §2.1).
 //!
-//! **Not for** programs: a lock at rest owns a node, which a mutex of zeroes cannot.  It stands
-//! beside `clh` to be compared with.
+//! **Not for** programs: a free lock owns a node, which a zeroed mutex cannot.  It serves as a
+//! comparison with `clh`.
 //!
 //! | `tail` | state |
 //! |---|---|
@@ -21,10 +21,10 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 use core::ptr;
 
 orders! {
-    /// Publishes the fresh node to the successor that will look at it, and sees the predecessor's
-    /// as it was made fresh.
+    /// Publishes the fresh node to the successor, and sees the predecessor's as it was renewed.
     CLHP_ENQUEUE = AcqRel;
-    /// Sees the last node as it was made, for a thread that looks at it without coming after it.
+    /// Sees the last node as it was renewed, for a thread that looks at it without queueing behind
+    /// it.
     CLHP_LOOK = Acquire;
     /// What the holder did is seen by its successor.
     CLHP_RELEASE = Release;
@@ -58,13 +58,13 @@ impl ClhPublished {
         }
     }
 
-    /// The last node of the queue, if there was ever one.
+    /// The last node of the queue, if there ever was one.
     fn last(&self) -> Option<&'static ClhNode> {
         // SAFETY: nodes live for ever.
         unsafe { self.tail.load(CLHP_LOOK).as_ref() }
     }
 
-    /// Blocks until `predecessor`, which the caller's node has come after, is released.
+    /// Blocks until `predecessor`, the node before the caller's, is released.
     fn follow(cx: &ClhContext, predecessor: *mut ClhNode) {
         // SAFETY: nodes live for ever, and this one is left to its successor.
         let Some(predecessor) = (unsafe { predecessor.as_ref() }) else {
@@ -77,7 +77,7 @@ impl ClhPublished {
 
 impl Drop for ClhPublished {
     fn drop(&mut self) {
-        // That of a holder that never released is its context's.
+        // The node of a holder that never released belongs to its context.
         discard(self.last().filter(|last| last.state() == YES));
     }
 }
@@ -115,8 +115,8 @@ standalone! {
     HighLock
 }
 
-// SAFETY: the caller's node comes after a released one, or after none; a node that was made fresh
-// again meanwhile is waited for.
+// SAFETY: the caller's node follows a released one, or none; if that node was renewed meanwhile,
+// the caller waits for it.
 unsafe impl RawTry for ClhPublished {
     #[inline]
     unsafe fn try_acquire(&self, cx: &ClhContext) -> bool {

@@ -1,26 +1,25 @@
-//! `k42`: the queue of `mcs` behind an interface without nodes; a waiter's node is
-//! needed only while it waits, and the lock itself stands in the queue for its holder
-//! (Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski; Zhang et al. 2017 §2).
+//! `k42`: the queue of `mcs` behind an interface without nodes.  A waiter needs a node only while
+//! it waits; the lock itself is the holder's place in the queue (Auslander, Edelsohn, Krieger,
+//! Rosenburg and Wisniewski; Zhang et al. 2017 §2).
 //!
-//! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`;
-//! nor as the fastest under load: the waiter that is served puts the lock in its node's place
-//! first, which touches the one line that all arrivals touch.
+//! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`; nor for
+//! speed under load: a granted waiter first puts the lock in its node's place, and thereby writes
+//! the line that all arrivals write.
 //!
 //! | `tail` | `head` | state |
 //! |---|---|---|
 //! | 0 | 0 | free |
-//! | `LOCK` | 0 | held, nobody waits |
-//! | n | 0 | held; a waiter has arrived and not linked itself yet |
+//! | `LOCK` | 0 | held, no waiter |
+//! | n | 0 | held; a waiter has arrived and is about to link itself |
 //! | n | m | held; waiters from node m to node n |
 //!
-//! `tail` is written by arrivals and by a thread that is served, releases or finds nobody
-//! behind; `head` by the first arrival behind the lock's own place and by a thread that is
-//! served.  Nodes are named by their numbers, so that the lock is eight bytes.
+//! Arrivals write `tail`, and so do threads that are granted the lock, release it or have no
+//! successor.  The first arrival behind the lock's own place writes `head`, and so does a granted
+//! thread.  Nodes are identified by number, so that the lock is eight bytes.
 //!
-//! The published lock enters the queue by a compare-exchange and tries again if it
-//! fails, so that a waiter may be overtaken without end.  Here an arrival that does not
-//! find the lock free exchanges unconditionally, and if the lock has become free
-//! meanwhile, it is the holder all the same.
+//! The published lock enters the queue by a compare-exchange and retries after a failure, so a
+//! waiter may be overtaken without bound.  Here an arrival at a taken lock exchanges
+//! unconditionally; if the lock has become free meanwhile, it is the holder.
 
 use crate::door::{AtomicU32, Order, Spinner, constructor, orders, pool};
 use crate::host::{Arena, Pool};
@@ -30,10 +29,10 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 orders! {
     /// Sees what the last holder did.
     K42_TAKE = Acquire;
-    /// Acquires what the last holder did if the lock was free after all; publishes the
-    /// fresh node to the successor that will link itself to it.
+    /// Acquires what the last holder did if the lock was free after all; publishes the fresh node
+    /// to the successor that links itself to it.
     K42_ENQUEUE = AcqRel;
-    /// Publishes the fresh node to the thread that will grant it.
+    /// Publishes the fresh node to the thread that grants it.
     K42_LINK = Release;
     /// Sees that fresh node: the holder, before it grants.
     K42_SUCCESSOR = Acquire;
@@ -41,8 +40,8 @@ orders! {
     K42_GRANT = Release;
     /// Sees it.
     K42_GRANTED = Acquire;
-    /// Publishes that the lock's own place has no successor yet, to the arrival that
-    /// will link itself there.
+    /// Publishes that the lock's own place has no successor yet, to the arrival that links itself
+    /// there.
     K42_REPLACE = Release;
     /// What the holder did is seen by the thread that finds the lock free.
     K42_LEAVE = Release;
@@ -60,7 +59,7 @@ pool! {
     static NODES: K42Node, cache 4
 }
 
-/// Bytes of all nodes made so far.
+/// Bytes of all nodes made.
 pub(crate) fn pool_bytes() -> usize {
     NODES.bytes()
 }
@@ -103,16 +102,16 @@ impl K42 {
     }
 }
 
-/// The node of that number.
+/// The node with that number.
 ///
 /// # Safety
-/// Somebody waits with it.
+/// A waiter owns it.
 unsafe fn node(number: u32) -> &'static K42Node {
     // SAFETY: a waiter's number came from this pool.
     unsafe { NODES.at(number) }
 }
 
-/// Blocks until the successor that has entered the queue is linked.
+/// Blocks until the successor in the queue has linked itself.
 fn linked(place: &AtomicU32) -> u32 {
     let mut spinner = Spinner::new();
     loop {
@@ -144,11 +143,11 @@ impl K42 {
                 .wait_for(K42_GRANTED, CLASS, |granted| granted == YES);
         }
         self.replace(mine, number);
-        // SAFETY: taken above; the queue names it no more.
+        // SAFETY: taken above; the queue has no reference to it.
         unsafe { NODES.give(mine) };
     }
 
-    /// Puts the lock in the place of the holder's node.
+    /// Replaces the holder's node in the queue by the lock.
     fn replace(&self, mine: &K42Node, number: u32) {
         let mut successor = mine.next.load(K42_SUCCESSOR);
         if successor == NOBODY {
@@ -209,7 +208,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange takes it.
 unsafe impl RawTry for K42 {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
@@ -224,8 +223,8 @@ unsafe impl ThreadOblivious for K42 {}
 
 impl Fair for K42 {}
 
-// SAFETY: a holder puts the lock's own place in for its node, so a tail elsewhere is a waiter's
-// node, which stays until it holds.
+// SAFETY: a holder replaces its node by the lock's own place, so any other tail is a waiter's node,
+// which stays until that holds the lock.
 unsafe impl DetectsWaiters for K42 {
     #[inline]
     unsafe fn has_waiters(&self, (): &()) -> bool {

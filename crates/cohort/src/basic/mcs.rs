@@ -1,20 +1,18 @@
-//! `mcs`: waiters form a queue, each looking at a flag in its own node; the
-//! holder grants its successor (Mellor-Crummey and Scott; Chehab et al. 2021 §2.1, Chabbi et al.
-//! 2017 §2).
+//! `mcs`: a queue lock whose waiters each look at a flag in their own node; the holder grants its
+//! successor (Mellor-Crummey and Scott; Chehab et al. 2021 §2.1, Chabbi et al. 2017 §2).
 //!
-//! **Not for** more runnable threads than CPUs unless its waiters may sleep: the
-//! next in the queue may be one that is not running, and nobody can pass it.
+//! **Not for** more runnable threads than CPUs unless its waiters may sleep: the next waiter may be
+//! preempted, and the others cannot pass it.
 //!
 //! | `tail` | holder's `next` | state |
 //! |---|---|---|
 //! | null | | free |
-//! | the holder's node | null | held, nobody waits |
-//! | another node | null | held; a waiter has arrived and not linked itself yet |
+//! | the holder's node | null | held, no waiter |
+//! | another node | null | held; a waiter has arrived and is about to link itself |
 //! | another node | the successor | held, with a queue |
 //!
-//! A node's `next` is written once by its successor and read by its owner; `granted` is
-//! written once by its predecessor and read by its owner: 1 plus the number that is
-//! carried.
+//! A node's `next` is written once by its successor and read by its owner.  `granted` is written
+//! once by its predecessor and read by its owner: 1 plus the number that is carried.
 
 use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
@@ -28,7 +26,7 @@ orders! {
     /// Acquires what the last holder did if the queue was empty, and publishes
     /// the node's fresh fields to the successor that will write `next`.
     MCS_ENQUEUE = AcqRel;
-    /// Publishes the successor's fresh node to the holder that will grant it.
+    /// Publishes the successor's fresh node to the holder that grants it.
     MCS_LINK = Release;
     /// Sees that fresh node before writing its flag.
     MCS_SUCCESSOR = Acquire;
@@ -40,7 +38,7 @@ orders! {
     MCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     MCS_TRY = AcqRel;
-    /// What the holder did is seen by the thread that finds the queue empty that it has sent away.
+    /// What the holder did is seen by the thread that finds the queue emptied by the dismissal.
     MCS_DISMISS = Release;
 }
 
@@ -58,7 +56,7 @@ pub struct McsNode<P: Parking = MayPark> {
 
 impl<P: Parking> McsNode<P> {
     constructor! {
-        /// One that is in no queue.
+        /// A node outside any queue.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -100,10 +98,10 @@ const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
 
-/// All bits of a [count](Mcs::count), which is never too large to be carried.
+/// All bits of a [count](Mcs::count), which therefore always fits beside the flag.
 const COUNTS: u32 = (1 << 24) - 1;
 
-/// Not granted, and no longer in the queue.
+/// Dismissed: out of the queue without the lock.
 const GO: u32 = WaitCell::<MayPark>::MAX;
 
 impl<P: Parking> McsNode<P> {
@@ -116,7 +114,7 @@ impl<P: Parking> McsNode<P> {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Blocks until it is granted; the value that it was granted with.
+    /// Blocks until the node is granted; the value of the grant.
     #[inline(never)]
     fn wait(&self) -> u32 {
         // The value of the look that saw it: another look would fetch the line again.
@@ -141,7 +139,7 @@ impl<P: Parking> McsNode<P> {
         unsafe { &*successor }.granted.set(value, MCS_GRANT);
     }
 
-    /// The successor that has swapped the tail and is about to link itself.
+    /// Waits for the link of the successor that has swapped the tail.
     #[cold]
     fn await_successor(&self) -> *mut Self {
         let mut spinner = Spinner::new();
@@ -178,7 +176,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
 standalone!([P: Parking] Mcs<P>: Hosted, QuickRelease, HighLock);
 
 impl<P: Parking> Mcs<P> {
-    /// Blocks until the lock is held; whether somebody has granted it.
+    /// Blocks until the lock is held; whether a predecessor granted it.
     #[inline(always)]
     fn enter(&self, node: &McsNode<P>) -> bool {
         let waits = !self.line_up(node);
@@ -188,7 +186,7 @@ impl<P: Parking> Mcs<P> {
         waits
     }
 
-    /// Joins the queue; whether that was empty, and the lock is held.
+    /// Joins the queue; whether the queue was empty and the lock is thereby held.
     #[inline(always)]
     pub(crate) fn line_up(&self, node: &McsNode<P>) -> bool {
         node.renew();
@@ -203,15 +201,14 @@ impl<P: Parking> Mcs<P> {
         false
     }
 
-    /// Blocks until the lock is granted to a node in the queue, and says with what; or until that
-    /// is [dismissed](Self::dismiss): nothing then.
+    /// Blocks until the lock is granted to a queued node, and returns the value; `None` if the
+    /// queue is [dismissed](Self::dismiss) first.
     pub(crate) fn wait_or_go(&self, node: &McsNode<P>) -> Option<u32> {
         let granted = node.wait();
         (granted != GO || mutant(flaw::FORGET_DISMISSAL)).then_some(granted)
     }
 
-    /// How many are in the queue, the holder included, whose node that is; no more than `most` are
-    /// counted.
+    /// Counts the queue from the holder's node, the holder included, up to `most`.
     pub(crate) fn count_up_to(&self, most: u32, node: &McsNode<P>) -> u32 {
         let mut count = 1;
         let mut next = node.next.load(MCS_SUCCESSOR);
@@ -223,24 +220,23 @@ impl<P: Parking> Mcs<P> {
         count
     }
 
-    /// Whether more than `most` are in the queue, the holder included, whose node that is: the count ends
-    /// just above.
+    /// Whether the queue, holder included, is longer than `most`, counted from the holder's node.
     pub(crate) fn is_longer_than(&self, most: u32, node: &McsNode<P>) -> bool {
         self.count_up_to(most + 1, node) > most
     }
 
-    /// Releases the lock, and sends all its waiters away.  For locks whose waiters
-    /// [go](Self::wait_or_go), as nobody carries a number to them.
+    /// Releases the lock and dismisses all waiters.  For locks with waiters that
+    /// [go](Self::wait_or_go): a dismissal carries no number.
     pub(crate) fn dismiss(&self, node: &McsNode<P>) {
         let last = self.tail.swap(ptr::null_mut(), MCS_DISMISS);
         let mut node = node.pointer();
         let mut is_own = true;
         loop {
-            // Read before its owner may use it again.
+            // Read before the node's owner may reuse it.
             let next = if node == last {
                 ptr::null_mut()
             } else {
-                // SAFETY: the holder's own, or a waiter's that has not been sent away yet.
+                // SAFETY: the holder's own, or that of a waiter not yet dismissed.
                 unsafe { &*node }.await_successor()
             };
             if !is_own {
@@ -254,10 +250,11 @@ impl<P: Parking> Mcs<P> {
         }
     }
 
-    /// How many acquisitions there were with the holder's, which has that node and
-    /// [was granted](Self::wait_or_go) that, or nothing if nobody was before it; the count wraps.  It
-    /// goes from holder to holder with the lock, which needs no line but theirs, and `at_rest` has it
-    /// while nobody does: so a holder [counts](Self::count) or not, and [passes](Self::pass_on) it on.
+    /// The number of acquisitions including the holder's; it wraps.  `granted` is what the holder's
+    /// node [was granted](Self::wait_or_go), `NO` without a predecessor.  The count passes from
+    /// holder to holder in their nodes, without another line; `at_rest` keeps it while the lock is
+    /// free.  So a holder may [count](Self::count) or not, and [passes](Self::pass_on) the count
+    /// on.
     #[inline(always)]
     pub(crate) fn count(&self, node: &McsNode<P>, granted: u32, at_rest: &AtomicU32) -> u32 {
         match granted {
@@ -270,14 +267,14 @@ impl<P: Parking> Mcs<P> {
         }
     }
 
-    /// Releases the lock, and passes the count on.
+    /// Releases the lock and passes the count on.
     #[inline(always)]
     pub(crate) fn pass_on(&self, node: &McsNode<P>, at_rest: &AtomicU32) {
         let successor = node.next.load(MCS_SUCCESSOR);
         let next = match node.granted.value(Order::RELAXED) {
             NO => YES + at_rest.load(Order::RELAXED),
             own => {
-                // Its line is here where nobody waits, and elsewhere where somebody does.
+                // The line of `at_rest` is local without waiters, and remote with them.
                 if successor.is_null() {
                     at_rest.store(own - YES, Order::RELAXED);
                 }
@@ -291,7 +288,7 @@ impl<P: Parking> Mcs<P> {
         }
     }
 
-    /// Leaves the lock free, or to the successor with that value of its flag.
+    /// Releases the lock: free, or to the successor with that value of its flag.
     #[inline(always)]
     fn grant(&self, node: &McsNode<P>, value: u32) {
         let successor = node.next.load(MCS_SUCCESSOR);
@@ -306,7 +303,7 @@ impl<P: Parking> Mcs<P> {
     }
 }
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for Mcs<P> {
     #[inline]
     unsafe fn try_acquire(&self, node: &McsNode<P>) -> bool {
@@ -324,8 +321,8 @@ impl<P: Parking> Fair for Mcs<P> {}
 
 // SAFETY: a thread that has linked itself waits, and leaves with the lock.
 unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
-    /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
-    /// in the last arrival's cache.
+    /// Looks first at the holder's node: its release needs that line anyway.  The tail's line is in
+    /// the last arrival's cache.
     #[inline]
     unsafe fn has_waiters(&self, node: &McsNode<P>) -> bool {
         !node.next.load(Order::RELAXED).is_null()
@@ -333,9 +330,9 @@ unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     }
 }
 
-// SAFETY: the count that is carried is in the holder's node, which is renewed for each acquisition and
+// SAFETY: the carried count is in the holder's node, which is renewed for each acquisition and
 // granted by its predecessor alone; after its acquisition only marks of sleepers could change that
-// word, and nobody sleeps.
+// word, and no thread sleeps there.
 unsafe impl<P: Parking> LowLock for Mcs<P> {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {

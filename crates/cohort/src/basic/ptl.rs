@@ -1,9 +1,9 @@
-//! `ptl`: the partitioned ticket lock; threads draw a number and look for it in one of
-//! several slots, number n in slot n modulo their count (Dice; Dice et al. 2015 §3.2 and §6).
+//! `ptl`: the partitioned ticket lock; threads draw a number and look for number n in slot n modulo
+//! their count (Dice; Dice et al. 2015 §3.2 and §6).
 //!
-//! **Not for** many small objects: each slot is a cache line.  With fewer waiters than
-//! slots each of them looks at a line of its own, as in a queue, without a node to
-//! keep; with more, those that share a slot disturb each other as in `ticket`.
+//! **Not for** many small objects: each slot is a cache line.  With fewer waiters than slots, each
+//! looks at its own line, as in a queue, without a node.  With more, waiters in the same slot
+//! disturb each other as in `ticket`.
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
@@ -43,7 +43,7 @@ orders! {
 #[repr(C)]
 pub struct Ptl<const SLOTS: usize = 8, P: Parking = MayPark> {
     request: AtomicU32,
-    /// Where no arrival writes: a release begins by reading it.
+    /// On a line that no arrival writes: a release begins by reading it.
     served: LinePadded<Cell<u32>>,
     slots: [LinePadded<WaitCell<P>>; SLOTS],
 }
@@ -91,20 +91,20 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
         &self.slots[number as usize % SLOTS].0
     }
 
-    /// Waiters that share a slot sleep in classes of their own, up to 32.
+    /// Waiters in the same slot sleep in separate classes, up to 32.
     const fn class(number: u32) -> u32 {
         1 << (number / SLOTS as u32 % 32)
     }
 
     /// The holder's number.
     fn served(&self) -> u32 {
-        // SAFETY: asked by the holder alone, and nobody else writes it meanwhile.
+        // SAFETY: called by the holder alone, and no other thread writes it meanwhile.
         self.served.0.with(|served| unsafe { *served })
     }
 
     fn set_served(&self, number: u32) {
-        // SAFETY: said by a thread whose number is served: the last to read or write it was the
-        // holder before, whose release that thread has seen.
+        // SAFETY: called by a thread with the served number: the last to read or write it was the
+        // previous holder, whose release that thread has seen.
         self.served.0.with_mut(|served| unsafe { *served = number });
     }
 }
@@ -140,7 +140,7 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Ptl<SLOTS, P> {
 
 standalone!([const SLOTS: usize, P: Parking] Ptl<SLOTS, P>: Hosted, LowLock, HighLock);
 
-// SAFETY: only a number that is being served already is drawn.
+// SAFETY: it draws only a number that is already being served.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Ptl<SLOTS, P> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {

@@ -1,11 +1,10 @@
-//! `tas`: a word that every waiter tries to set, again and again (test-and-set;
-//! Antić et al. 2016 §2; Zhang et al. 2017 call it SL).
+//! `tas`: a word that each waiter repeatedly tries to set (test-and-set; Antić et al. 2016 §2;
+//! Zhang et al. 2017 call it SL).
 //!
-//! **Not for** contention: each attempt takes the word's line away from the holder,
-//! which needs it to release, and nothing keeps a waiter from being passed for ever.
-//! It is the least that a lock can be: one word, one exchange, no order.
+//! **Not for** contention: each attempt takes the word's line from the holder, which needs it to
+//! release, and a waiter may starve.  It is the minimal lock: one word, one exchange, no order.
 //!
-//! The word is a [`Flag`]; its table says what is written by which thread.
+//! The word is a [`Flag`]; its table lists the writers.
 
 use crate::door::constructor;
 use crate::wait::{Backoff, Flag, MayPark, Parking};
@@ -41,7 +40,7 @@ impl<P: Parking> Tas<P> {
     }
 }
 
-/// Waiters try at every look.
+/// Waiters try to set the word at every look.
 struct Trying;
 
 impl Backoff for Trying {
@@ -77,7 +76,7 @@ unsafe impl<P: Parking> RawLock for Tas<P> {
 
 standalone!([P: Parking] Tas<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
-// SAFETY: the flag is lowered as by a release, or nothing happens.
+// SAFETY: the flag is lowered as by a release, or nothing changes.
 unsafe impl<P: Parking> QuickRelease for Tas<P> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
@@ -114,7 +113,7 @@ unsafe impl<P: Parking> BoundedAbort for Tas<P> {}
 // SAFETY: release reads and writes the lock alone.
 unsafe impl<P: Parking> ThreadOblivious for Tas<P> {}
 
-// SAFETY: waiters leave a mark only, and that is wiped out.
+// SAFETY: waiters leave only a mark, which is erased.
 unsafe impl<P: Parking> Inherit for Tas<P> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());

@@ -1,28 +1,28 @@
-//! `ticket`: threads are served in the order in which they drew a number
-//! (Chehab et al. 2021 §2.1; Dice et al. 2015 §2.2 uses it on both levels).
+//! `ticket`: a FIFO lock; an arrival draws a number and waits until it is served (Chehab et al.
+//! 2021 §2.1; Dice et al. 2015 §2.2 uses it on both levels).
 //!
-//! **Not for** many waiters that spin: all of them look at one word, so each
-//! release costs a transfer to every waiter's CPU.  Short queues are where it
-//! shines: one read-modify-write to enter, nothing to allocate.
+//! **Not for** many spinning waiters: all look at one word, so each release costs a transfer to
+//! every waiter's CPU.  It is good at short queues: one read-modify-write to enter, nothing to
+//! allocate.
 //!
 //! | `next` | `serving` | state |
 //! |---|---|---|
 //! | n | n | free |
-//! | n + 1 | n | held, nobody waits |
+//! | n + 1 | n | held, no waiter |
 //! | n + 1 + w | n | held, w threads wait |
 //! | as above | n, `QUICK` | the same, and released by a plain store |
 //!
 //! With `UNIT` the lock is [`ticket_delay`](super::ticket_delay).
 //!
-//! `next` is written by every arrival, `serving` by the holder; both count up in steps
-//! of `ONE` and wrap after 31 bits: there are as many numbers as Linux has threads at most.
-//! `QUICK` is set by a holder that has long been quiet, in place of waking, and cleared by
-//! a waiter before it sleeps; see [`quick`].  A store that puts it back was already under
-//! way, and the next waiter finds it.  Between `QUICK` and the number, `serving` has what
-//! the last holder carried to this one; nothing, if it found the lock free.
+//! Every arrival writes `next`, the holder writes `serving`.  Both count up in steps of `ONE` and
+//! wrap after 31 bits: there are at least as many numbers as Linux has threads.  A holder of a lock
+//! that is long uncontended sets `QUICK`, instead of waking; a waiter clears it before it sleeps;
+//! see [`quick`].  A store already under way may set it again; the next waiter finds it.  Between
+//! `QUICK` and the number, `serving` has the value that the last holder carried to this one; 0 if
+//! this one found the lock free.
 //!
-//! A thread that takes a free lock without waiting looks at `serving` alone: `next` was the target
-//! of the last read-modify-write, and reading it would have to wait for that.
+//! An acquisition of a free lock reads `serving` alone: `next` was the target of the last
+//! read-modify-write, and reading it would wait for that.
 
 use crate::door::{AtomicU32, Order, constructor, flaws, is_long_quiet, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell, quick};
@@ -51,8 +51,8 @@ flaws! {
     FORGET_DISMISSAL = "ticket.forget-dismissal";
 }
 
-/// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
-/// thread that is served before it; at once if that is 0.
+/// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each thread
+/// ahead; at once if that is 0.
 ///
 /// ```
 /// use cohort::{Mutex, basic::Ticket};
@@ -84,13 +84,13 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
 /// In `serving`: the holder releases by a plain store.
 const QUICK: u32 = 1;
 
-/// In `serving`, from this bit to `ONE`: the count that is passed on to the holder.
+/// In `serving`, from this bit to `ONE`: the count that is carried to the holder.
 const CARRIED: u32 = 2;
 
-/// From one number to the next.
+/// The step from one number to the next.
 const ONE: u32 = 1 << 9;
 
-/// How many numbers there are.
+/// The count of numbers.
 const ALL: u32 = (WaitCell::<MayPark>::MAX / ONE) + 1;
 
 /// The number in a value of either word.
@@ -98,13 +98,13 @@ const fn number(value: u32) -> u32 {
     value & WaitCell::<MayPark>::MAX & !(ONE - 1)
 }
 
-/// How many numbers lie between two, which wrap.
+/// How far `last` is after `first`; numbers wrap.
 const fn between(first: u32, last: u32) -> u32 {
     number(last.wrapping_sub(first)) / ONE
 }
 
-/// Sleepers are told apart by their number's last bits, so that a release wakes
-/// the one thread it serves and, of 32 sleepers, no other.
+/// Sleepers are distinguished by their number's last bits, so that a release wakes the thread that
+/// it serves and, of 32 sleepers, no other.
 const fn class(number: u32) -> u32 {
     1 << (number / ONE % 32)
 }
@@ -120,14 +120,14 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         lock
     }
 
-    /// How many have drawn a number and not yet released.
+    /// How many threads have drawn a number and not yet released.
     #[inline]
     pub(crate) fn drawn(&self) -> u32 {
         let next = self.next.load(Order::RELAXED);
         between(number(self.serving.value(Order::RELAXED)), next)
     }
 
-    /// Blocks until that number is served, which the caller has drawn.
+    /// Blocks until the caller's number is served.
     #[inline(always)]
     fn wait_for(&self, mine: u32) {
         self.serving.wait_spaced(
@@ -144,29 +144,28 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
     pub(crate) fn draw(&self) -> u32 {
         let drawn = self.next.fetch_add(ONE, TICKET_DRAW);
         if drawn.wrapping_add(ONE) > WaitCell::<P>::MAX {
-            // It wraps where `serving` does.
+            // Wrapped in the same way as `serving`.
             self.next.fetch_and(WaitCell::<P>::MAX, Order::RELAXED);
         }
         number(drawn)
     }
 
-    /// Whether that number, which the caller has drawn, is served at once.
+    /// Whether the caller's number is served at once.
     #[inline(always)]
     pub(crate) fn is_served(&self, mine: u32) -> bool {
         number(self.serving.value(TICKET_SERVED)) == mine
     }
 
-    /// How many were served before that number; it wraps.
+    /// How many threads were served before that number; wraps.
     #[inline(always)]
     pub(crate) const fn count(number: u32) -> u32 {
         number / ONE
     }
 
-    /// Blocks until that number, which the caller has drawn, is served or
-    /// [dismissed](Self::dismiss); false then.  Until all that were sent away have found out,
-    /// the numbers must not go round.
+    /// Blocks until the caller's number is served (true) or [dismissed](Self::dismiss) (false).
+    /// The numbers must not wrap before all dismissed waiters have left.
     pub(crate) fn wait_or_go(&self, mine: u32) -> bool {
-        // Looked at once: the line goes to the next arrival as soon as it can.
+        // Only one look: the next arrival needs the line as soon as possible.
         let seen = Cell::new(mine);
         let is_reached = |serving| {
             seen.set(number(serving));
@@ -182,16 +181,15 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         seen.get() == mine || mutant(flaw::FORGET_DISMISSAL)
     }
 
-    /// Releases the lock, and sends all its waiters away, how many `noted` is told before
-    /// they are: the number served next is one that nobody had drawn.  For locks whose waiters
-    /// [go](Self::wait_or_go).
+    /// Releases the lock and dismisses all waiters, after calling `noted` with their count: the
+    /// next number served is not yet drawn.  For locks with waiters that [go](Self::wait_or_go).
     pub(crate) fn dismiss(&self, noted: impl FnOnce(u32)) {
         let next = number(self.next.load(Order::RELAXED));
         noted(between(number(self.serving.value(Order::RELAXED)), next) - 1);
         self.serving.set(next, TICKET_SERVE);
     }
 
-    /// Serves the next number, to which something may be carried.
+    /// Serves the next number, and may carry a value to it.
     #[inline(always)]
     fn serve(&self, carried: u32) {
         let place = &raw const *self;
@@ -219,13 +217,13 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         )
     }
 
-    /// Serves the next number so that a sleeper is woken.
+    /// Serves the next number, and wakes its waiter.
     #[inline]
     fn serve_attentively(&self, carried: u32) {
         let served = self.serving.value(Order::RELAXED);
         let next = number(served.wrapping_add(ONE));
         let successor = next | carried;
-        // Nobody has left a mark, and a thread that does clears `QUICK`.
+        // There is no mark: a thread that leaves one clears `QUICK`.
         if P::MAY_SLEEP
             && is_long_quiet()
             && self
@@ -240,8 +238,8 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             });
     }
 
-    /// Whether the mark that the caller has left will be honoured; if not, it was a quick
-    /// time, which is over now.
+    /// Whether holders look for the mark that the caller has just set.  If not, this ends the quick
+    /// period.
     fn is_honoured(&self) -> bool {
         let quick = self.serving.value(Order::RELAXED) & QUICK != 0;
         if !quick || mutant(flaw::MARK_AND_HOPE) {
@@ -288,7 +286,7 @@ unsafe impl<P: Parking, const UNIT: u64> Hosted for Ticket<P, UNIT> {
     }
 }
 
-// SAFETY: the next number is served as by a release, or nothing happens.
+// SAFETY: the next number is served as by a release, or nothing changes.
 unsafe impl<P: Parking, const UNIT: u64> QuickRelease for Ticket<P, UNIT> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
@@ -303,8 +301,8 @@ unsafe impl<P: Parking, const UNIT: u64> QuickRelease for Ticket<P, UNIT> {
 
 standalone!([P: Parking, const UNIT: u64] Ticket<P, UNIT>: HighLock);
 
-// SAFETY: only a number that is being served already is drawn, as a look afterwards makes
-// sure; where it is not, that number is waited for.
+// SAFETY: it draws a number that is being served, which the look afterwards confirms; otherwise it
+// waits for that number.
 unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
@@ -315,8 +313,8 @@ unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
             .compare_exchange(served, next, TICKET_DRAW, Order::RELAXED)
             .is_ok();
         if drawn && number(self.serving.value(TICKET_TRY)) != served {
-            // The numbers have gone round since the first look, and its number is next to
-            // be drawn again while somebody holds the lock.
+            // The numbers have wrapped since the first look: the number is next to be drawn, but
+            // another thread holds the lock.
             self.wait_for(served);
         }
         drawn
@@ -336,8 +334,8 @@ unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     }
 }
 
-// SAFETY: the count that is carried stands with the number that is served, which the holder has read; until
-// its release only `QUICK` and marks of sleepers change beside it.
+// SAFETY: the carried count is beside the served number, which the holder has read; until its
+// release only `QUICK` and marks of sleepers change beside it.
 unsafe impl<P: Parking, const UNIT: u64> LowLock for Ticket<P, UNIT> {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {

@@ -1,8 +1,8 @@
-//! `ticket-apart`: `ticket` with a line of its own for each of its two words, as the published lock
-//! is padded (Mellor-Crummey and Scott 1991; Dice et al. 2015 §2.2, §5).
+//! `ticket-apart`: `ticket` with each of its two words on its own line, as the published lock is
+//! padded (Mellor-Crummey and Scott 1991; Dice et al. 2015 §2.2, §5).
 //!
-//! **Not for** programs: `ticket` fits into a mutex, and enters a free lock by one line.  It stands
-//! beside `ticket` to be compared with: an arrival draws its number on a line that no waiter polls.
+//! **Not for** programs: `ticket` fits into a mutex, and enters a free lock by one line.  It serves
+//! as a comparison: here an arrival draws its number on a line that no waiter polls.
 //!
 //! | `next` | `serving` | state |
 //! |---|---|---|
@@ -47,7 +47,7 @@ pub struct TicketApart<P: Parking = MayPark> {
 /// The bits of a number.
 const ALL: u32 = WaitCell::<MayPark>::MAX;
 
-/// Sleepers are told apart by their number's last bits, as those of `ticket`.
+/// Sleepers are distinguished by their number's last bits, as in `ticket`.
 const fn class(number: u32) -> u32 {
     1 << (number % 32)
 }
@@ -70,7 +70,7 @@ impl<P: Parking> TicketApart<P> {
         next.wrapping_sub(self.serving.0.value(Order::RELAXED)) & ALL
     }
 
-    /// Blocks until that number, which the caller has drawn, is served.
+    /// Blocks until the caller's number is served.
     fn wait_for(&self, mine: u32) {
         self.serving
             .0
@@ -103,8 +103,8 @@ unsafe impl<P: Parking> RawLock for TicketApart<P> {
 
 standalone!([P: Parking] TicketApart<P>: Hosted, QuickRelease, LowLock, HighLock);
 
-// SAFETY: only a number that is being served already is drawn, and the look that says so is the one
-// that acquires; if the numbers have gone round meanwhile, it is waited for.
+// SAFETY: it draws only a number that is already being served, and the look that confirms this
+// acquires; if the numbers have wrapped meanwhile, it waits for its number.
 unsafe impl<P: Parking> RawTry for TicketApart<P> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {

@@ -1,11 +1,11 @@
-//! `ttas`: waiters look at the word, and try to set it once they have seen it free
-//! (test-and-test-and-set; Antić et al. 2016 §2).
+//! `ttas`: waiters look at the word, and try to set it once it looks free (test-and-test-and-set;
+//! Antić et al. 2016 §2).
 //!
-//! **Not for** many waiters: all of them look at one word, and all of them try when it
-//! becomes free, of which one succeeds; nor where no thread may be passed for ever.
-//! Few waiters do better here than with `tas`, since looking leaves the holder alone.
+//! **Not for** many waiters: all look at one word, and all try when it becomes free, while only one
+//! succeeds; nor where starvation is unacceptable.  With few waiters it is better than `tas`, since
+//! looks leave the holder undisturbed.
 //!
-//! The word is a [`Flag`]; its table says what is written by which thread.
+//! The word is a [`Flag`]; its table lists the writers.
 
 use crate::door::constructor;
 use crate::wait::{Backoff, Flag, MayPark, Parking};
@@ -77,7 +77,7 @@ unsafe impl<P: Parking> RawLock for Ttas<P> {
 
 standalone!([P: Parking] Ttas<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
-// SAFETY: the flag is lowered as by a release, or nothing happens.
+// SAFETY: the flag is lowered as by a release, or nothing changes.
 unsafe impl<P: Parking> QuickRelease for Ttas<P> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
@@ -114,7 +114,7 @@ unsafe impl<P: Parking> BoundedAbort for Ttas<P> {}
 // SAFETY: release reads and writes the lock alone.
 unsafe impl<P: Parking> ThreadOblivious for Ttas<P> {}
 
-// SAFETY: waiters leave a mark only, and that is wiped out.
+// SAFETY: waiters leave only a mark, which is erased.
 unsafe impl<P: Parking> Inherit for Ttas<P> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());

@@ -1,4 +1,5 @@
-//! A condition variable: a waiter is told, once, and may then destroy it.
+//! A condition variable: a signal wakes a waiter once, and the waiter may then destroy the
+//! variable.
 
 use super::{read, write};
 use crate::locks::basic::{Futex, Ticket};
@@ -9,27 +10,27 @@ use crate::locks::{Patience, RawLock};
 use crate::world::{Kept, nodes, soon, together};
 use std::sync::Arc;
 
-/// A mutex to wait with, that adopts the waiters which a signaller lets go.
+/// A mutex for condition waits that supports wait morphing: signalled waiters are requeued at it.
 pub trait Adopts: Default + Send + Sync + 'static {
-    /// Whether threads that wait with it look before they sleep.
+    /// Whether waiters spin before they sleep.
     const LOOKS: bool = false;
 
     /// Blocks until the mutex is held.
     fn lock(&self);
 
-    /// As above, for a thread that it has adopted or not.
+    /// Blocks until the mutex is held again after a wait; `adopted`: the waiter was requeued.
     fn lock_again(&self, adopted: bool);
 
     /// Releases it.
     fn unlock(&self);
 
-    /// Adopts the waiter; the caller holds the mutex, or does not.
+    /// Requeues the waiter at the mutex; `held`: the caller holds the mutex.
     fn adopt(&self, waiter: &Waiter, held: bool) -> bool;
 }
 
 impl Adopts for Futex {
     fn lock(&self) {
-        // SAFETY: the mutex has no contexts, and clients leave it where it is; so below.
+        // SAFETY: the mutex has no contexts, and clients do not move it; also below.
         unsafe { self.acquire(&()) };
     }
 
@@ -51,7 +52,7 @@ impl Adopts for Futex {
     }
 }
 
-/// A lock whose sleepers each have a place of their own.
+/// A lock where each sleeping waiter has a queue node of its own.
 #[derive(Default)]
 pub struct Queued {
     lock: Ticket,
@@ -83,7 +84,7 @@ impl Adopts for Queued {
     }
 }
 
-/// A `Futex` with which threads look before they sleep.
+/// A `Futex` whose condition waiters spin before they sleep.
 #[derive(Default)]
 pub struct Looking(Futex);
 
@@ -107,9 +108,9 @@ impl Adopts for Looking {
     }
 }
 
-/// Joins the condition's queue as a thread does that waits with such a mutex.
+/// Enqueues the caller at the condition, as a waiter with mutex `M` does.
 fn enqueue<M: Adopts>(condvar: &RawCondvar, pool: &impl Census<Waiter>) -> &'static Waiter {
-    // SAFETY: a client has one pool, and its mutexes stay.
+    // SAFETY: a client has one pool and does not move its mutexes.
     unsafe {
         if M::LOOKS {
             condvar.enqueue_looking(pool, 1)
@@ -119,7 +120,7 @@ fn enqueue<M: Adopts>(condvar: &RawCondvar, pool: &impl Census<Waiter>) -> &'sta
     }
 }
 
-/// That mutex, to a signaller that holds it or does not.
+/// The mutex for a signaller, and whether the signaller holds it.
 struct Held<'a, M>(&'a M, bool);
 
 impl<M: Adopts> Adopt for Held<'_, M> {
@@ -162,8 +163,8 @@ impl<M: Adopts, P: Census<Waiter>> Tokens<M, P> {
             .broadcast(&*self.pool, &Held(&self.mutex, held));
     }
 
-    /// Adds tokens, and then, while it `holds` the mutex or after that, does what is to
-    /// be `told`, which gets to know which of the two.
+    /// Adds tokens, and calls `told` while holding the mutex, if `holds`, or after the release;
+    /// passes `holds` on.
     fn add(&self, more: u64, holds: bool, told: impl Fn(bool)) {
         self.locked(|| {
             write(&self.tokens, read(&self.tokens) + more);
@@ -186,7 +187,7 @@ impl<M: Adopts, P: Census<Waiter>> Tokens<M, P> {
         left
     }
 
-    /// Takes a token, waiting for it as long as it takes.
+    /// Takes a token; waits for one without a deadline.
     fn take(&self) {
         self.locked(|| {
             while read(&self.tokens) == 0 {
@@ -197,8 +198,8 @@ impl<M: Adopts, P: Census<Waiter>> Tokens<M, P> {
     }
 }
 
-/// Thread 0 adds tokens for the others and signals once for each, or broadcasts
-/// once for all, while it `holds` the mutex or after that.
+/// Thread 0 adds tokens for the others; it signals once for each or broadcasts once, with the mutex
+/// held (`holds`) or after its release.
 pub fn tells<M: Adopts>(threads: usize, rounds: u64, broadcast: bool, holds: bool) {
     let shared = Arc::new(tokens::<M>());
     let theirs = Arc::clone(&shared);
@@ -222,9 +223,9 @@ pub fn tells<M: Adopts>(threads: usize, rounds: u64, broadcast: bool, holds: boo
     }
 }
 
-/// Thread 1 gives up at a deadline.  If it was signalled all the same, the signal goes on:
-/// by itself, or as that of a thread that was cancelled, which may find the condition gone.
-/// So the others always get theirs.
+/// Thread 1 times out. A signal that it received goes on to another waiter: from the wait itself,
+/// or from the clean-up of a cancelled thread, which may find the condition destroyed. So the other
+/// threads always receive theirs.
 pub fn spends_no_signal_on_a_waiter_that_gave_up<M: Adopts>(
     threads: usize,
     holds: bool,
@@ -255,7 +256,7 @@ pub fn spends_no_signal_on_a_waiter_that_gave_up<M: Adopts>(
     }
 }
 
-/// A waiter leaves the queue before it has looked or slept, while another thread signals.
+/// A waiter leaves the queue before it has spun or slept, while another thread signals.
 pub fn is_left<M: Adopts>() {
     let shared = Arc::new(tokens::<M>());
     let theirs = Arc::clone(&shared);
@@ -276,7 +277,7 @@ pub fn is_left<M: Adopts>() {
     }
 }
 
-/// The waiter destroys the condition variable as soon as it has been told.
+/// The waiter destroys the condition variable after its signal.
 pub fn is_destroyed<M: Adopts>(broadcast: bool) {
     let condvar = Kept::new(RawCondvar::default());
     let address = &raw const *condvar as usize;
@@ -285,7 +286,7 @@ pub fn is_destroyed<M: Adopts>(broadcast: bool) {
     let told = Cell::new(false);
     let pool = nodes::<Waiter>(2);
     together(2, move |thread| {
-        // SAFETY: it lives until the waiter has been told and destroys it.
+        // SAFETY: it lives until the waiter destroys it, after the signal.
         let condvar = unsafe { &*(address as *const RawCondvar) };
         mutex.lock();
         if thread == 0 {
@@ -300,7 +301,7 @@ pub fn is_destroyed<M: Adopts>(broadcast: bool) {
             mutex.unlock();
             // SAFETY: enqueued above.
             let left = unsafe { condvar.wait(&*pool, waiter, &Patience::ENDLESS) };
-            // SAFETY: only this thread touches the owner.
+            // SAFETY: only this thread accesses the owner.
             drop(owner.with_mut(|owner| unsafe { (*owner).take() }));
             mutex.lock_again(left.adopted);
         }

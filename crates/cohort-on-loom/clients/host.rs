@@ -9,53 +9,51 @@ use crate::locks::{Able, Abortable, Adapts, Deadline, Patience, Quick, QuickRele
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
-/// What a host lets a program do.
+/// The operations of a host.
 pub trait Host: Send + Sync + 'static {
     /// Blocks until locked.
     fn lock(&self);
-    /// Locks without waiting, or does not.
+    /// Tries to lock.
     fn try_lock(&self) -> bool;
-    /// Locks, or gives up when patience is over; whether it is locked.
+    /// Locks, or times out; returns whether it is locked.
     fn lock_within(&self, _patience: &Patience) -> bool {
         unreachable!("its clients have patience");
     }
-    /// The same in the lock's own queue, which waiters can leave.
+    /// Locks from the lock's own queue, which waiters can leave at a timeout.
     fn wait_within(&self, _patience: &Patience) -> bool {
         unreachable!("its clients never leave");
     }
-    /// Locks by a claim with a deadline that never comes, and calls `locked` in one step with
-    /// that.
+    /// Locks by a claim with a deadline that never passes, and calls `locked` in the same step.
     fn lock_noting(&self, _locked: &dyn Fn()) {
         unreachable!("its clients note nothing");
     }
-    /// Unlocks what the caller locked; whether it was locked.
+    /// Unlocks the caller's lock; returns whether it was locked.
     fn unlock(&self) -> bool;
-    /// Whether it is locked, or not at rest.
+    /// Whether it is locked, or not in its initial state.
     fn is_busy(&self) -> bool;
-    /// In a forked child, forgets every thread that was there.
+    /// In a forked child, forgets all threads of the parent.
     fn forget(&self) {
         let _ = self.unlock();
     }
-    /// Whether a thread waits that will lock it, if the holder can tell.
+    /// Whether a waiter exists, as far as the holder can see.
     fn has_waiters(&self) -> bool {
         false
     }
 }
 
-/// A lock in the object, and the pool of its records; `SHORT` if the shortest ways are
-/// tried first.
+/// A lock in the object, with the pool of its records; `SHORT`: tries the fast paths first.
 struct Here<L, R, const SHORT: bool> {
     object: InPlace<L>,
     gate: Gate,
     records: Arc<R>,
 }
 
-/// The lock in the object, its records in a pool.
+/// Hosts the lock in the object, its records in a pool.
 pub fn in_place<L: Served + QuickRelease>() -> impl Host {
     here::<L, false>()
 }
 
-/// The same, by the shortest ways where they will do.
+/// Like [`in_place`], by the fast paths where possible.
 pub fn shortly_in_place<L: Served + QuickRelease>() -> impl Host {
     here::<L, true>()
 }
@@ -108,10 +106,10 @@ where
     }
 }
 
-/// An object in a process of two locks: its first user chooses between them.
+/// An object in a process with two locks; its first user chooses between them.
 ///
-/// On a machine both would be the same bytes; here each has its own, so that two users of
-/// different opinions find each a free lock.
+/// On a machine both locks share their bytes. Here each has its own, so that two users that chose
+/// differently each find a free lock.
 struct Chosen<A, B> {
     word: AtomicU32,
     locks: (A, B),
@@ -142,7 +140,7 @@ impl<A: Host, B: Host> Host for Chosen<A, B> {
     }
 }
 
-/// First users of one object, of which some want one lock for it and some another.
+/// First users of one object, some of which choose one lock for it and some the other.
 pub fn is_assigned<A, B>(threads: usize, rounds: u64)
 where
     A: Served + QuickRelease,
@@ -162,14 +160,14 @@ where
     });
 }
 
-/// A lock elsewhere while contended, and the fat_pool that it comes from.
+/// A lock in a pool while contended, with that pool.
 struct There<S> {
     object: Inflated,
     claim: Claim,
     fat_pool: S,
 }
 
-/// The lock in a pool while contended, its records in another.
+/// Hosts the lock in a pool while contended, its records in another.
 pub fn inflated<L: Served>() -> impl Host {
     There {
         object: Inflated::default(),
@@ -178,7 +176,7 @@ pub fn inflated<L: Served>() -> impl Host {
     }
 }
 
-/// The same of a lock that adapts.
+/// Like [`inflated`], for a lock that adapts.
 pub fn inflated_adapting<L: Served + Adapts>() -> impl Host {
     There {
         object: Inflated::default(),
@@ -192,7 +190,7 @@ pub fn inflated_adapting<L: Served + Adapts>() -> impl Host {
     }
 }
 
-/// The same of a lock whose waiters leave its queue at their deadlines, and claim nothing.
+/// Like [`inflated`], for a lock whose waiters leave its queue at their deadlines, without claims.
 pub fn inflated_abandonable<L: Served + Abortable>() -> impl Host {
     There {
         object: Inflated::default(),
@@ -241,8 +239,7 @@ impl<S: FatPool + Send + Sync + 'static> Host for There<S> {
 /// In nanoseconds: longer than any model takes.
 pub const NEVER: u64 = 1 << 60;
 
-/// Claims what a try takes.  A claim is left after the lock was taken, which is a step of its
-/// own.
+/// Claims by tries. The claim's withdrawal after the acquisition is a separate step.
 fn note(claim: &Claim, take: impl Fn() -> bool, locked: &dyn Fn()) {
     let taken = std::cell::Cell::new(false);
     let attempt = || {
@@ -258,14 +255,14 @@ fn note(claim: &Claim, take: impl Fn() -> bool, locked: &dyn Fn()) {
     }
 }
 
-/// Patience for that many nanoseconds; without an end if there is no number.
+/// Patience for that many nanoseconds, or without a deadline.
 pub fn patience(nanoseconds: Option<u64>) -> Patience<'static> {
     nanoseconds.map_or(Patience::ENDLESS, |nanoseconds| {
         Patience::until(Deadline::monotonic(now() + nanoseconds))
     })
 }
 
-/// Each thread locks `rounds` times, the first `triers` of them without waiting.
+/// Each thread locks `rounds` times; the first `triers` threads only try.
 pub fn excludes<H: Host>(host: H, threads: usize, rounds: u64, triers: usize) {
     counts(host, threads, rounds, move |thread, host| {
         if thread < triers {
@@ -276,7 +273,7 @@ pub fn excludes<H: Host>(host: H, threads: usize, rounds: u64, triers: usize) {
     });
 }
 
-/// As [`excludes`], while CPUs are scarce: for worlds that know that inside of a run only.
+/// Like [`excludes`], while oversubscribed; for backends that learn this only inside a run.
 pub fn excludes_in_scarcity<H: Host>(host: H, threads: usize, rounds: u64) {
     counts(host, threads, rounds, |_, host| {
         Gate::expect_scarcity();
@@ -285,7 +282,7 @@ pub fn excludes_in_scarcity<H: Host>(host: H, threads: usize, rounds: u64) {
     });
 }
 
-/// The same, but the last threads lock by a claim, each with its own patience.
+/// Like [`excludes`], but the last threads lock by a claim, each with its own patience.
 pub fn is_claimed<H: Host, const CLAIMS: usize>(
     host: H,
     threads: usize,
@@ -295,8 +292,8 @@ pub fn is_claimed<H: Host, const CLAIMS: usize>(
     claimed_by(host, threads, rounds, nanoseconds, false);
 }
 
-/// Once each by a claim; before that the first thread holds it, so that all of them can wait
-/// at once.
+/// Like [`is_claimed`], with one claim per thread. The first thread holds the lock initially, so
+/// that all others can wait at once.
 pub fn is_claimed_by_many<H: Host, const CLAIMS: usize>(
     host: H,
     nanoseconds: [Option<u64>; CLAIMS],
@@ -314,7 +311,7 @@ fn claimed_by<H: Host, const CLAIMS: usize>(
 ) {
     counts(host, threads, rounds, move |thread, host| {
         if held && thread == 0 {
-            // Let the others come and wait.
+            // Let the others arrive and wait.
             yield_now();
             assert!(host.unlock(), "the first thread does not hold it");
         }

@@ -1,8 +1,8 @@
-//! A thread that runs in another cohort each time it asks: no acquisition of it is where the
-//! one before was, nor one that it makes for others where its own is.  And one that loses
-//! its CPU before it releases.
+//! A thread that changes its cohort at each query. Its next acquisition is in another cohort, and
+//! so is an acquisition that it makes on another thread's behalf. Also a thread that yields before
+//! it releases.
 //!
-//! For worlds that can move a thread in the middle of a model.
+//! For backends that can move a thread in the middle of a model.
 
 use crate::clients::add_one;
 use crate::locks::door::{Cell, wander, yield_now};
@@ -11,12 +11,11 @@ use crate::locks::{DetectsWaiters, RawLock, forwards, standalone};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
-/// A lock before each release of which others may run, which a bound on preemptions does
-/// not count.
+/// A lock that yields before each release; a bound on preemptions does not count this.
 #[derive(Default)]
 pub struct Hesitant<L>(L);
 
-// SAFETY: the lock inside excludes; others run only while it is still held.
+// SAFETY: the inner lock excludes; other threads run only while it is still held.
 unsafe impl<L: RawLock> RawLock for Hesitant<L> {
     type Context = L::Context;
 
@@ -27,7 +26,7 @@ unsafe impl<L: RawLock> RawLock for Hesitant<L> {
 
     unsafe fn release(&self, cx: &L::Context) {
         yield_now();
-        // SAFETY: the caller holds it with this context, which went to the lock inside.
+        // SAFETY: the caller holds it with this context, which went to the inner lock.
         unsafe { self.0.release(cx) };
     }
 
@@ -56,8 +55,8 @@ forwards! {
 
 standalone!([L: DetectsWaiters] Hesitant<L>: LowLock);
 
-/// The first thread, which is moved, leaves an inflated object while the other may still be
-/// on its way out, and then takes what lies ready for the next object, with `between` in
+/// The first thread, which changes cohorts, releases an inflated object while the other may not
+/// have left. Then it takes the lock prepared for the next object, with a call of `between` in
 /// between.
 pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
     let fat_pool = Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3));
@@ -71,7 +70,7 @@ pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
         object.lock(claim, fat_pool);
         add_one(count);
         if thread == 1 {
-            // Let the first one come and wait.
+            // Let the first thread arrive and wait.
             yield_now();
         }
         // SAFETY: locked above.
@@ -84,7 +83,7 @@ pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
         // In each of two cohorts.
         for _ in 0..2 {
             let fat = fat_pool.take(object);
-            // SAFETY: taken just now, and told nobody.
+            // SAFETY: taken just now, and not published.
             unsafe { fat_pool.put_back(fat) };
         }
     });

@@ -1,5 +1,5 @@
-//! `near` hands over to the nearest, keeps the order of those it passes over, and passes
-//! nobody over more often than its bound says.
+//! `near` hands over to the nearest waiter, keeps the order of the waiters it passes over, and
+//! passes over each no more often than its bound.
 
 use super::guest::Guest;
 use super::{add_one, read, write};
@@ -11,20 +11,19 @@ use crate::locks::wait::Parking;
 use crate::world::together;
 use std::sync::Arc;
 
-/// How many waiters a section looks at.
+/// The number of waiters that a critical section inspects.
 const SEEN: usize = 16;
 
-/// One that waits.
+/// A waiter in the queue.
 #[derive(Clone, Copy, Default)]
 struct Waiter {
     node: usize,
     place: usize,
-    /// How often it has been passed over.
+    /// How often it was passed over.
     passes: u32,
 }
 
-/// The threads that waited in the last section, oldest first, and where its holder was, if that is
-/// known.
+/// The waiters in the last critical section, oldest first, and its holder's place, if known.
 #[derive(Clone, Copy, Default)]
 struct Queue {
     waiters: [Waiter; SEEN],
@@ -38,7 +37,7 @@ impl Queue {
         &self.waiters[..self.count]
     }
 
-    /// The queue as the holder by that node sees it, which has come out of this one.
+    /// The queue as seen by the new holder with that node, which was in this queue.
     fn goes_on<P: Parking>(&self, node: &NearNode<P>, bound: u8, fixed: bool) -> Self {
         let me = core::ptr::from_ref(node) as usize;
         let at = self.waiters().iter().position(|waiter| waiter.node == me);
@@ -86,11 +85,11 @@ impl Queue {
     }
 }
 
-/// Each thread acquires as often as `rounds` says for it; the first thread keeps the lock
-/// until so many others wait as `come` says.  The most that anybody was passed over.
+/// Each thread acquires `rounds[thread]` times; the first thread keeps the lock until `come` others
+/// wait. Returns the largest number of times that a waiter was passed over.
 ///
-/// A waiter that is passed over is farther away than one that is not, if distances are `fixed`:
-/// while nobody tells the locks other cohorts.
+/// With `fixed` distances, a waiter that is passed over must be farther away than the one chosen.
+/// Distances are fixed unless the cohorts are set anew during the run.
 pub fn prefers_the_nearest<P: Parking, const BOUND: u8, const THREADS: usize>(
     rounds: [u64; THREADS],
     come: u32,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
-/// More threads than CPUs anywhere near.
+/// More threads than any test machine has CPUs.
 const THREADS: u64 = 32;
 const ROUNDS: u64 = 500;
 
@@ -86,7 +86,7 @@ fn a_thread_without_time_left_gives_up() {
     assert_eq!(data.locking_within(&long_ago, |data| *data), Some(1));
 }
 
-/// A guard may be dropped by another thread, of a lock that does not mind which.
+/// Another thread may drop a guard of a thread-oblivious lock.
 #[test]
 fn a_guard_goes_to_another_thread() {
     fn takes<L: RawLock<Context = ()>>(guard: MutexGuard<'_, u32, L>)
@@ -102,7 +102,7 @@ fn a_guard_goes_to_another_thread() {
     assert_eq!(data.try_lock().map(|data| *data), Some(1));
 }
 
-/// By guards, whose contexts are in blocks of a pool, and by a condition.
+/// Counts by guards, whose contexts are in pool blocks, and by a condition.
 fn counts_by_guards<L: RawLock + ThreadOblivious + 'static>(name: &str) {
     let total: Mutex<u64, L> = Mutex::from(0);
     let changed = Condvar::new();
@@ -134,7 +134,7 @@ fn every_lock_has_guards() {
     counts_by_guards::<Gated<CTktMcs>>("gated");
 }
 
-/// Nothing that the lock looks at is in the frame of the thread that forgot.
+/// The lock keeps no pointer into the frame of the thread that forgot the guard.
 #[test]
 fn a_forgotten_guard_leaves_the_mutex_locked() {
     fn forgets<L: RawLock + ThreadOblivious + cohort::RawTry>() {
@@ -174,7 +174,7 @@ fn a_guard_of_a_queue_goes_to_another_thread() {
     assert_eq!(data_of_clh.into_inner(), (1, 2));
 }
 
-/// What a pause panics with goes on with the mutex locked, and released by the guard.
+/// A panic in a pause propagates with the mutex locked, and the guard releases it.
 #[test]
 fn a_pause_that_panics_locks_again() {
     let data: Mutex<u32, Mcs> = Mutex::from(1);
@@ -199,7 +199,7 @@ fn data_need_not_have_a_size() {
     assert_eq!(format!("{guard:?} {table:?}"), "1 RwLock { data: 1 }");
 }
 
-/// The last guard unlocks, in whatever order they end.
+/// The last guard unlocks, whatever the order of the drops.
 #[test]
 fn a_thread_locks_again_what_it_has_locked() {
     let data: ReentrantMutex<u32, Clh> = ReentrantMutex::from(1);
@@ -248,7 +248,7 @@ fn a_fair_mutex_is_a_mutex() {
     assert_eq!(total.into_inner(), 2);
 }
 
-/// A waiter with a deadline gives up at it, and is served beside those that wait in order.
+/// A waiter with a deadline times out, and otherwise acquires beside the FIFO waiters.
 #[test]
 fn waiters_of_a_fair_mutex_may_give_up() {
     const LATE: Duration = Duration::from_secs(600);
@@ -274,7 +274,7 @@ fn waiters_of_a_fair_mutex_may_give_up() {
     assert_eq!(total.into_inner(), 4 * ROUNDS);
 }
 
-/// Writers come from upgradable readers, and go on as readers.
+/// An upgradable reader becomes a writer, and a writer a reader.
 #[test]
 fn holds_of_a_rwlock_change() {
     let total = RwLock::new(0);
@@ -312,7 +312,7 @@ fn an_upgrade_gives_up() {
     assert_eq!(total.try_write().as_deref(), Some(&1));
 }
 
-/// A writer goes on as a reader that may write again, and nobody writes in between.
+/// A writer becomes a reader that may write again, without another write in between.
 #[test]
 fn a_writer_goes_on_as_one_that_may_write_again() {
     let total = RwLock::new(0);
@@ -353,7 +353,7 @@ fn a_writer_goes_on_as_one_that_may_write_again() {
     assert!(total.try_write().is_some(), "no mark is left");
 }
 
-/// What waits at a rwlock has it before a thread that comes.
+/// A waiter at a rwlock acquires before a later arrival.
 #[test]
 fn a_fair_release_lets_a_waiter_in_first() {
     let total = RwLock::new(0);
@@ -381,7 +381,7 @@ fn a_fair_release_lets_a_waiter_in_first() {
     assert!(total.try_write().is_some(), "no mark is left");
 }
 
-/// A holder that only ever gives up its lock for a moment lets others in.
+/// A holder that bumps the lock admits other threads.
 #[test]
 fn others_come_while_a_holder_bumps() {
     let come = Mutex::new(false);
@@ -410,13 +410,13 @@ fn others_come_while_a_holder_bumps() {
     });
 }
 
-/// Guards are made of holds that have none, and end them.
+/// A guard made for an existing hold ends it.
 #[test]
 fn guards_are_made_of_what_is_held() {
     let mutex: Mutex<u32, Ticket> = Mutex::from(1);
     let lock = RwLock::new(1);
     forget(mutex.lock());
-    // SAFETY: forgotten just now, as all below.
+    // SAFETY: forgotten just now; also below.
     drop(unsafe { mutex.make_guard_unchecked() });
     forget(lock.read());
     // SAFETY: as above.
@@ -431,7 +431,7 @@ fn guards_are_made_of_what_is_held() {
     assert!(mutex.try_lock().is_some() && lock.try_write().is_some());
 }
 
-/// The data is there as long as a guard is, which may go to another thread.
+/// The data lives as long as a guard, which may move to another thread.
 #[test]
 fn guards_keep_what_they_lock() {
     let mutex: Arc<Mutex<u32, Mcs>> = Arc::new(Mutex::from(1));
@@ -451,8 +451,8 @@ fn guards_keep_what_they_lock() {
     assert_eq!(*writes, 2);
 }
 
-/// As many read as can be counted: a guard that was given back for a while waits until one has left, and
-/// never goes on without its read lock.
+/// All countable read locks are held. A guard that unlocked temporarily waits until a reader
+/// leaves, and never resumes without its read lock.
 #[test]
 fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
     const MOST: usize = 1 << 19;
@@ -461,7 +461,7 @@ fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
     let mut guard = lock.read();
     let leaves = || {
         sleep(Duration::from_millis(20));
-        // SAFETY: one of those that were forgotten.
+        // SAFETY: one of the forgotten read locks.
         unsafe { lock.force_unlock_read() };
     };
     scope(|scope| {
@@ -472,12 +472,12 @@ fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
         });
     });
     drop(guard);
-    // SAFETY: all that were forgotten and are left.
+    // SAFETY: the remaining forgotten read locks.
     (1..MOST).for_each(|_| unsafe { lock.force_unlock_read() });
     assert!(lock.try_write().is_some(), "the guard was one of them");
 }
 
-/// An upgradable reader that writes for a while is one again afterwards, also behind a panic.
+/// An upgradable reader that wrote temporarily is an upgradable reader again, even after a panic.
 #[test]
 fn a_reader_that_wrote_for_a_while_reads_on_upgradably() {
     let total = RwLock::new(0);
@@ -510,8 +510,8 @@ fn a_reader_that_wrote_for_a_while_reads_on_upgradably() {
     assert_eq!(total.into_inner(), 4 * ROUNDS + 1);
 }
 
-/// A thread that ends goes on holding what its forgotten guard holds: the next thread, whose stack is in
-/// the same place, is another one.
+/// An ended thread keeps the hold of its forgotten guard: the next thread, with its stack at the
+/// same address, is not the owner.
 #[test]
 fn a_reentrant_mutex_stays_with_a_thread_that_has_ended() {
     let data = ReentrantMutex::new(1);
@@ -528,6 +528,6 @@ fn a_reentrant_mutex_stays_with_a_thread_that_has_ended() {
         })
         .collect();
     let again = places.iter().filter(|place| **place == places[0]).count();
-    // Elsewhere nothing was checked.
+    // With other C libraries, stacks may not be reused, and nothing was checked.
     assert!(again > 1 || cfg!(not(target_env = "gnu")), "{places:?}");
 }

@@ -1,7 +1,7 @@
-//! Waiting while the CPU watches the word, on CPUs that cannot: a signal handler does the
-//! instructions' work, and checks what they are told.
+//! Waiters that let the CPU watch a word, on CPUs without the instructions: a signal handler
+//! emulates them and checks their operands.
 //!
-//! Where the CPU has them they are its own, and nothing is counted.
+//! On a CPU with the instructions, these run natively and nothing is counted.
 
 #[path = "support/cpus.rs"]
 mod cpus;
@@ -21,21 +21,21 @@ use std::thread::{scope, yield_now};
 use std::time::{Duration, Instant};
 use support::within_limit;
 
-/// The way that has a deadline; and some ten microseconds in ticks, long enough for the
-/// handler and a hand-over.
+/// The instruction with a deadline, and about ten microseconds in ticks: enough for the handler and
+/// a hand-over.
 #[cfg(target_arch = "x86_64")]
 const WAY: (Monitor, u64) = (Monitor::Umwait, 1 << 17);
 #[cfg(target_arch = "aarch64")]
 const WAY: (Monitor, u64) = (Monitor::Wfet, 1 << 12);
 
-/// How many ticks a deadline is away at most: a waiter's longest bound of 32 µs, its nanoseconds
-/// taken for ticks on x86-64; other counters have no more.
+/// The largest distance of a deadline in ticks: a waiter's bound of 32 µs. On x86-64 its
+/// nanoseconds serve as ticks; other counters tick no faster.
 const BOUND: u64 = 32_000;
 
-/// A time in ticks that no test takes.
+/// A time in ticks that no test reaches.
 const FOR_EVER: u64 = 1 << 40;
 
-/// Whether a test can count: the instructions are refused, and waiters spin at all.
+/// Whether a test can count: the CPU lacks the instructions, and waiters spin at all.
 fn refused() -> bool {
     if cpus() == 1 {
         eprintln!("skip: waiters do not spin on one CPU");
@@ -53,7 +53,7 @@ fn set(way: Monitor) {
     unsafe { set_monitor(way) };
 }
 
-/// From here on waiters use the instructions, which the handler does.
+/// Makes waiters use the instructions, which the handler emulates.
 fn watched(patience: u64) {
     set_policy(WaitPolicy::Park);
     watch::begin(patience, BOUND);
@@ -132,7 +132,8 @@ fn the_bound_for_spinning_holds() {
             while spinner.step_at(&word, 0) == Advice::Again {}
             let spun = watch::counts().stood;
             assert!(spun > 0, "it never waited");
-            // What comes after its time, and a waiter that only yields, does without.
+            // After its deadline, and under a policy that yields, a waiter does not use the
+            // instructions.
             assert_eq!(spinner.step_at(&word, 0), Advice::Sleep);
             set_policy(WaitPolicy::Yield);
             let _ = Spinner::new().step_at(&word, 0);
@@ -144,7 +145,7 @@ fn the_bound_for_spinning_holds() {
 /// Acquisitions of each thread.
 const ROUNDS: u64 = 250;
 
-/// For how long a holder keeps the lock until another stands still.
+/// How long a holder waits for another thread to stand still.
 const LINGER: Duration = Duration::from_micros(200);
 
 fn hand_over<L: RawLock>(threads: usize) {
@@ -158,8 +159,8 @@ fn hand_over<L: RawLock>(threads: usize) {
                 start.wait();
                 for round in 0..ROUNDS {
                     let context = L::Context::default();
-                    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the
-                    // release; and the lock guards the count.
+                    // SAFETY: the context serves this acquisition only; it and the lock stay until
+                    // the release, and the lock guards the count.
                     unsafe {
                         lock.acquire(&context);
                         let began = Instant::now();
@@ -173,12 +174,12 @@ fn hand_over<L: RawLock>(threads: usize) {
             });
         }
     });
-    // SAFETY: nobody else is left.
+    // SAFETY: all threads have ended.
     let entered = count.with(|count| unsafe { *count });
     assert_eq!(entered, threads as u64 * ROUNDS, "two were in at once");
 }
 
-/// Locks in which many wait for one word: none of theirs is watched.
+/// Locks where many threads wait for one word; they never use the instructions.
 const SHARED: [&str; 11] = [
     "futex",
     "tas",
@@ -193,16 +194,16 @@ const SHARED: [&str; 11] = [
     "c_tkt_tkt",
 ];
 
-/// Those in which few wait for a word, but only where there are several NUMA nodes or cache
-/// groups, or once the lock has found that it is much wanted.
+/// Locks where few threads wait for a word only on several NUMA nodes or cache groups, or after the
+/// lock has seen contention.
 const SOMETIMES: [&str; 5] = ["c_ptl_tkt", "fissile", "futex_hmcs", "glk", "glk_plus"];
 
 fn hands_over<L: RawLock>(name: &str) {
     if !refused() {
-        // Under whatever way the CPU has.
+        // With the CPU's own instructions.
         return hand_over::<L>(4);
     }
-    // A CPU for each thread; then more threads than a small machine has CPUs.
+    // First one CPU for each thread, then more threads than a small machine has CPUs.
     watched(WAY.1);
     hand_over::<L>(2);
     hand_over::<L>(4);
@@ -211,16 +212,16 @@ fn hands_over<L: RawLock>(name: &str) {
     if !SOMETIMES.contains(&name) {
         assert_eq!(counts.woken == 0, SHARED.contains(&name), "{counts:?}");
     }
-    // Some signal was handled at once, and found a deadline that meant now.
+    // Some signal was handled at once, and its deadline was near.
     assert!(counts.stood == 0 || counts.nearest < WAY.1, "{counts:?}");
-    // No CPU refuses WFE; an emulator may take it for nothing.
+    // Every CPU has WFE; an emulator may implement it as a no-op.
     #[cfg(target_arch = "aarch64")]
     {
         set_policy(WaitPolicy::Spin);
         set(Monitor::Wfe);
         hand_over::<L>(4);
     }
-    // Turned off, nothing of it is left.
+    // Turned off, the instructions are unused.
     set(Monitor::Missing);
     assert_eq!(monitor(), Monitor::Missing);
     hand_over::<L>(4);

@@ -1,5 +1,5 @@
-//! `futex-hmcs` where CPUs are in several cache groups: its waiters stand in queues that are
-//! the process's, whatever becomes of the lock and whichever thread releases it.
+//! `futex-hmcs` on several cache groups: the queues of its waiters belong to the process, and
+//! survive the lock and releases by any thread.
 
 #[path = "support/cpus.rs"]
 #[expect(dead_code, reason = "these threads run where they please")]
@@ -25,7 +25,7 @@ use support::within_limit;
 const THREADS: usize = 8;
 const ROUNDS: usize = 10_000;
 
-/// Every CPU is a cache group, and there are two at least.
+/// Makes each CPU a cache group, and adds another, so that there are at least two.
 fn groups() {
     let mut text = String::new();
     for cpu in allowed().into_iter().chain([1023]) {
@@ -34,7 +34,7 @@ fn groups() {
     set_cohorts(&text).expect("cohorts of one CPU each");
 }
 
-/// Some time inside, so that others come.
+/// Spends time inside, so that other threads arrive.
 fn linger() {
     (0..50).for_each(|_| spin_loop());
 }
@@ -46,13 +46,13 @@ struct Guarded {
     number: UnsafeCell<usize>,
 }
 
-// SAFETY: a thread that touches the number has the lock.
+// SAFETY: only the lock's holder accesses the number.
 unsafe impl Sync for Guarded {}
 
 impl Guarded {
     fn acquire(&self) {
-        // SAFETY: the lock has no contexts, and stays until its release, or is never released; it guards
-        // the number.
+        // SAFETY: the lock has no contexts, and stays until its release, or is never released; it
+        // guards the number.
         unsafe {
             self.lock.acquire(&());
             linger();
@@ -61,7 +61,7 @@ impl Guarded {
     }
 
     fn release(&self) {
-        // SAFETY: each is paired with an acquisition, by whichever thread.
+        // SAFETY: each release follows an acquisition, perhaps by another thread.
         unsafe { self.lock.release(&()) };
     }
 
@@ -179,27 +179,27 @@ fn another_thread_may_release() {
     });
 }
 
-/// The place of one lock after another.
+/// Memory for one lock after another.
 struct Place(UnsafeCell<MaybeUninit<Guarded>>);
 
-// SAFETY: a lock is put there and taken away while there is one thread.
+// SAFETY: a lock is created and destroyed there while there is one thread.
 unsafe impl Sync for Place {}
 
-/// It is dropped, or its place is said to begin anew, or neither.
+/// A held lock is dropped, is initialised again, or is left as it is.
 #[test]
 fn a_lock_may_end_while_it_is_held() {
     within_limit("what an ended lock left behind is in the way", || {
         groups();
         let place = Place(UnsafeCell::new(MaybeUninit::uninit()));
         for round in 0..400 {
-            // SAFETY: nobody else is here, and what was here has ended.
+            // SAFETY: this thread is alone, and the former lock has ended.
             let guarded: &Guarded = unsafe { (*place.0.get()).write(Guarded::default()) };
             let (together, comes) = (Barrier::new(2), AtomicBool::new(false));
             scope(|scope| {
                 for first in [true, false] {
                     let (together, comes) = (&together, &comes);
                     scope.spawn(move || {
-                        // So that both wait often, and stand in the queue.
+                        // Both threads wait often, in the queue.
                         for _ in 0..100 {
                             guarded.acquire();
                             guarded.release();
@@ -216,7 +216,7 @@ fn a_lock_may_end_while_it_is_held() {
                         } else {
                             together.wait();
                             comes.store(true, Relaxed);
-                            // Nobody releases this one.
+                            // This acquisition has no release.
                             guarded.acquire();
                         }
                     });
@@ -224,11 +224,11 @@ fn a_lock_may_end_while_it_is_held() {
             });
             assert!(guarded.lock.is_locked());
             match round % 3 {
-                // SAFETY: initialised above, and nobody uses it any more.
+                // SAFETY: initialised above, and unused from here on.
                 0 => unsafe { (*place.0.get()).assume_init_drop() },
-                // SAFETY: as above: the lock ends.
+                // SAFETY: as above; the lock ends.
                 1 => unsafe { FutexHmcs::begin_at(&raw const guarded.lock) },
-                // As with a guard that is forgotten, and a lock that is moved then.
+                // Like a forgotten guard of a lock that is moved afterwards.
                 _ => {}
             }
         }

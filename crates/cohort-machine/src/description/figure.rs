@@ -5,25 +5,25 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What stands behind a figure: its source.
+/// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// One of the five papers gives it, or it follows from what one gives.
+    /// Given by one of the five papers, or derived from them.
     Paper,
-    /// The vendor's or another public document gives it.
+    /// Given by the vendor or another public document.
     Vendor,
-    /// Somebody measured it on the machine itself; the note says how.
+    /// Measured on the machine itself; the note says how.
     Measured,
-    /// Nobody gives it: a sober guess.
+    /// No source: a conservative guess.
     Estimate,
 }
 
 impl Source {
-    /// All of them, the most reliable first.
+    /// All sources, the most reliable first.
     pub const ALL: [Self; 4] = [Self::Paper, Self::Vendor, Self::Measured, Self::Estimate];
 
-    /// The word that stands in a file.
+    /// The word for it in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// A value, the source that stands behind it, and a word on where it comes from.
+/// A value with its source and a note on its origin.
 ///
 /// In a file: `{ cycles = 281, source = "paper", note = "001 Table 4" }`, the
 /// first key being the unit's.
@@ -43,9 +43,9 @@ impl Source {
 pub struct Figure<U: Unit> {
     /// The value, in the unit `U`.
     pub value: U::Value,
-    /// The source that stands behind it.
+    /// Its source.
     pub source: Source,
-    /// Where it comes from.
+    /// The origin.
     pub note: String,
 }
 

@@ -1,8 +1,8 @@
-//! Schedules that time does not decide: chance before every step, or priorities.
+//! Schedules without timing: a random choice before every step, or priorities.
 //!
-//! Caches and CPUs play no part here.  A step takes [`STEP`], and if nobody can go on,
-//! time jumps to the next deadline.  Now and then it does so anyway, or by some other
-//! length: on a machine a deadline may come at any moment.
+//! Caches and CPUs play no part here. A step takes [`STEP`]; if no thread can proceed, time jumps to
+//! the next deadline. Sometimes it jumps there, or by a random length, although threads can proceed:
+//! on a machine, a deadline may pass at any moment.
 
 use super::access::{Access, Change};
 use super::clock::{CYCLE, NEVER, Ticks};
@@ -12,13 +12,13 @@ use super::state::Engine;
 use super::thread::State;
 use super::turns::Next;
 
-/// How long a step takes.
+/// The duration of a step.
 const STEP: Ticks = 8 * CYCLE;
 
-/// One step in so many comes only after the next deadline has.
+/// One step in `RUSH` is preceded by the next deadline.
 const RUSH: u64 = 64;
 
-/// One step in so many takes long: up to 2 to the power of `LONGEST` ticks.
+/// One step in `DELAY` takes long: up to 2 to the power of `LONGEST` ticks.
 const DELAY: u64 = 16;
 const LONGEST: u64 = 26;
 
@@ -27,7 +27,7 @@ impl Engine<'_> {
         self.explorer.as_mut().expect("the run explores")
     }
 
-    /// The current thread is about to take a step: whether another was chosen.
+    /// The current thread is about to take a step; returns whether another thread was chosen.
     pub(crate) fn arrive_exploring(&mut self) -> bool {
         self.steps += 1;
         let step = self.steps;
@@ -47,7 +47,8 @@ impl Engine<'_> {
         chosen != current || self.steps >= self.options.steps
     }
 
-    /// Lets those go on whose deadline has come; or whose comes next.
+    /// Resumes the threads whose deadlines have passed; if `rushes`, jumps to the next deadline
+    /// first.
     fn pass_deadlines(&mut self, rushes: bool) {
         let next = self.agenda.earliest();
         if next == NEVER {
@@ -94,7 +95,7 @@ impl Engine<'_> {
         Next::Run(chosen)
     }
 
-    /// An access of the current thread: only the order of events matters.
+    /// Records an access of the current thread; only the order of events matters.
     pub(crate) fn access_exploring(&mut self, line: LineId, access: Access) {
         let version = self.caches.version(line);
         let thread = self.me();
@@ -118,8 +119,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread looked in vain: others come first, and if it would only
-    /// look again, it waits until something changes.
+    /// Records a look of the current thread without a new value: other threads run first, and after
+    /// a repeated look it waits for a change.
     pub(crate) fn poll_exploring(&mut self, until: Ticks) -> bool {
         let index = self.current;
         let thread = self.me();
@@ -150,7 +151,7 @@ impl Engine<'_> {
         true
     }
 
-    /// The current thread cannot go on before somebody lets it, or until then.
+    /// Blocks the current thread until another thread wakes it, or until that time.
     pub(crate) fn block_exploring(&mut self, until: Ticks) {
         let index = self.current;
         self.agenda.set(index, until);
@@ -159,7 +160,7 @@ impl Engine<'_> {
         explorer.chosen = None;
     }
 
-    /// A thread can go on again.
+    /// Makes a thread runnable again.
     pub(crate) fn explore_again(&mut self, index: usize) {
         self.set_stuck(index, false);
         self.agenda.set(index, NEVER);
@@ -167,7 +168,7 @@ impl Engine<'_> {
         self.explorer().runnable.push(index);
     }
 
-    /// The current thread has returned.
+    /// Records that the current thread has returned.
     pub(crate) fn finish_exploring(&mut self) {
         let index = self.current;
         let explorer = self.explorer();

@@ -1,10 +1,9 @@
-//! Waiting by looking again and again.
+//! Waiting by polling.
 //!
-//! A look that does nothing but load a few lines, and finds what the last one
-//! found, will find it again until one of those lines is written or a time comes
-//! that it asks about.  So its thread is taken off the agenda until then; it keeps
-//! its CPU, slows its siblings, and goes on at the moment at which its next look
-//! would have begun.  That costs the host nothing for a look.
+//! A look that only loads a few lines, with the values of the previous look, repeats until one of
+//! those lines is written or a deadline passes. So its thread is taken off the agenda until then. It
+//! keeps its CPU, slows its siblings, and resumes when its next look would have begun. A skipped look
+//! costs the host nothing.
 
 use super::clock::{NEVER, Ticks};
 use super::hardware::ONE;
@@ -12,22 +11,22 @@ use super::lines::LineId;
 use super::state::Engine;
 use super::thread::{Look, State};
 
-/// How a wait passes the time between two looks.
+/// How a wait spends the time between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// With one spin hint.
+    /// With a spin hint.
     Spin,
-    /// With one offer of the CPU to others.
+    /// With a yield.
     Yield,
 }
 
-/// A look that reads the clock may wait for any moment.  Its thread looks again
-/// after one part in so many of the time waited already, so it is late by no more.
+/// A look that reads the clock may wait for any moment. Its thread looks again after 1/`PARTS` of
+/// the time waited so far, which bounds its delay.
 const PARTS: Ticks = 16;
 
 impl Engine<'_> {
-    /// The current thread looked in vain and passes a little time, until `until` at
-    /// most if nothing changes; whether its fiber must be suspended.
+    /// The current thread found no new value and spends a little time, until `until` at most
+    /// without a change; returns whether its fiber must be suspended.
     pub(crate) fn poll(&mut self, pause: Pause, until: Ticks) -> bool {
         self.record.polled();
         if self.explorer.is_some() {
@@ -94,8 +93,8 @@ impl Engine<'_> {
         self.schedule(index);
     }
 
-    /// The current thread spins until then without looking at anything; whether its
-    /// fiber must be suspended.
+    /// The current thread spins until then without looking at memory; returns whether its fiber
+    /// must be suspended.
     pub(crate) fn delay(&mut self, until: Ticks) -> bool {
         let index = self.current;
         let thread = &mut self.threads[index];
@@ -119,8 +118,8 @@ impl Engine<'_> {
         true
     }
 
-    /// A line that a polling thread watches has been written; it hears of it at
-    /// `at`, and looks when its next look begins.
+    /// A line that a polling thread watches was written and is visible to it at `at`; it looks when
+    /// its next look begins.
     pub(crate) fn notice(&mut self, index: usize, at: Ticks) {
         self.set_stuck(index, false);
         if self.explorer.is_some() {
@@ -135,7 +134,7 @@ impl Engine<'_> {
         self.go_on(index);
     }
 
-    /// A polling thread's time has come, though nothing has changed.
+    /// Ends a polling thread's wait by time, without a change.
     pub(crate) fn end_poll(&mut self, index: usize, at: Ticks) {
         self.unwatch(index);
         self.threads[index].clock = at;
@@ -152,7 +151,7 @@ impl Engine<'_> {
         self.schedule(index);
     }
 
-    /// A thread watches no line any more.
+    /// Removes a thread from the watchers of all its lines.
     pub(crate) fn unwatch(&mut self, index: usize) {
         let look = self.threads[index].last_look;
         for (line, _) in look.lines() {
@@ -160,7 +159,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A thread watches no line any more; `written` has forgotten it already.
+    /// Removes a thread from the watchers of its lines except `written`, which has dropped it
+    /// already.
     pub(crate) fn end_watch(&mut self, index: usize, written: LineId) {
         let look = self.threads[index].last_look;
         for (line, _) in look.lines().iter().filter(|(line, _)| *line != written) {

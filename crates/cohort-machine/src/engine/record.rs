@@ -9,51 +9,50 @@ use super::thread::Thread;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds of service that a run has to have room for: as many times has each thread that waits been
-/// served, or has given up, since the round before ended.  Where a lock gives turns to its threads, each
-/// of them has had one.
+/// Rounds of service before a run may end. A round ends when each waiting thread has acquired, or
+/// timed out, since the round before. So under a lock with time slices, each thread has had one.
 const SERVICES: u64 = 2;
 
-/// Times that the top level has to change hands before a run is long enough:
-/// under a lock of several levels, that is what takes longest to even out.
+/// Changes of the holder's top-level cohort before a run may end: in a lock of several levels, they
+/// even out last.
 const HANDS: u64 = 30;
 
-/// What is counted beside the caches' traffic.
+/// Counts beside the caches' traffic.
 #[derive(Debug)]
 pub(crate) struct Record {
     length: Bounds,
-    /// When the next look at the run's length is due.
+    /// The time of the next check of the run's length.
     due: Ticks,
     pub(crate) phase: Phase,
-    /// When counting began and ended.
+    /// The begin and end of counting.
     pub(crate) began: Ticks,
     pub(crate) ended: Ticks,
     pub(crate) rule: Option<Rule>,
-    /// The traffic when counting began; afterwards, that of the time counted.
+    /// The traffic at the begin of counting; afterwards, the traffic counted.
     pub(crate) traffic: Option<Traffic>,
-    /// Time of CPUs that had a thread, and of those that only polled.
+    /// Time of CPUs with a thread, and of CPUs that only polled.
     pub(crate) busy: Ticks,
     pub(crate) polling: Ticks,
     batches: Batches,
     pub(crate) threads: Vec<Work>,
     locks: Vec<Lock>,
-    /// Hand-overs of locks, by the smallest level that holds both CPUs; the first
-    /// entry is for the same CPU.
+    /// Hand-overs of locks, by the smallest level that contains both CPUs; the first entry is for
+    /// the same CPU.
     pub(crate) handovers: Vec<u64>,
     pub(crate) acquire: Histogram<u64>,
     pub(crate) release: Histogram<u64>,
     pub(crate) events: Events,
-    /// What locks count of themselves, and how often their states changed in the whole run.
+    /// Locks' own counts, and changes of their states in the whole run.
     tallies: BTreeMap<&'static str, u64>,
     changes: BTreeMap<&'static str, u64>,
-    /// The states that are true now, and of what.
+    /// The states that hold at present, each with its object.
     states: BTreeSet<(&'static str, usize)>,
     /// The largest level that has several cohorts.
     top: usize,
     hands: u64,
-    /// Waits that threads have given up.
+    /// Waits that timed out.
     given_up: u64,
-    /// Rounds of service, and when the present one began.
+    /// Rounds of service, and the begin of the present one.
     services: u64,
     service: Ticks,
 }
@@ -61,17 +60,17 @@ pub(crate) struct Record {
 /// What happened in the kernel and in waits.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Events {
-    /// Looks that found nothing new and were simulated one by one.
+    /// Looks without a new value that were simulated one by one.
     pub polls: u64,
     /// Threads that went to sleep.
     pub sleeps: u64,
-    /// Sleepers that somebody woke.
+    /// Sleepers woken by another thread.
     pub wakes: u64,
-    /// Threads that lost their CPU.
+    /// Preemptions.
     pub preemptions: u64,
-    /// Threads that went on on another CPU.
+    /// Migrations to another CPU.
     pub moves: u64,
-    /// Conditional stores whose reservation was lost.
+    /// Store-conditionals that failed by a lost reservation.
     pub failed_conditionals: u64,
 }
 
@@ -93,16 +92,16 @@ struct Bounds {
     unserved: Ticks,
 }
 
-/// What one thread achieved.
+/// One thread's achievement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
-    /// Locks acquired.
+    /// Acquisitions.
     pub(crate) acquired: u64,
     /// Rounds of its workload.
     pub(crate) rounds: u64,
-    /// When it began to wait for a lock, or to release one.
+    /// The begin of its latest wait for a lock or of its latest release.
     since: Ticks,
-    /// Whether it waits, and when its last wait ended.
+    /// Whether it waits, and the end of its last wait.
     waits: bool,
     served: Ticks,
 }
@@ -168,13 +167,13 @@ impl Record {
         }
     }
 
-    /// When [`reach`](Self::reach) has something to decide.
+    /// When [`reach`](Self::reach) has to decide next.
     pub(crate) const fn due(&self) -> Ticks {
         self.due
     }
 
-    /// Time has come that far; whether the run's threads, told to stop, have had
-    /// long enough to do so.
+    /// Advances to time `at`; returns whether the threads, asked to stop, have exceeded their time
+    /// to do so.
     pub(crate) fn reach(&mut self, at: Ticks, traffic: &Traffic) -> bool {
         if at < self.due {
             return false;
@@ -220,7 +219,7 @@ impl Record {
         self.due = self.batches.due().min(self.last());
     }
 
-    /// When counting ends at the latest, as far as is known.
+    /// The latest end of counting, as far as known.
     const fn last(&self) -> Ticks {
         let most = if self.services < SERVICES && self.length.unserved > self.length.most {
             self.length.unserved
@@ -230,7 +229,7 @@ impl Record {
         self.began.saturating_add(most)
     }
 
-    /// Begins another round of service if no thread waits that has not been served in this one.
+    /// Begins another round of service if every waiting thread was served in this one.
     fn look_for_unserved(&mut self, at: Ticks) {
         let is_unserved = |work: &Work| work.waits && work.served < self.service;
         if !self.threads.iter().any(is_unserved) {
@@ -262,16 +261,16 @@ impl Record {
             None
         };
         if let Some(rule) = rule {
-            // Nothing has happened since the time was up.
+            // Nothing has happened since that time.
             self.end(at.min(self.last()), traffic, rule);
-            // Those told to stop have as long again as they were counted.
+            // Threads asked to stop have four times the counted time.
             self.due = at + counted.saturating_mul(4);
         } else {
             self.due = self.batches.due().min(self.last());
         }
     }
 
-    /// Counting is over.
+    /// Ends counting.
     pub(crate) fn end(&mut self, at: Ticks, traffic: &Traffic, rule: Rule) {
         if self.phase == Phase::Over {
             return;
@@ -292,7 +291,7 @@ impl Record {
         });
     }
 
-    /// Whether what is done now counts.
+    /// Whether the run counts at present.
     pub(crate) fn counts(&self) -> bool {
         self.phase == Phase::Counting
     }
@@ -302,55 +301,56 @@ impl Record {
         self.phase != Phase::WarmUp
     }
 
-    /// For how long a thread had waited, and still waits, when counting ended.
+    /// How long a thread had waited at the end of counting, if it still waits.
     pub(crate) fn unended(&self, thread: usize) -> Option<Ticks> {
         let work = &self.threads[thread];
         work.waits.then(|| self.ended.saturating_sub(work.since))
     }
 
-    /// Whether the threads shall return.
+    /// Whether the threads should return.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// The half width of the throughput's 95 % confidence interval, as a share of
-    /// it, if there were batches enough.
+    /// Half the width of the throughput's 95 % confidence interval, relative to the throughput;
+    /// none with too few batches.
     pub(crate) fn interval(&self) -> Option<f64> {
         self.batches.interval()
     }
 
-    /// How often a lock went to another cohort of the largest level.
+    /// Transfers of a lock to another cohort of the largest level.
     pub(crate) const fn hands(&self) -> u64 {
         self.hands
     }
 
-    /// A thread begins to acquire or to release.
+    /// Records that a thread begins to acquire or to release.
     pub(crate) fn begin_call(&mut self, thread: usize, at: Ticks) {
         self.threads[thread].since = at;
     }
 
-    /// A thread begins to wait for a lock.
+    /// Records that a thread begins to wait for a lock.
     pub(crate) fn begin_wait(&mut self, thread: usize, at: Ticks) {
         let work = &mut self.threads[thread];
         work.since = at;
         work.waits = true;
     }
 
-    /// A thread's wait has ended: it had the lock, or its section has been run, or it has given up.
+    /// Records the end of a thread's wait: an acquisition, the end of its delegated section, or a
+    /// timeout.
     pub(crate) fn end_wait(&mut self, thread: usize, at: Ticks) {
         let work = &mut self.threads[thread];
         work.served = at;
         work.waits = false;
     }
 
-    /// A thread shares a lock with others, as a reader does.
+    /// Records a shared acquisition, such as a reader's.
     pub(crate) fn shared(&mut self, thread: usize) {
         if !self.is_over() {
             self.threads[thread].acquired += 1;
         }
     }
 
-    /// A thread, on that CPU, holds the lock of that number.
+    /// Records that a thread, on that CPU, acquired the lock of that number.
     pub(crate) fn acquired(
         &mut self,
         hardware: &Hardware,
@@ -385,21 +385,21 @@ impl Record {
         self.hands += u64::from(place > self.top + 1);
     }
 
-    /// A thread has given up waiting for a lock.
+    /// Records a timeout.
     pub(crate) fn gave_up(&mut self) {
         if !self.is_over() {
             self.given_up += 1;
         }
     }
 
-    /// A lock counts something.
+    /// Adds to a lock's own count.
     pub(crate) fn tally(&mut self, what: &'static str, times: u64) {
         if !self.is_over() {
             *self.tallies.entry(what).or_default() += times;
         }
     }
 
-    /// A state of what is at an address is this.
+    /// Records a state of the object at an address.
     pub(crate) fn tally_state(&mut self, what: &'static str, of: usize, state: bool) {
         if self.is_over() {
             return;
@@ -413,13 +413,13 @@ impl Record {
         *changes += u64::from(changed);
     }
 
-    /// What locks have counted, by its name.
+    /// Locks' own counts by name.
     pub(crate) fn tallied(&self) -> BTreeMap<&'static str, u64> {
         let all = self.tallies.iter().chain(&self.changes);
         all.map(|(what, times)| (*what, *times)).collect()
     }
 
-    /// A thread has released a lock.
+    /// Records a release.
     pub(crate) fn released(&mut self, thread: usize, at: Ticks) {
         if !self.is_over() {
             let since = self.threads[thread].since;
@@ -427,7 +427,7 @@ impl Record {
         }
     }
 
-    /// A thread has done a round of its workload.
+    /// Records a round of a thread's workload.
     pub(crate) fn round(&mut self, thread: usize) {
         if !self.is_over() {
             self.threads[thread].rounds += 1;
@@ -449,16 +449,16 @@ macro_rules! events {
 }
 
 events! {
-    /// A look in vain.
+    /// Counts a look without a new value.
     polled: polls;
-    /// A thread fell asleep.
+    /// Counts a sleep.
     slept: sleeps;
-    /// A sleeper was woken.
+    /// Counts a wake-up.
     woken: wakes;
-    /// A thread lost its CPU.
+    /// Counts a preemption.
     preempted: preemptions;
-    /// A thread got another CPU.
+    /// Counts a migration.
     moved: moves;
-    /// A reservation was lost.
+    /// Counts a lost reservation.
     failed_conditional: failed_conditionals;
 }

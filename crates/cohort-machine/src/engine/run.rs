@@ -1,4 +1,4 @@
-//! A run: threads, a machine, and what came of it.
+//! A run: threads on a machine, and the outcome.
 
 use super::current::Installed;
 use super::failure::{Doing, Failure, Waiting};
@@ -20,13 +20,12 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Bytes of a fiber's stack: room for a panic's message; untouched pages cost
-/// nothing.
+/// Bytes of a fiber's stack, enough for a panic's message; untouched pages cost nothing.
 const STACK: usize = 256 * 1024;
 
 type Program<'m> = Box<dyn FnOnce(&Handle) + 'm>;
 
-/// Threads that are about to run on a simulated machine.
+/// Threads to be run on a simulated machine.
 ///
 /// All of them run on the host thread that calls [`go`](Self::go).
 pub struct Run<'m> {
@@ -60,7 +59,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// Adds a thread; they are numbered as they are added.
+    /// Adds a thread; threads are numbered in this order.
     pub fn spawn(&mut self, program: impl FnOnce(&Handle) + 'm) {
         self.programs.push(Box::new(program));
     }
@@ -93,8 +92,8 @@ impl<'m> Run<'m> {
         let mut fibers: Vec<Fiber> = Vec::with_capacity(threads.len());
         let background = (0..self.options.background).map(|_| Box::new(toil) as Program<'m>);
         for (number, program) in self.programs.into_iter().chain(background).enumerate() {
-            // SAFETY: the program may borrow for 'm, which outlives this call, and
-            // so the fibers.
+            // SAFETY: the program may borrow for 'm, which outlives this call and therefore the
+            // fibers.
             fibers.push(unsafe { Fiber::new(number, program) });
         }
         let mut engine = Engine::new(self.hardware, self.memory, self.options, threads);
@@ -103,7 +102,7 @@ impl<'m> Run<'m> {
         let installed = Installed::new(engine);
         let end = drive(engine, &mut fibers);
         drop(installed);
-        // SAFETY: no fiber runs, so nobody else looks at the engine.
+        // SAFETY: no fiber runs, so this borrow is exclusive.
         let engine = unsafe { &mut *engine };
         match end {
             Ok(Next::Deadlock) => Err(Failure::Deadlock {
@@ -125,7 +124,7 @@ impl<'m> Run<'m> {
     }
 }
 
-/// What each thread is doing.
+/// The state of each thread.
 fn waits(engine: &mut Engine<'_>) -> Vec<Waiting> {
     let count = engine.threads.len();
     let waiting = |thread: usize| {
@@ -161,7 +160,7 @@ fn waits(engine: &mut Engine<'_>) -> Vec<Waiting> {
     (0..count).map(waiting).collect()
 }
 
-/// What a background thread does.
+/// A background thread's program.
 fn toil(thread: &Handle) {
     loop {
         thread.work(1_000_000);
@@ -186,8 +185,8 @@ fn drive(engine: *mut Engine<'_>, fibers: &mut [Fiber]) -> Result<Next, Failure>
     }
 }
 
-/// Stacks of fibers that have ended, for those of this host thread's next runs: to have the kernel
-/// map, protect and unmap each of them took a fifth of the time of short runs.
+/// Stacks of ended fibers to keep for later runs on this host thread. Mapping, protecting and
+/// unmapping a stack for each fiber took a fifth of the time of short runs.
 const KEPT: usize = 1_024;
 
 thread_local! {
@@ -201,21 +200,21 @@ fn stack() -> DefaultStack {
     })
 }
 
-/// A thread's program on a stack of its own.
+/// A thread's program, with its own stack.
 struct Fiber {
-    /// There until the fiber is dropped.
+    /// Valid until the fiber is dropped.
     coroutine: ManuallyDrop<Coroutine<(), (), ()>>,
 }
 
 impl Fiber {
     /// # Safety
-    /// What `program` borrows outlives the fiber.
+    /// The borrows of `program` outlive the fiber.
     unsafe fn new(number: usize, program: Program<'_>) -> Self {
         let body = move |fiber: &super::thread::Fiber, ()| {
             super::current::with(|engine| engine.me().fiber = std::ptr::from_ref(fiber));
             program(&Handle { number });
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let coroutine = unsafe { Coroutine::with_stack_unchecked(stack(), body) };
         Self {
             coroutine: ManuallyDrop::new(coroutine),
@@ -226,18 +225,17 @@ impl Fiber {
 impl Drop for Fiber {
     fn drop(&mut self) {
         if self.coroutine.started() && !self.coroutine.done() {
-            // SAFETY: the run is over and nobody will look at this stack again.
-            // What it owns elsewhere is lost: dropping it would mean releasing
-            // locks on a machine that has stopped.
+            // SAFETY: the run is over, so this stack is never read again. Values on it are leaked:
+            // dropping them would release locks on a stopped machine.
             unsafe { self.coroutine.force_reset() };
         }
-        // SAFETY: nobody looks at it afterwards.
+        // SAFETY: the field is not read afterwards.
         let coroutine = unsafe { ManuallyDrop::take(&mut self.coroutine) };
         if !coroutine.done() {
             return;
         }
         let stack = coroutine.into_stack();
-        // A host thread that ends has no stacks any more.
+        // Fails during the host thread's exit, when its stacks are gone.
         let _ = STACKS.try_with(|stacks| {
             let mut stacks = stacks.borrow_mut();
             if stacks.len() < KEPT {

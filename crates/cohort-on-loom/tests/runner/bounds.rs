@@ -1,11 +1,11 @@
-//! How models are explored.
+//! Exploration bounds of the models.
 
 use crate::checks::Standard;
 use crate::locks::basic::futex::TURN_NANOSECONDS;
 use crate::locks::door::{Model as Bounds, WaitPolicy};
 
 impl Standard {
-    /// The bounds, with fewer preemptions if the lock has many steps.
+    /// The bounds, with fewer preemptions for a lock with many steps.
     pub fn within(self, bounds: Bounds) -> Bounds {
         Bounds {
             preemptions: bounds.preemptions.min(self.preemptions),
@@ -38,27 +38,27 @@ pub const PARK: Bounds = Bounds {
     policy: WaitPolicy::Park,
     ..SPIN
 };
-/// And threads count their read locks.
+/// [`PARK`], and threads count their read locks.
 pub const PARK_COUNTED: Bounds = Bounds {
     counts_reads: true,
     ..PARK
 };
-/// For clients with many steps.
+/// [`PARK`], for clients with many steps.
 pub const PARK_1: Bounds = Bounds {
     preemptions: 1,
     ..PARK
 };
-/// For clients with the fewest, where waiters spin.
+/// [`SPIN`], for the shortest clients.
 pub const SPIN_5: Bounds = Bounds {
     preemptions: 5,
     ..SPIN
 };
-/// For clients with many steps, where waiters spin.
+/// [`SPIN`], for clients with many steps.
 pub const SPIN_1: Bounds = Bounds {
     preemptions: 1,
     ..SPIN
 };
-/// For clients that switch threads by themselves.
+/// [`SPIN`], for clients that switch threads themselves.
 pub const SPIN_0: Bounds = Bounds {
     preemptions: 0,
     ..SPIN
@@ -68,133 +68,134 @@ pub const SPIN_LATER: Bounds = Bounds {
     looks_in_time: 2,
     ..SPIN
 };
-/// The same, for clients with many steps.
+/// [`SPIN_LATER`], for clients with many steps.
 pub const SPIN_LATER_1: Bounds = Bounds {
     preemptions: 1,
     ..SPIN_LATER
 };
-/// The same, for clients with the most.
+/// [`SPIN_LATER`], for the longest clients.
 pub const SPIN_LATER_0: Bounds = Bounds {
     preemptions: 0,
     ..SPIN_LATER
 };
-/// For clients with few.
+/// [`PARK`], for clients with few steps.
 pub const PARK_3: Bounds = Bounds {
     preemptions: 3,
     ..PARK
 };
-/// For clients with the fewest.
+/// [`PARK`], for the shortest clients.
 pub const PARK_4: Bounds = Bounds {
     preemptions: 4,
     ..PARK
 };
-/// A sleeper that looks at its clock finds that it has waited too long.
+/// A sleeper that reads the clock has waited too long.
 pub const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
     ..PARK_3
 };
-/// The same, for clients with many steps.
+/// [`IMPATIENT`], for clients with many steps.
 pub const IMPATIENT_2: Bounds = Bounds {
     preemptions: 2,
     ..IMPATIENT
 };
-/// The same, for clients with the most.
+/// [`IMPATIENT`], for the longest clients.
 pub const IMPATIENT_1: Bounds = Bounds {
     preemptions: 1,
     ..IMPATIENT
 };
-/// From one look at the clock to the next, a reader has deferred to writers for long enough.
+/// By a reader's second look at the clock, it has deferred to writers for long enough.
 pub const DEFERRED: Bounds = Bounds {
     nanoseconds_per_look: 5_000_000,
     ..PARK
 };
-/// A turn comes at the first look at the clock.
+/// A hand-off slice is due at the first look at the clock.
 pub const DUE: Bounds = Bounds {
     nanoseconds_per_look: 500_000,
     ..PARK
 };
-/// The same, for clients with many steps.
+/// [`DUE`], for clients with many steps.
 pub const DUE_1: Bounds = Bounds {
     preemptions: 1,
     ..DUE
 };
-/// A deadline passes while its thread sleeps, or soon after.
+/// A deadline passes during its thread's sleep or soon after.
 pub const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
     ..PARK
 };
-/// The same, for clients with few steps.
+/// [`TICKING`], for clients with few steps.
 pub const TICKING_3: Bounds = Bounds {
     preemptions: 3,
     ..TICKING
 };
-/// Every release makes the lock quick.
+/// Every release finds the lock long uncontended.
 pub const QUIET: Bounds = Bounds {
     quiet: true,
     ..PARK
 };
-/// The same, for clients with many steps.
+/// [`QUIET`], for clients with many steps.
 pub const QUIET_1: Bounds = Bounds {
     preemptions: 1,
     ..QUIET
 };
-/// Waiters take turns.
+/// Waiters always take hand-off slices.
 pub const TURNS: Bounds = Bounds {
     tries: true,
     ..PARK
 };
-/// Waiters lose their CPUs, at times that are far enough apart to count, in clients with many steps.
+/// Waiters are preempted, long enough apart to count as separate events; for clients with many
+/// steps.
 pub const SPIN_ABSENT: Bounds = Bounds {
     absent: true,
     nanoseconds_per_look: 2_000_000,
     ..SPIN_1
 };
-/// Threads are in one cache group of a large machine, in clients with many steps.
+/// All threads in one cache group of a large machine, for clients with many steps.
 pub const ONE_GROUP: Bounds = Bounds {
     one_group: true,
     ..PARK_1
 };
-/// The same, and lose their CPUs at times that are far enough apart to count.
+/// [`ONE_GROUP`], with preempted waiters as in [`SPIN_ABSENT`].
 pub const ONE_GROUP_ABSENT: Bounds = Bounds {
     one_group: true,
     ..SPIN_ABSENT
 };
-/// Threads are on the two CPUs of a small machine.
+/// Threads on the two CPUs of a small machine.
 pub const TWO_CPUS: Bounds = Bounds {
     two_cpus: true,
     ..PARK
 };
-/// The same, in clients with many steps.
+/// [`TWO_CPUS`], for clients with many steps.
 pub const TWO_CPUS_1: Bounds = Bounds {
     two_cpus: true,
     ..PARK_1
 };
-/// Waiters that sleep lose their CPUs, all at one time, in clients with many steps.
+/// Parking waiters are preempted, all at one time; for clients with many steps.
 pub const ABSENT_1: Bounds = Bounds {
     absent: true,
     ..PARK_1
 };
-/// Waiters that sleep lose their CPUs, at times that are far enough apart to count.
+/// Parking waiters are preempted, long enough apart to count as separate events.
 pub const PARK_ABSENT: Bounds = Bounds {
     policy: WaitPolicy::Park,
     ..SPIN_ABSENT
 };
-/// Threads seldom wait.
+/// Waiters count as threads that seldom wait for this lock.
 pub const VISITS: Bounds = Bounds {
     visits: true,
     ..PARK
 };
-/// The same, and spin.
+/// [`VISITS`], and waiters spin.
 pub const SPIN_VISITS: Bounds = Bounds {
     visits: true,
     ..SPIN
 };
-/// And a deadline passes while one sleeps, or soon after.
+/// [`VISITS`], and a deadline passes during a sleep or soon after.
 pub const VISITS_TICK: Bounds = Bounds {
     visits: true,
     ..TICKING
 };
-/// And a sleeper finds that it has waited too long.
+/// [`VISITS`], and a sleeper finds that it has waited too long.
 pub const VISITS_IMPATIENT: Bounds = Bounds {
     visits: true,
     ..IMPATIENT_2
@@ -204,156 +205,155 @@ pub const PAIR: Bounds = Bounds {
     looks_in_time: 1,
     ..PARK
 };
-/// The same, for clients with many steps.
+/// [`PAIR`], for clients with many steps.
 pub const PAIR_1: Bounds = Bounds {
     preemptions: 1,
     ..PAIR
 };
-/// And every release makes the lock quick.
+/// [`PAIR`], and every release finds the lock long uncontended.
 pub const PAIR_QUIET: Bounds = Bounds {
     quiet: true,
     ..PAIR
 };
-/// The same, for clients with many steps.
+/// [`PAIR_QUIET`], for clients with many steps.
 pub const PAIR_QUIET_1: Bounds = Bounds {
     preemptions: 1,
     ..PAIR_QUIET
 };
-/// The same, for clients with the most.
+/// [`PAIR_QUIET`], for the longest clients.
 pub const PAIR_QUIET_0: Bounds = Bounds {
     preemptions: 0,
     ..PAIR_QUIET
 };
-/// Waiters take turns, and a turn is over as soon as it began.
+/// [`PAIR`], with hand-off slices that end at once.
 pub const PAIR_TURNS: Bounds = Bounds {
     looks_in_time: 1,
     ..TURNS_END
 };
-/// The same, for clients with many steps.
+/// [`PAIR_TURNS`], for clients with many steps.
 pub const PAIR_TURNS_1: Bounds = Bounds {
     preemptions: 1,
     ..PAIR_TURNS
 };
-/// And the head may have no CPU.
+/// [`TURNS_END_1`], and the head waiter may have no CPU.
 pub const TURNS_STARVED: Bounds = Bounds {
     starves: true,
     ..TURNS_END_1
 };
-/// And every release makes the lock quick.
+/// [`VISITS`], and every release finds the lock long uncontended.
 pub const VISITS_QUIET: Bounds = Bounds {
     visits: true,
     ..QUIET
 };
-/// Threads try what is worth a try, and spin.
+/// Occasional attempts are made each time, and waiters spin.
 pub const SPIN_TRIES: Bounds = Bounds {
     tries: true,
     ..SPIN
 };
-/// The same, for clients that switch threads by themselves.
+/// [`SPIN_TRIES`], for clients that switch threads themselves.
 pub const SPIN_0_TRIES: Bounds = Bounds {
     tries: true,
     ..SPIN_0
 };
-/// Threads try what is worth a try, in clients with many steps.
+/// Occasional attempts are made each time; for clients with many steps.
 pub const TRIES_1: Bounds = Bounds {
     tries: true,
     ..PARK_1
 };
-/// And a turn is over as soon as it began.
+/// [`TURNS`], with hand-off slices that end at once.
 pub const TURNS_END: Bounds = Bounds {
     nanoseconds_per_look: TURN_NANOSECONDS,
     ..TURNS
 };
-/// The same, for clients with many steps.
+/// [`TURNS_END`], for clients with many steps.
 pub const TURNS_END_1: Bounds = Bounds {
     preemptions: 1,
     ..TURNS_END
 };
-/// A deadline passes soon.
+/// [`TURNS`], and a deadline passes soon.
 pub const TURNS_TICK: Bounds = Bounds {
     nanoseconds_per_look: 1,
     ..TURNS
 };
-/// Somebody gives up waiting for a turn.
+/// A waiter for a hand-off slice times out.
 pub const TURNS_LEFT: Bounds = Bounds {
     polls: 0,
     ..TURNS_TICK
 };
-/// And every release makes the lock quick.
+/// [`TURNS_END`], and every release finds the lock long uncontended.
 pub const QUIET_TURNS: Bounds = Bounds {
     quiet: true,
     ..TURNS_END
 };
-/// A claim's turn comes at the first look at the clock.
+/// [`FORK`], and a claim is due at the first look at the clock.
 pub const FORK_DUE: Bounds = Bounds {
     forks: true,
     ends: true,
     ..DUE_1
 };
-/// The same, for clients with few steps.
+/// [`FORK_DUE`], for clients with few steps.
 pub const FORK_DUE_2: Bounds = Bounds {
     preemptions: 2,
     ..FORK_DUE
 };
-/// Every thread but one disappears, at any moment.
+/// All threads but one disappear, at any moment.
 pub const FORK: Bounds = Bounds {
     forks: true,
     ends: true,
     ..PARK_1
 };
-/// For clients with so many steps that one preemption takes more than half an hour.
+/// [`FORK`], for clients where one preemption takes more than half an hour.
 pub const FORK_0: Bounds = Bounds {
     preemptions: 0,
     ..FORK
 };
-/// And a sleeper that looks at its clock finds that it has waited too long.
+/// [`FORK`], and a sleeper that reads the clock has waited too long.
 pub const FORK_IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
     ..FORK
 };
-/// For clients with few steps.
+/// [`FORK`], for clients with few steps.
 pub const FORK_2: Bounds = Bounds {
     preemptions: 2,
     ..FORK
 };
-/// For clients with the fewest.
+/// [`FORK`], for the shortest clients.
 pub const FORK_3: Bounds = Bounds {
     preemptions: 3,
     ..FORK
 };
-/// Every release makes the lock quick.
+/// [`FORK`], and every release finds the lock long uncontended.
 pub const FORK_QUIET: Bounds = Bounds {
     quiet: true,
     ..FORK
 };
-/// Waiters take turns, which are over as soon as they began.
+/// [`FORK`], with hand-off slices that end at once.
 pub const FORK_TURNS: Bounds = Bounds {
     forks: true,
     ends: true,
     ..TURNS_END_1
 };
-/// Threads that end leave something behind.
+/// Ending threads leave state behind.
 pub const ENDING: Bounds = Bounds {
     ends: true,
     ..PARK_1
 };
-/// Threads that end leave something behind.
+/// [`ENDING`], for clients with few steps.
 pub const ENDING_2: Bounds = Bounds {
     preemptions: 2,
     ..ENDING
 };
-/// The same, and threads get the identifiers of ended ones, for clients that switch threads by
-/// themselves.
+/// [`ENDING_0`], and a thread may get the identifier of an ended one.
 pub const ENDING_REUSED: Bounds = Bounds {
     reuses_ids: true,
     ..ENDING_0
 };
-/// The same, for clients that switch threads by themselves.
+/// [`ENDING`], for clients that switch threads themselves.
 pub const ENDING_0: Bounds = Bounds {
     preemptions: 0,
     ..ENDING
 };
-/// A deadline passes, for clients with many steps.
+/// [`TICKING`], for clients with many steps.
 pub const TICKING_1: Bounds = Bounds {
     preemptions: 1,
     ..TICKING

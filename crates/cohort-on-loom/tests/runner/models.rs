@@ -1,4 +1,4 @@
-//! The models: which client, of which lock, within which bounds.
+//! The models: a client, a lock and bounds each.
 
 use super::broken::BROKEN;
 use super::child::{MUTANT, Verdict, verdict};
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Lets the models go deeper where it is `full`.
+/// The environment variable that deepens the models if its value is `full`.
 const TIER: &str = "COHORT_TIER";
 
-/// Overrides how many preemptions an execution may have.
+/// Overrides the number of preemptions per execution.
 const PREEMPTIONS: &str = "COHORT_PREEMPTIONS";
 
-/// Overrides how often a thread may look in vain.
+/// Overrides the number of unsuccessful looks per thread.
 const POLLS: &str = "COHORT_POLLS";
 
 /// The number in an environment variable, if it is set.
@@ -32,10 +32,10 @@ fn number(variable: &str) -> Option<usize> {
     }
 }
 
-/// How long the full tier explores a model that nothing was found in one preemption deeper.
+/// How long the full tier explores a model without findings one preemption deeper.
 const DEEPER: Duration = Duration::from_secs(30);
 
-/// A client of one lock, and how it is explored.
+/// A client of one lock, and its exploration.
 #[derive(Clone)]
 pub struct Model {
     /// Its name.
@@ -43,12 +43,12 @@ pub struct Model {
     bounds: Bounds,
     /// Whether only the full tier runs it.
     full_only: bool,
-    /// How many preemptions fewer the quick tier allows it.
+    /// How many preemptions less the quick tier allows.
     fewer: usize,
     client: fn(),
 }
 
-/// Whether everything is wanted.
+/// Whether this is the full tier.
 pub fn full() -> bool {
     match std::env::var(TIER).as_deref() {
         Ok("full") => true,
@@ -79,17 +79,17 @@ pub const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     }
 }
 
-/// A model of every tier, to which the quick one allows a preemption fewer, which takes a small part
-/// of the executions; not where it looks for a flaw.
+/// A model of every tier. The quick tier allows one preemption less, which needs a small part of
+/// the executions; the search for an injected fault allows all.
 pub const fn lighter(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     quick(name, bounds, client).with_fewer(1)
 }
 
-/// What the files of `checks` have: where each is, and its models.
+/// The models of the files in `checks`, each with its module.
 #[linkme::distributed_slice]
 pub static OTHERS: [(&str, &[Model])];
 
-/// Declares the models that one file of `checks` has, beside those that every lock has.
+/// Declares the models of one file in `checks`, beyond those of every lock.
 macro_rules! models {
     ($($model:expr),+ $(,)?) => {
         const _: () = {
@@ -100,7 +100,7 @@ macro_rules! models {
 }
 pub(crate) use models;
 
-/// All of them.
+/// All models.
 pub static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     let mut models = standard::models();
     models.extend(delegates::models());
@@ -120,17 +120,17 @@ pub fn find(name: &str) -> Option<&'static Model> {
 }
 
 impl Model {
-    /// The same, with so many preemptions fewer in the quick tier.
+    /// The model, with so many preemptions less in the quick tier.
     pub const fn with_fewer(self, fewer: usize) -> Self {
         Self { fewer, ..self }
     }
 
-    /// Explores all of it in this process.
+    /// Explores the whole model in this process.
     pub fn check(&self) -> Tally {
         self.bounds().check(self.client, None)
     }
 
-    /// Explores it one preemption deeper, for a while, where the full tier wants that.
+    /// Explores it one preemption deeper for a limited time, in the full tier.
     pub fn check_deeper(&self) -> Option<Tally> {
         let deeper = full() && !self.full_only && number(PREEMPTIONS).is_none();
         let mut bounds = self.bounds();
@@ -139,7 +139,7 @@ impl Model {
     }
 
     fn bounds(&self) -> Bounds {
-        // A flaw is looked for with all of them: most are met early.
+        // The search for a fault uses all preemptions, since most faults show early.
         let all = full() || std::env::var_os(MUTANT).is_some();
         let fewer = if all { 0 } else { self.fewer };
         let preemptions = self.bounds.preemptions.saturating_sub(fewer);
@@ -150,7 +150,7 @@ impl Model {
         }
     }
 
-    /// Where what is found out of it once is kept.
+    /// The cell of its verdict.
     fn known(&self) -> &'static OnceLock<(Verdict, Duration)> {
         static KNOWN: LazyLock<BTreeMap<&str, OnceLock<(Verdict, Duration)>>> =
             LazyLock::new(|| {
@@ -160,7 +160,7 @@ impl Model {
         &KNOWN[self.name]
     }
 
-    /// How it ends without a flaw, in a process of its own; found out once.
+    /// Its verdict without an injected fault, from a process of its own; computed once.
     pub fn verdict(&self) -> &'static Verdict {
         let (verdict, _) = self.known().get_or_init(|| {
             let began = Instant::now();
@@ -170,7 +170,7 @@ impl Model {
         verdict
     }
 
-    /// How long that took, if it is known yet.
+    /// The time of that exploration, if it is done.
     pub fn took(&self) -> Option<Duration> {
         self.known().get().map(|(_, took)| *took)
     }
@@ -181,18 +181,18 @@ impl Model {
     }
 }
 
-/// How long a model may take: a guard, far beyond what it needs.
+/// The time limit of a model, far above its need.
 fn limit() -> Duration {
     Duration::from_secs(if full() { 3600 } else { 300 })
 }
 
-/// How many models of this tier have fewer preemptions than in the full one.
+/// The number of this tier's models with fewer preemptions than in the full tier.
 pub fn lighter_than_full() -> usize {
     let lighter = |model: &&Model| !full() && model.is_wanted() && model.fewer > 0;
     MODELS.iter().filter(lighter).count()
 }
 
-/// One test for each, and for each broken lock.
+/// One test for each model and each broken lock.
 pub fn tests() -> Vec<Trial> {
     let sound = MODELS.iter().map(|model| {
         let name = format!("loom::{}", model.name);
@@ -216,7 +216,7 @@ pub fn tests() -> Vec<Trial> {
     sound.chain(broken).chain([every]).collect()
 }
 
-/// A lock's models begin with its name, or with another's whose code it is.
+/// A lock's models begin with its name, or with the name of the lock whose code it shares.
 fn every_lock_has_models() -> Result<(), Failed> {
     for (lock, standard) in LOCKS.iter().zip(standard::standards()) {
         let prefix = format!("{}::", standard.as_in.unwrap_or(lock.identifier));

@@ -1,21 +1,21 @@
-//! Whether more threads want CPUs than there are, as [`glk`](super::glk) wants to know it:
-//! slowly, so that locks do not change their ways with each thread that falls asleep
-//! (Antić et al. 2016 §3; what that leaves open is as its authors' release has it).
+//! Whether the CPUs are oversubscribed (*crowded*), for [`glk`](super::glk).  The answer changes
+//! slowly, so that locks do not change modes whenever a thread falls asleep (Antić et al. 2016 §3;
+//! details left open there follow the authors' release).
 //!
-//! The paper has a thread that looks every hundred microseconds.  Here a lock's holder looks, if
-//! the last look is that old: so nobody looks while nothing is contended, no process gets a
-//! thread that it did not start, and a forked child has nothing to start again.
+//! In the paper, a thread of its own looks every hundred microseconds.  Here a lock's holder looks
+//! if the last look is that old.  So an uncontended process pays nothing, has no additional thread,
+//! and a forked child has none to restart.
 //!
 //! | bits of `word` | meaning |
 //! |---|---|
 //! | `CROWDED` | the answer |
-//! | `QUIET` | rounds in a row, while crowded, in which there were CPUs enough |
-//! | `NEEDED` | so many of them end the crowd; 0: there has been none yet |
-//! | `STAMP` | when somebody looked last, in rounds |
+//! | `QUIET` | consecutive rounds of a crowd with enough CPUs |
+//! | `NEEDED` | how many such rounds end the crowd; 0: there has been none yet |
+//! | `STAMP` | the time of the last look, in rounds |
 //!
-//! The thread that looks changes the word in one exchange, and gives up if another has; the
-//! other fields are written by the thread that changed the answer, and are not exact.  Nothing
-//! here orders anything.
+//! The looking thread changes the word in one exchange, and gives up if another thread was first.
+//! The thread that changed the answer writes the other fields, which are inexact.  No access here
+//! orders another.
 
 use crate::door::{
     AtomicU32, AtomicU64, Order, constructor, cpus, mutant, now, policies, process_wide,
@@ -23,7 +23,7 @@ use crate::door::{
 };
 
 policies! {
-    /// A queue shows no crowd, however long it is.
+    /// A queue shows no crowd, whatever its length.
     IGNORE_QUEUE = "crowd.ignore-queue";
     /// The load shows no crowd.
     IGNORE_LOAD = "crowd.ignore-load";
@@ -33,23 +33,22 @@ policies! {
 const FEWEST: u64 = 4;
 const MOST: u64 = 8_192;
 
-/// It takes so many times as many at each return of the crowd, and one less for each round
-/// without it.
+/// Each return of the crowd multiplies the needed rounds by this; each round without a crowd
+/// subtracts 1.
 const AGAIN: u64 = 4;
 
-/// A crowd is when so many more tasks are runnable than there are CPUs; it may have ended when so many fewer
-/// are, in one lock's queue too.
+/// A crowd begins with `MORE` runnable tasks above the number of CPUs, and may end with `FEWER`
+/// below it, in a lock's queue too.
 const MORE: i64 = 2;
 const FEWER: u32 = 5;
 
 /// The CPUs of the largest machine.
 pub(super) const MOST_CPUS: u32 = 8_192;
 
-/// A round, of about 0.13 ms, is what this power of two of nanoseconds takes.
+/// The length of a round, as a power of two of nanoseconds: about 0.13 ms.
 const ROUND: u32 = 17;
 
-/// More changes than these in a second, and the crowd stays for a second, then for two, and so
-/// on.
+/// Above this many changes in a second, the crowd stays for a second, then for two, and so on.
 const CHANGES: u32 = 8;
 const SECOND: u32 = (1_000_000_000u64 >> ROUND) as u32;
 const LONGEST_SECONDS: u32 = 32;
@@ -60,22 +59,22 @@ const NEEDED_SHIFT: u32 = 16;
 const STAMP_SHIFT: u32 = 32;
 const FIFTEEN_BITS: u64 = 0x7fff;
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// CPUs are lacking.
     Crowd,
     /// Neither.
     Between,
-    /// There are enough.
+    /// There are enough CPUs.
     Quiet,
 }
 
-/// One answer, which all threads that ask in the same way share; all zero when new.
+/// An answer, shared by all threads with the same question; all zero when new.
 #[derive(Debug, Default)]
 pub struct Crowd {
     word: AtomicU64,
-    /// How often the answer has changed of late, as [`Changes`] has it.
+    /// How often the answer changed recently, encoded as [`Changes`].
     changes: AtomicU64,
     /// Until when the crowd stays.
     until: AtomicU32,
@@ -84,8 +83,8 @@ pub struct Crowd {
 process_wide!(static OF_MACHINE: Crowd = Crowd::new);
 process_wide!(static OF_PROCESS: Crowd = Crowd::new);
 
-/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3); the caller's lock has
-/// a queue that `is_longer` than some length or not.
+/// Whether this machine has more runnable tasks than CPUs (Antić et al. 2016 §3); `is_longer`
+/// compares the queue of the caller's lock with a length.
 #[must_use]
 pub fn is_machine_crowded(is_longer: impl Fn(u32) -> bool) -> bool {
     OF_MACHINE.get().is_there(is_longer, || match workload() {
@@ -95,8 +94,8 @@ pub fn is_machine_crowded(is_longer: impl Fn(u32) -> bool) -> bool {
     })
 }
 
-/// Whether threads of this process lack CPUs, wherever it may run, and whatever others do
-/// elsewhere; the queue as above.
+/// Whether threads of this process lack CPUs: on the CPUs that it may use, whatever the load of the
+/// others.  `is_longer` as in [`is_machine_crowded`].
 #[must_use]
 pub fn is_process_crowded(is_longer: impl Fn(u32) -> bool) -> bool {
     OF_PROCESS
@@ -125,9 +124,9 @@ impl Crowd {
         self.word.load(Order::RELAXED) & CROWDED != 0
     }
 
-    /// The answer to a thread whose lock has a queue that `is_longer` than some length or not.  A queue longer than
-    /// the number of CPUs is a crowd; else, if the last look is a round ago, `look` decides.  A crowd stays while
-    /// the queue is nearly as long: its sleepers are in no load.
+    /// The answer; `is_longer` compares the queue of the caller's lock with a length.  A queue
+    /// longer than the number of CPUs is a crowd.  Otherwise `look` decides, if the last look is a
+    /// round ago.  A crowd stays while the queue is nearly as long: its sleepers are in no load.
     pub fn is_there(&self, is_longer: impl Fn(u32) -> bool, look: impl FnOnce() -> Found) -> bool {
         let word = self.word.load(Order::RELAXED);
         let stamp = (now() >> ROUND) as u32;
@@ -175,8 +174,8 @@ impl Crowd {
     }
 }
 
-/// Changes of the answer in the second that began then, and for how many seconds the crowd had
-/// to stay last.
+/// Changes of the answer in the second since `began`, and the last minimum duration of the crowd,
+/// in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Changes {
     began: u32,
@@ -197,7 +196,8 @@ impl Changes {
         u64::from(self.began) << 32 | u64::from(self.count << 8 | self.stayed)
     }
 
-    /// After one more; for how many rounds the crowd stays, if it is one too many.
+    /// After one more change; with it the rounds that the crowd stays, if the change is one too
+    /// many.
     fn after(self, stamp: u32) -> (Self, Option<u32>) {
         let more = if stamp.wrapping_sub(self.began) < SECOND {
             Self {
@@ -219,7 +219,7 @@ impl Changes {
     }
 }
 
-/// What the word says, but for the stamp.
+/// The word's content without the stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     crowded: bool,
@@ -240,7 +240,7 @@ impl State {
         u64::from(self.crowded) | self.quiet << QUIET_SHIFT | self.needed << NEEDED_SHIFT
     }
 
-    /// After a look so many rounds later; `stays` if a crowd may not end yet.
+    /// After a look so many rounds later; `stays`: a crowd may not end yet.
     fn after(self, found: Found, rounds: u64, stays: bool) -> Self {
         match (self.crowded, found) {
             (false, Found::Crowd) => Self {
@@ -255,7 +255,7 @@ impl State {
             (false, _) | (true, Found::Between) => self,
             (true, Found::Crowd) => Self { quiet: 0, ..self },
             (true, Found::Quiet) => {
-                // What was before the first quiet look, nobody knows.
+                // The state before the first quiet look is unknown.
                 let more = if self.quiet == 0 { 1 } else { rounds };
                 let quiet = (self.quiet + more).min(self.needed);
                 let crowded = stays || quiet < self.needed;
@@ -279,7 +279,7 @@ mod tests {
         needed: 0,
     };
 
-    /// How many quiet rounds end a crowd that has just come.
+    /// How many quiet rounds end a new crowd.
     fn lasts(mut state: State) -> (u64, State) {
         let mut rounds = 0;
         while state.crowded {

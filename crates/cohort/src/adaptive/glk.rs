@@ -1,62 +1,59 @@
-//! `glk`: a lock with three ways to wait, of which it takes the one that its queue and the
-//! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, the default lock where
-//! threads exceed CPUs (Antić et al. 2016 §3, what that leaves open as its authors' release has it).
+//! `glk`: a lock with three modes of waiting, chosen by the length of its queue and the machine's
+//! load: `ticket` for short queues, `mcs` for longer ones, the default lock where threads exceed
+//! CPUs (Antić et al. 2016 §3; details left open there follow the authors' release).
 //!
-//! `glk-plus` asks another question about the load: not whether the machine has more runnable tasks
-//! than CPUs, but whether this process's threads lack CPUs; see [`crowd`].  Where they do, it takes the
-//! mutex with any queue of two; `glk` does for a long one only, and never for four threads on two CPUs.
-//! Both leave the mutex once the crowd is over, and for no other reason, as in the authors' release: that
-//! its queue is short is the mutex's own doing, under which a thread that wants the lock takes it as
-//! soon as it runs.
+//! `glk-plus` reads the load differently: not whether the machine has more runnable tasks than
+//! CPUs, but whether this process's threads lack CPUs; see [`crowd`].  If they do, it takes the
+//! mutex for any queue of two, `glk` for a long queue only, and thus never for four threads on two
+//! CPUs.  Both leave the mutex only when the crowd is over, as in the authors' release.  A short
+//! queue does not matter there: under the mutex, an arrival acquires as soon as it runs.
 //!
-//! Waiters may sleep in each of the modes, and a sleeper is no runnable task.  So a queue that has more
-//! threads than there are CPUs shows a crowd by itself, whatever the load is: in the paper's `ticket` and
-//! `mcs` all of it would run.  For the same reason a crowd does not end while the mutex has nearly as many
-//! waiters as there are CPUs.
+//! Waiters may sleep in each mode, and a sleeper is not a runnable task.  So a queue with more
+//! threads than CPUs shows a crowd by itself, whatever the load: in the paper's `ticket` and `mcs`,
+//! all of it would run.  For the same reason a crowd does not end while the mutex has nearly as
+//! many waiters as there are CPUs.
 //!
-//! A lock that [begins anew](Adapts::begin_anew), as an inflated object's does, begins in `ticket` without
-//! statistics, in a crowd too: a lock with a short queue stays there (Antić et al. 2016 §3, figure 9).
+//! A lock that [begins anew](Adapts::begin_anew), for example as an inflated object's, begins in
+//! `ticket` without statistics, in a crowd too: a lock with a short queue stays there (Antić et al.
+//! 2016 §3, figure 9).
 //!
-//! **Not for** a lock of which one knows how it is used: the right one of the three has one load
-//! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
-//! again once it was crowded; `glk-plus` does.
+//! **Not for** a lock with known use: the right one of the three saves a load and a compare.  On
+//! fewer than six CPUs, `glk` itself never ends a crowd; `glk-plus` does.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
-//! | `ways.samples`, `ways.queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
-//! | `due` | the holder, before its section | when the mode is to be considered though few sections have passed; 0: nobody has asked yet |
-//! | `object` | the holder, where the lock begins anew | the address by which reports name the lock; 0: its own |
-//! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
-//! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
+//! | `mode` | the holder, before its section | by which of `ways` the lock is acquired |
+//! | `ways.samples`, `ways.queued` | the holder, before its section | the number of looks at the queue, and the sum of its lengths (holder included), in eighths |
+//! | `due` | the holder, before its section | when the mode is due to be considered, after few sections too; 0: not yet set |
+//! | `object` | the holder, where the lock begins anew | the address by which reports identify the lock; 0: its own |
+//! | `ways` | each by its own rules | the per-mode locks; a thread queued on an inactive one notices when it acquires it |
+//! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here if there is no waiter |
 //!
-//! A thread holds the lock when it holds the low lock of a mode and sees after that that it *is*
-//! the mode.  A thread that got a low lock and finds another mode leaves it and looks again.
+//! A thread holds the lock if it holds a mode's low lock and then sees that this *is* the mode. A
+//! thread that acquired a low lock and finds another mode releases it and tries again.
 //!
-//! The mode goes from one to another only while one thread, which holds the lock, holds the low
-//! locks of both.  So whether a mode is the lock's is a question that its own low lock guards: the
-//! answer does not change behind the thread that holds that, and what was done in other modes came
-//! through the thread that changed.  Therefore no look at the mode orders anything; where the paper's
-//! figure 4 changes the mode and takes the new low lock only then, another thread may have that
-//! first, and has seen nothing of the sections before.  And a lock that was released is no
-//! longer touched, since the mode is changed before the section and not after it: the next holder
-//! may destroy the lock.
+//! The mode changes only while one thread, the lock's holder, holds the low locks of both modes.
+//! So a mode's own low lock guards whether it is the lock's mode: the answer cannot change while a
+//! thread holds that low lock.  Work done in other modes is visible through the thread that changed
+//! the mode. Therefore no read of the mode orders anything.  The paper's figure 4 changes the mode
+//! first and then acquires the new low lock: another thread may acquire that earlier, without
+//! seeing previous sections.  The mode changes before the section, not after it, so a released lock
+//! is not touched: the next holder may destroy it.
 //!
-//! The next low lock is not waited for.  A thread on its way out of it, which had read the mode
-//! before it changed, makes the holder keep its mode until the next look.
+//! The holder does not wait for the next low lock.  If a thread with a stale mode still holds it,
+//! the holder keeps its mode until the next look.
 //!
-//! Waiters of a mode that is left do not queue through it, which might take each of them a time
-//! slice: its last holder sends them all away at once, and they come again.  Those of the
-//! mutex are few enough, since that mode ends where threads do not exceed CPUs; each lets the next
-//! in.  One that has been sent away from `ticket` has still its number, which may be drawn
-//! again when they have gone round; so the lock does not come back to `ticket` before all of them
-//! have gone.
+//! Waiters of an abandoned mode do not queue through it, which might take a time slice each.  Its
+//! last holder dismisses all of them at once, and they arrive again.  The mutex has few waiters,
+//! since that mode ends when threads do not exceed CPUs; each admits the next.  A waiter dismissed
+//! from `ticket` still has its number, which may be drawn again after the numbers wrap.  So the
+//! lock does not return to `ticket` before all of them have left.
 //!
-//! A mode lasts while an acquisition does, so a release needs no note of how the lock was taken,
-//! whichever thread makes it, and a forked child's holder finds the mode that it had.
+//! A mode lasts for the whole acquisition, so any thread can release without a record of the mode,
+//! and a forked child's holder finds the mode unchanged.
 //!
-//! A try that meets another mode than it saw looks again.  One that fails has met a holder, in its
-//! section or before it, so a lock that its caller knows to be free is never refused.
+//! An attempt (`try_acquire`) that finds the mode changed looks again.  A failed attempt has met a
+//! holder, in its section or before it, so an attempt at a free lock never fails.
 
 use super::Tuning;
 use super::crowd;
@@ -82,34 +79,36 @@ flaws! {
 }
 
 policies! {
-    /// No queue is above `up`.
+    /// No queue counts as above `up`.
     IGNORE_UP = "glk.ignore-up";
-    /// No queue is below `down`.
+    /// No queue counts as below `down`.
     IGNORE_DOWN = "glk.ignore-down";
     /// A lock that begins anew keeps its mode.
     KEEP_MODE = "glk.keep-mode";
 }
 
-/// What a low lock has to do for [`Glk`].
+/// The operations of a low lock of [`Glk`].
 trait Way: RawTry {
-    /// Takes the lock, or a place in its queue.
+    /// Acquires the lock, or a place in its queue.
     fn arrive(&self, cx: &Self::Context) -> Place;
 
-    /// Blocks until the lock is held from that place in its queue, and says which number that had;
-    /// or until all that wait are sent away: nothing then.
+    /// Blocks until the lock is held from that place in its queue, and returns its number; `None`
+    /// if all waiters are dismissed first.
     fn wait(&self, cx: &Self::Context, number: u32) -> Option<u32>;
 
-    /// How many hold it or wait, as far as the holder can tell: enough for [`Mean`]'s comparisons.
+    /// How many threads hold it or wait, as far as the holder can see: enough for [`Mean`]'s
+    /// comparisons.
     fn queue(&self, cx: &Self::Context) -> u32;
 
-    /// Whether more than `most` hold it or wait, for the holder; `mean` is that of [`queue`](Self::queue).
+    /// Whether more than `most` threads hold it or wait, for the holder; `mean` is that of
+    /// [`queue`](Self::queue).
     fn is_longer_than(&self, most: u32, cx: &Self::Context, mean: Mean) -> bool;
 
-    /// Counts the holder's acquisition, which had that number, if the lock does not; how many there
-    /// were, the wrapping count.
+    /// Counts the holder's acquisition, which had that number, if the lock does not; returns the
+    /// wrapping count of acquisitions.
     fn count(&self, cx: &Self::Context, number: u32, sections: &AtomicU32) -> u32;
 
-    /// Releases it, with the count if it goes from holder to holder.
+    /// Releases it; the count passes on if it goes from holder to holder.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).
@@ -119,35 +118,35 @@ trait Way: RawTry {
         unsafe { self.release(cx) };
     }
 
-    /// Whether all that were sent away have gone; for the holder of a lock in another mode.
+    /// Whether all dismissed waiters have left; for the holder of a lock in another mode.
     fn is_deserted(&self) -> bool {
         true
     }
 
-    /// Releases it, and sends those away that wait.
+    /// Releases it and dismisses its waiters.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).
     unsafe fn leave(&self, cx: &Self::Context);
 }
 
-/// What a thread has that has arrived at a low lock.
+/// The state of an arrival at a low lock.
 struct Place {
-    /// Whether it is the lock.
+    /// Whether it holds the lock.
     is_held: bool,
-    /// The number in the queue, where the lock gives numbers.
+    /// Its number in the queue, if the lock gives numbers.
     number: u32,
 }
 
 impl Place {
-    /// Where the lock gives no numbers.
+    /// An arrival at a lock that gives no numbers.
     #[inline(always)]
     const fn unnumbered(is_held: bool) -> Self {
         Self { is_held, number: 0 }
     }
 }
 
-/// A ticket lock, and how many of those that were sent away have not gone yet.
+/// A ticket lock, and how many dismissed waiters have not left yet.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Dismissing {
@@ -195,7 +194,7 @@ unsafe impl RawTry for Dismissing {
     }
 }
 
-// SAFETY: nobody waits or leaves afterwards.
+// SAFETY: afterwards there is no waiter, and no thread leaves.
 unsafe impl Inherit for Dismissing {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.leaving.store(0, Order::RELAXED);
@@ -230,7 +229,7 @@ impl Way for Dismissing {
         self.ticket.drawn() > most
     }
 
-    /// Its number says it, and the line in which numbers are served may be another thread's again.
+    /// Derived from the number: the line of `serving` may already belong to another thread.
     #[inline(always)]
     fn count(&self, (): &(), number: u32, _sections: &AtomicU32) -> u32 {
         Ticket::<MayPark>::count(number)
@@ -257,12 +256,12 @@ impl Way for Mcs {
         self.wait_or_go(node)
     }
 
-    /// Each waiter's line is in that one's cache, and the lock stands still while they are fetched.
+    /// Bounded: each waiter's line is in that waiter's cache, and the lock stands still meanwhile.
     fn queue(&self, node: &McsNode) -> u32 {
         self.count_up_to(LONG * tuned().up(), node)
     }
 
-    /// A count of its own: that of [`queue`](Way::queue) ends at a few times `up`.
+    /// Counts separately: the count of [`queue`](Way::queue) ends at a few times `up`.
     fn is_longer_than(&self, most: u32, node: &McsNode, _mean: Mean) -> bool {
         Self::is_longer_than(self, most, node)
     }
@@ -282,10 +281,11 @@ impl Way for Mcs {
     }
 }
 
-/// A mutex that counts its waiters and its holders' sections: one in some counts, for all of them.  The mean of a
-/// period's looks tells whether many more wait than there are CPUs, and hardly more.
+/// A mutex that counts a sample of its waiters and of its holders' sections.  The mean over a
+/// period shows whether many more threads wait than there are CPUs, and little more.
 ///
-/// The count has a line of its own: beside the word, each counted waiter would take that from the holder twice.
+/// The count has its own line: beside the word, each counted waiter would take that from the holder
+/// twice.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Counted {
@@ -297,10 +297,10 @@ struct Counted {
 #[repr(align(64))]
 struct OnLine<L>(L);
 
-/// One acquisition of the mutex in so many is counted, a power of two.
+/// One acquisition of the mutex in this many is counted; a power of two.
 const COUNTED: u32 = 8;
 
-/// The number of an acquisition that is not, which is in no period.
+/// The number of an uncounted acquisition, which belongs to no period.
 const UNCOUNTED: u32 = 1;
 
 impl Counted {
@@ -340,7 +340,7 @@ unsafe impl RawTry for Counted {
     }
 }
 
-// SAFETY: nobody waits afterwards.
+// SAFETY: afterwards there is no waiter.
 unsafe impl Inherit for Counted {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.waiting.store(0, Order::RELAXED);
@@ -367,7 +367,7 @@ impl Way for Counted {
         if counted {
             self.waiting.fetch_add(COUNTED, Order::RELAXED);
         }
-        // As it was found taken on arrival.
+        // The mutex was taken on arrival.
         self.futex.0.wait_untold();
         if counted {
             self.waiting.fetch_sub(COUNTED, Order::RELAXED);
@@ -379,7 +379,7 @@ impl Way for Counted {
         1 + self.waiting.load(Order::RELAXED)
     }
 
-    /// A single look is too inexact.
+    /// By the mean: a single look is too inexact.
     fn is_longer_than(&self, most: u32, (): &(), mean: Mean) -> bool {
         mean.is_above(most)
     }
@@ -389,7 +389,7 @@ impl Way for Counted {
         if number == UNCOUNTED {
             return UNCOUNTED;
         }
-        // In the modes that count all of them it went on in other steps.
+        // Rounded up: the other modes count each acquisition.
         let count = (sections.load(Order::RELAXED) | (COUNTED - 1)).wrapping_add(1);
         sections.store(count, Order::RELAXED);
         count
@@ -401,10 +401,10 @@ impl Way for Counted {
     }
 }
 
-/// Makes the modes, and what is done by each, from the table of them.
+/// Makes the modes and their operations from the table.
 macro_rules! modes {
     ($node:ident; $($mode:ident: $way:ident, $lock:ty, $name:literal, $spins:literal, $context:expr;)+) => {
-        /// A way to wait.
+        /// A mode of waiting.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
         pub enum Mode {
@@ -412,7 +412,7 @@ macro_rules! modes {
         }
 
         impl Mode {
-            /// All of them; a lock begins in the first, and its way alone is inlined.
+            /// All modes; a lock begins in the first, whose way alone is inlined.
             pub const ALL: &[Self] = &[$(Self::$mode),+];
 
             /// Its name.
@@ -423,14 +423,14 @@ macro_rules! modes {
                 }
             }
 
-            /// The same, as those hear it that are told.
+            /// The same mode in the form of observers.
             const fn told(self) -> door::Mode {
                 match self {
                     $(Self::$mode => door::Mode::$mode),+
                 }
             }
 
-            /// Whether waiters had best keep their CPUs.
+            /// Whether waiters had best keep spinning while preempted.
             const fn spins(self) -> bool {
                 match self {
                     $(Self::$mode => $spins),+
@@ -446,9 +446,9 @@ macro_rules! modes {
             }
         }
 
-        /// The low locks, and what is counted of them.  Apart from the mode, which every arrival and
-        /// every holder reads: an arrival need not fetch a line for that which it then changes, and a
-        /// look at the queue takes the mode from nobody.
+        /// The low locks and their counts.  Apart from the mode, which every arrival and every
+        /// holder reads: so an arrival that changes a low lock fetches one line exclusively, and a
+        /// look at the queue takes the mode from no other thread.
         #[derive(Debug, Default)]
         #[repr(C, align(64))]
         struct Ways {
@@ -559,10 +559,10 @@ modes! { node;
     Mutex: mutex, Counted, "mutex", false, { let _ = node; &() };
 }
 
-/// The mean length of a queue, in eighths: of so many looks, the sum of their counts.
+/// The mean length of a queue: the number of looks and the sum of their counts, in eighths.
 ///
-/// A count ends at `LONG` times `up` at least, so `up` and `down` are the only lengths with which every mean
-/// is compared.
+/// A count ends at `LONG` times `up` at least, so every mean can be compared with `up` and `down`
+/// alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     samples: u32,
@@ -570,13 +570,13 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Of no look.
+    /// Without a look.
     const NONE: Self = Self {
         samples: 0,
         queued: 0,
     };
 
-    /// About as long, of fewer looks.
+    /// About the same mean, from fewer looks.
     const fn divided_by(self, by: u32) -> Self {
         Self {
             samples: self.samples / by,
@@ -584,7 +584,7 @@ impl Mean {
         }
     }
 
-    /// With one look more, which has counted that.
+    /// With one more look, which counted `queue`.
     fn after(self, queue: u32) -> Self {
         let before = if self.samples < MOST_SAMPLES {
             self
@@ -626,13 +626,13 @@ pub struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Its mean length.
+    /// The mean length.
     #[must_use]
     pub const fn mean(&self) -> Mean {
         self.mean
     }
 
-    /// Whether it has more threads than that.
+    /// Whether it has more threads than `length`.
     #[must_use]
     pub fn is_longer_than(&self, length: u32) -> bool {
         (self.is_longer_than)(length)
@@ -652,16 +652,16 @@ impl fmt::Display for Mean {
     }
 }
 
-/// Why a lock goes from one mode to another, in words.
+/// The reason of a mode change, in words.
 struct Reason {
-    /// The queue's; nothing where the lock begins anew.
+    /// The mean of the queue; `None` where the lock begins anew.
     mean: Option<Mean>,
     from: Mode,
     to: Mode,
     /// As [`Judge::CROWD_DECIDES`].
     crowd_decides: bool,
-    /// [`up`](super::Tuning::up) and [`down`](super::Tuning::down), as they were before the hearer was told: it may write the
-    /// reason down where nothing that threads share can be read.
+    /// [`up`](super::Tuning::up) and [`down`](super::Tuning::down), read before the observer is
+    /// called: it may format the reason where it cannot read shared state.
     up: u32,
     down: u32,
 }
@@ -688,45 +688,45 @@ impl fmt::Display for Reason {
     }
 }
 
-/// How a lock decides.
+/// The policy of a lock's mode changes.
 pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
-    /// In `ticket` and `mcs` the mode is considered too when a thread has waited so long: a lock that
-    /// waits for threads without a CPU takes seconds for the sections of a period.
+    /// In `ticket` and `mcs`, a wait of this length makes the mode due.  If waiters lack CPUs, the
+    /// sections of a period take seconds.
     const LATE_NANOSECONDS: u64 = 1_000_000;
 
-    /// And at the first look or wait that ends so long after the mode was last due: a period of
-    /// long sections takes longer than the load stays as it is, and in a wrong mode each of them is slow.
+    /// The mode is also due at the first look, or end of a wait, this long after the last one.
+    /// With long sections a period outlasts the load, and a wrong mode slows down each section.
     const SLOW_NANOSECONDS: u64 = 4_000_000;
 
-    /// The same in `mutex`: it takes two quiet looks at the load to leave that, and where the queue is
-    /// long the lock has to go on from `ticket` to `mcs` then.
+    /// The same in `mutex`: leaving it takes two quiet looks at the load, and with a long queue the
+    /// lock must then change from `ticket` to `mcs`.
     const CROWDED_NANOSECONDS: u64 = 1_000_000;
 
-    /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs; else it is for
-    /// long queues only.
+    /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs;
+    /// otherwise only for long queues.
     const CROWD_DECIDES: bool = false;
 
-    /// The mode in which a lock begins anew; nothing where it keeps its mode and its statistics.
+    /// The mode in which a lock begins anew; `None`: it keeps its mode and its statistics.
     const BEGINS: Option<Mode> = None;
 
     /// Whether threads exceed CPUs; for the holder of a lock with that queue.
     fn is_crowded(queue: &Queue<'_>) -> bool;
 
-    /// Whether the queue is looked at in a lock's section of that number.
+    /// Whether the section with that number includes a look at the queue.
     #[inline(always)]
     #[must_use]
     fn samples(section: u32) -> bool {
-        // A period of one has all that have a number.
+        // With a period of 1, all numbered sections are looked at.
         tuned().samples(section) && section != UNCOUNTED
     }
 
-    /// Whether the mode is considered then.
+    /// Whether it also considers the mode.
     #[must_use]
     fn considers(section: u32) -> bool {
         tuned().considers(section)
     }
 
-    /// The mode in which a lock goes on, whose queue has that length.
+    /// The next mode of a lock with that queue.
     #[must_use]
     fn choose(mode: Mode, queue: &Queue<'_>) -> Mode {
         let (is_long, is_short) = (queue.mean.is_long(), queue.mean.is_short());
@@ -745,15 +745,15 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A look at a queue whose waiters are counted one by one ends at so many times `up`: the mean is compared
-/// with no greater length.
+/// The limit of a look that counts waiters individually, in multiples of `up`: no greater length is
+/// compared with the mean.
 const LONG: u32 = 4;
 
-/// Looks that have a part in a mean, in eighths, and the greatest count of one: their sum fits.
+/// The most looks in a mean, in eighths, and the greatest count of a look: their product fits.
 const MOST_SAMPLES: u32 = 1 << 15;
 const LONGEST: u32 = 1 << 16;
 
-/// No count ends at or below a threshold that it is compared with, and no sum overflows.
+/// Each count's limit is above the thresholds compared with it, and no sum overflows.
 const _: () = {
     assert!(LONG > 1 && LONG * Tuning::LONGEST <= LONGEST);
     assert!(crowd::MOST_CPUS < LONGEST);
@@ -805,7 +805,7 @@ pub struct Glk<J: Judge = OfMachine> {
     ways: Ways,
 }
 
-/// The same, which asks whether this process's threads lack CPUs.
+/// A [`Glk`] that reads whether this process's threads lack CPUs.
 ///
 /// ```
 /// use cohort::{Mutex, adaptive::GlkPlus};
@@ -831,20 +831,20 @@ impl<J: Judge> Glk<J> {
         }
     }
 
-    /// By which way it is taken at the moment.
+    /// The present mode.
     #[must_use]
     #[inline(always)]
     pub fn mode(&self) -> Mode {
         Mode::of(self.mode.load(Order::RELAXED))
     }
 
-    /// Whether the caller, which holds the low lock of that mode, holds the lock.
+    /// Whether the caller, which holds that mode's low lock, holds the lock.
     #[inline(always)]
     fn is_mode(&self, mode: Mode) -> bool {
         self.mode() == mode || mutant(flaw::BELIEVE_MODE)
     }
 
-    /// Takes the lock from a place in the queue of that mode, or in whatever way it is taken then.
+    /// Acquires the lock from a place in that mode's queue, or in a later mode.
     #[inline(never)]
     fn acquire_from(&self, mut mode: Mode, mut place: Place, node: &McsNode) {
         loop {
@@ -871,7 +871,7 @@ impl<J: Judge> Glk<J> {
         }
     }
 
-    /// Counts the section that begins, and looks at the queue now and then.
+    /// Counts the beginning section, and looks at the queue now and then.
     ///
     /// # Safety
     /// As [`look`](Self::look).
@@ -884,13 +884,13 @@ impl<J: Judge> Glk<J> {
         }
     }
 
-    /// Arrives where the lock is taken in another way than the first.
+    /// Arrives in a mode other than the first.
     #[inline(never)]
     fn acquire_otherwise(&self, mode: Mode, node: &McsNode) {
         self.acquire_from(mode, self.ways.arrive(mode, node), node);
     }
 
-    /// Releases it where it was taken so.
+    /// Releases in a mode other than the first.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).
@@ -900,13 +900,13 @@ impl<J: Judge> Glk<J> {
         unsafe { self.ways.release(mode, node) };
     }
 
-    /// Whether the mode is to be considered after a wait in it that lasted from then until now, and by
-    /// which the caller holds the lock.
+    /// Whether a wait in that mode from `began` until `now` makes the mode due; the caller holds
+    /// the lock in that mode.
     fn is_late(&self, mode: Mode, began: u64, now: u64) -> bool {
         self.is_due(mode, now) || now - began > J::LATE_NANOSECONDS
     }
 
-    /// Whether the mode has not been considered for so long that it is to be now; for the lock's holder.
+    /// Whether the mode was last considered long enough ago; for the lock's holder.
     fn is_due(&self, mode: Mode, now: u64) -> bool {
         let due = self.due.load(Order::RELAXED);
         let is_due = due != 0 && now >= due;
@@ -921,7 +921,7 @@ impl<J: Judge> Glk<J> {
         is_due
     }
 
-    /// Waits in that mode, and notes when it `began`, if that matters.
+    /// Waits in that mode, and notes when the wait `began`, if that matters.
     fn wait_in(
         &self,
         mode: Mode,
@@ -931,7 +931,7 @@ impl<J: Judge> Glk<J> {
     ) -> Option<u32> {
         let wait = || self.ways.wait(mode, node, number);
         let held = if mode.spins() {
-            // A crowd of few that lack CPUs has few waits in a time, all of them late.
+            // With few threads that lack CPUs, waits are rare, and all late.
             *began = tries_anything().then(now);
             keep_cpu(true);
             let held = wait();
@@ -948,8 +948,8 @@ impl<J: Judge> Glk<J> {
         held
     }
 
-    /// Looks at the queue, and considers the mode where that is due or a wait was late; it changes then
-    /// or not.
+    /// Looks at the queue, and considers the mode if that is due or a wait was late; then it may
+    /// change.
     ///
     /// # Safety
     /// The caller has just taken the lock in that mode, by that node.
@@ -965,9 +965,9 @@ impl<J: Judge> Glk<J> {
             mean,
             is_longer_than: &|most| self.ways.is_longer_than(most, mode, node, mean),
         };
-        // A lock that one thread has taken over has no waits that could be late.
+        // A lock dominated by one thread has no waits, hence no late ones.
         let late = late || !due && self.is_due(mode, now());
-        // The mutex is left for the end of the crowd alone: without that, the mean goes on.
+        // Only the end of the crowd ends the mutex mode; otherwise the mean continues.
         let considers = due || late && (mode.spins() || !J::is_crowded(&queue));
         let next = if considers {
             J::choose(mode, &queue)
@@ -980,7 +980,8 @@ impl<J: Judge> Glk<J> {
             unsafe { self.change(mode, next, node) };
         }
         let kept = if changes && mode.spins() != next.spins() {
-            // The mutex counts further than `mcs`, and a crowd's queue does not tell how long the next one is.
+            // The mutex counts further than `mcs`, and a crowd's queue does not predict the next
+            // one.
             Mean::NONE
         } else if considers {
             // An eighth stays, so that a short change of the load counts for less.
@@ -995,7 +996,7 @@ impl<J: Judge> Glk<J> {
         }
     }
 
-    /// Tells that it went from one mode to another, if it did, for that queue; for its holder.
+    /// Reports a mode change, if it happened, with the mean of the queue; for the holder.
     fn tell(&self, from: Mode, to: Mode, mean: Option<Mean>) {
         if let Some(hearer) = hearer()
             && self.mode() == to
@@ -1023,10 +1024,10 @@ impl<J: Judge> Glk<J> {
         }
     }
 
-    /// Goes from one mode to another, if that one's low lock can be had at once.
+    /// Changes the mode, if the next low lock can be acquired at once.
     ///
     /// # Safety
-    /// As [`look`](Self::look); the modes are two.
+    /// As [`look`](Self::look); the modes are different.
     unsafe fn change(&self, mode: Mode, next: Mode, node: &McsNode) {
         if mutant(flaw::CHANGE_FIRST) {
             self.mode.store(next as u32, Order::RELAXED);
@@ -1038,7 +1039,7 @@ impl<J: Judge> Glk<J> {
             }
             return;
         }
-        // SAFETY: no two modes of the table need the node, so that one is free for it; it is the
+        // SAFETY: no two modes of the table use the node, so it is free for the next one; it is the
         // holder's, and stays until the release.
         if !self.ways.is_deserted(next) || !unsafe { self.ways.try_enter(next, node) } {
             return;
@@ -1050,9 +1051,9 @@ impl<J: Judge> Glk<J> {
 }
 
 // SAFETY: a thread that returns from an acquisition holds the low lock of a mode, which was the
-// lock's when it held that; the mode changes only where a thread that holds the lock holds the low
-// locks of both, so nobody else gets that far before the release.  What was done before is seen
-// by the low lock's order: in this mode, or by the thread that brought the lock to it.
+// lock's mode while it held that.  The mode changes only while the lock's holder holds the low
+// locks of both, so no other thread gets there before the release.  Earlier work is visible by the
+// low lock's order: in this mode, or by the thread that changed the mode.
 unsafe impl<J: Judge> RawLock for Glk<J> {
     type Context = McsNode;
 
@@ -1075,7 +1076,7 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
     #[inline]
     unsafe fn release(&self, node: &McsNode) {
         let first = Mode::ALL[0];
-        // SAFETY: the caller's; nobody changes the mode meanwhile.
+        // SAFETY: the caller's; no other thread changes the mode meanwhile.
         unsafe {
             let mode = self.mode();
             if mode == first {
@@ -1105,7 +1106,7 @@ impl<J: Judge> Adapts for Glk<J> {
 
     unsafe fn begin_anew(&self, node: &McsNode, object: usize) {
         let Some(first) = J::BEGINS else { return };
-        // A change of the mode is the new object's, whose waiters it is for.
+        // A mode change is reported for the new object: it serves that one's waiters.
         self.object.store(object, Order::RELAXED);
         let mode = self.mode();
         if mode != first && !mutant(policy::KEEP_MODE) {
@@ -1154,7 +1155,7 @@ unsafe impl<J: Judge> Inherit for Glk<J> {
         } else {
             self.mode()
         };
-        // SAFETY: the holder has had the mode since it took the lock.
+        // SAFETY: the holder's mode has not changed since it acquired the lock.
         unsafe { self.ways.inherit(mode, holder) };
     }
 }
@@ -1233,7 +1234,7 @@ mod tests {
         }
         let place = core::ptr::from_ref(&lock).addr();
         let heard = HEARD.lock().unwrap();
-        // Other tests' locks are heard too.
+        // Other tests' locks report too.
         let mine = heard.iter().filter(|(lock, _)| *lock == place);
         let words = |(_, text): &(usize, String)| text.split_once(": ").unwrap().1.to_string();
         assert_eq!(
@@ -1299,7 +1300,7 @@ mod tests {
         assert!(Glk::<OfMachine>::begins_strict() && Glk::<OfProcess>::begins_strict());
     }
 
-    /// In a crowd, and begins anew as the shipped locks do.
+    /// Crowded, and begins anew as the shipped locks do.
     #[derive(Debug, Default)]
     struct Anew;
 
@@ -1311,7 +1312,7 @@ mod tests {
         }
     }
 
-    /// Whether that mode finds a queue of so many threads, the holder included, longer than `most`.
+    /// Whether that mode finds a queue of `length` threads, holder included, longer than `most`.
     fn finds_longer(mode: Mode, length: u32, most: u32) -> bool {
         let lock = Glk::<Round>::default();
         let nodes: Vec<McsNode> = (0..length).map(|_| McsNode::default()).collect();

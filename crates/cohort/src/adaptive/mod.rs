@@ -1,4 +1,4 @@
-//! Locks that choose, each for itself and again and again, how their waiters wait.
+//! Adaptive locks: each repeatedly chooses how its waiters wait.
 
 pub mod crowd;
 pub mod glk;

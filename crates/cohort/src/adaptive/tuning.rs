@@ -3,7 +3,7 @@
 use crate::door::{AtomicU32, Order, constructor, process_wide};
 use cohort_raw::glk::Tuning;
 
-/// Those of this process.
+/// The tuning of this process.
 #[derive(Debug)]
 pub(super) struct Tuned {
     up: AtomicU32,
@@ -28,35 +28,35 @@ impl Tuned {
         }
     }
 
-    /// A longer queue is none for `ticket`.
+    /// For longer queues `ticket` is unsuited.
     pub(super) fn up(&self) -> u32 {
         self.up.load(Order::RELAXED)
     }
 
-    /// A shorter one is one for `ticket`.
+    /// For shorter queues `ticket` is suited.
     pub(super) fn down(&self) -> u32 {
         self.down.load(Order::RELAXED)
     }
 
-    /// Whether the queue is looked at in a lock's section of that number.
+    /// Whether the section with that number includes a look at the queue.
     #[inline(always)]
     pub(super) fn samples(&self, section: u32) -> bool {
         section & self.sample.load(Order::RELAXED) == 0
     }
 
-    /// Whether the mode is considered then.
+    /// Whether it also considers the mode.
     pub(super) fn considers(&self, section: u32) -> bool {
         section & self.consider.load(Order::RELAXED) == 0
     }
 }
 
-/// Those of this process.
+/// The tuning of this process.
 #[inline(always)]
 pub(super) fn tuned() -> &'static Tuned {
     TUNED.get()
 }
 
-/// From here on all locks of this process follow them; nothing that a lock does depends on when.
+/// Sets the tuning of all locks of this process, at any time: no lock depends on when.
 ///
 /// # Panics
 /// They have a [fault](Tuning::fault).

@@ -1,21 +1,21 @@
-//! What a thread waits for, written down by that thread and read by a command while it changes.
+//! A thread's wait, recorded by the thread and read by a command while it changes.
 //!
-//! Neither waits for the other.  A reader that comes between two waits, or sees one begin or end
-//! while it reads, takes the thread for one that waits for nothing.
+//! Neither side waits for the other. A reader that falls between two waits, or sees one begin or
+//! end, takes the thread for running.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `turn` | the thread | goes up by one when a wait begins, so that it is odd then, and when it ends |
-//! | `words` | the thread | what it waits for, whole while `turn` is odd |
+//! | `turn` | the thread | incremented when a wait begins and when it ends, so odd during a wait |
+//! | `words` | the thread | the wait, consistent while `turn` is odd |
 
 use crate::door::{AtomicU32, AtomicU64, Order, flaws, mutant, orders};
 
 orders! {
-    /// A reader that sees that a wait has begun sees nothing of an earlier one in its words.
+    /// A reader that sees a wait's beginning sees no words of an earlier wait.
     WAIT_BEGIN = Release;
     /// The same, from the reader's side.
     WAIT_SEEN = Acquire;
-    /// A reader that sees a word of a later wait sees that the one that it reads is over.
+    /// A reader that sees a word of a later wait sees that the earlier one is over.
     WAIT_WORD = Release;
     /// The same, from the reader's side.
     WAIT_READ = Acquire;
@@ -25,7 +25,7 @@ flaws! {
     STAY = "awaited.stay";
 }
 
-/// What a thread waits for, in so many words; all zero when new: nothing.
+/// A thread's wait in `WORDS` words; all zero when new: none.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Wait<const WORDS: usize> {
@@ -43,11 +43,11 @@ impl<const WORDS: usize> Default for Wait<WORDS> {
 }
 
 impl<const WORDS: usize> Wait<WORDS> {
-    /// The calling thread, which alone writes here, begins to wait.
+    /// Begins a wait of the calling thread, the only writer.
     #[inline]
     pub fn begin(&self, words: [u64; WORDS]) {
         if !mutant(flaw::STAY) {
-            // A wait that cancellation ended did not say so.
+            // A cancelled wait did not record its end.
             self.clear();
         }
         for (place, word) in self.words.iter().zip(words) {
@@ -58,15 +58,15 @@ impl<const WORDS: usize> Wait<WORDS> {
             .store((turn | 1).wrapping_add((turn & 1) * 2), WAIT_BEGIN);
     }
 
-    /// It has waited.
+    /// Ends the wait.
     #[inline]
     pub fn end(&self) {
         let turn = self.turn.load(Order::RELAXED);
-        // What is read of a wait that has just ended was true a moment ago.
+        // A reading of a wait that has just ended was true a moment ago.
         self.turn.store((turn | 1).wrapping_add(1), Order::RELAXED);
     }
 
-    /// It waits for nothing, whatever was written down before.
+    /// Records that the thread does not wait, whatever was recorded before.
     pub fn clear(&self) {
         let turn = self.turn.load(Order::RELAXED);
         if turn & 1 == 1 {
@@ -74,7 +74,7 @@ impl<const WORDS: usize> Wait<WORDS> {
         }
     }
 
-    /// The number of the thread's wait, and what it waits for; none if it does not wait, or went on
+    /// The number of the thread's wait and its words; `None` if it does not wait, or went on
     /// meanwhile.
     #[inline]
     pub fn read(&self) -> Option<(u32, [u64; WORDS])> {

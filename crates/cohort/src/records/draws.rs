@@ -1,39 +1,39 @@
-//! Which acquisitions of a lock at a place are timed.
+//! The draw of the acquisitions that are timed.
 //!
-//! Each acquisition of such a pair is timed with a known probability, one in a power of two, independently
-//! of how long it waits or holds: a duration counts for as many acquisitions as one was drawn of.  The
-//! number follows the clock, pair by pair: a pair that is taken less often than the reader's *spacing*
-//! allows is timed each time, so a rare place is never lost behind a busy one of its thread; the number of a
-//! busy pair doubles until its samples lie that far apart.  A pair may save up [`BURST`] spacings.
+//! Each acquisition of a lock at a site, a pair, is timed with a known probability, one in a power
+//! of two, independently of its duration; a sample stands for that many acquisitions. The power
+//! follows the clock, pair by pair. A pair that is acquired more rarely than the reader's *spacing*
+//! is timed each time, so a busy pair of the same thread does not hide it. The power of a busy pair
+//! rises until its samples lie that far apart. A pair may save up [`BURST`] spacings.
 //!
-//! The distance to the next sample is geometric: a thread may draw anew at any time without favouring
-//! any acquisition, and a thread of few acquisitions is sampled as likely as any.
+//! The distance to the next sample is geometric: a thread may draw anew at any time without
+//! favouring any acquisition, and a thread with few acquisitions is as likely to be sampled as any.
 //!
 //! While half of the thread's places for samples are taken, the number doubles with each draw.
 
 use super::SAMPLES;
 use core::cell::Cell;
 
-/// How many spacings a pair saves up while it is idle: so many samples may follow each other at once.
+/// How many spacings an idle pair saves up: so many samples may follow each other at once.
 pub const BURST: u64 = 64;
 
-/// How many acquisitions a thread counts on at most until it looks at the clock: a busy phase
-/// may have ended.
+/// How many acquisitions a thread counts at most before it reads the clock: a busy phase may have
+/// ended.
 const ASKED_AFTER: u32 = 1024;
 
-/// One in at most so many, as a power of two, is drawn.
+/// Greatest power of two of a draw.
 pub const MOST_DOUBLED: u8 = 24;
 
-/// What a rate has saved once it has changed, so that it does not change again by chance.
+/// Savings of a rate after a change, so that it does not change back by chance.
 const MIDDLE: u64 = BURST / 4;
 
-/// How often one is drawn; all zero at first: each time.
+/// A sampling rate; all zero at first: each acquisition.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Rate {
-    /// When the next sample would be due if they lay one spacing apart; 0: none was drawn yet.
+    /// When the next sample is due at one spacing each; 0: none was drawn yet.
     due: Cell<u64>,
-    /// One in two to the power of that.
+    /// The probability: one in two to this power.
     doubled: Cell<u8>,
 }
 
@@ -48,7 +48,7 @@ impl Rate {
         self.due.set(terms.before(MIDDLE));
     }
 
-    /// One was drawn: the next may be one of more, or of fewer.
+    /// Adapts after a sample: the next may stand for more acquisitions, or for fewer.
     fn follow(&self, terms: &Terms) {
         let doubled = self.doubled.get();
         let due = match self.due.get() {
@@ -64,7 +64,8 @@ impl Rate {
         }
     }
 
-    /// None has been drawn for a while: whether the next is one of fewer now.
+    /// Adapts after a time without samples; returns whether the next one stands for fewer
+    /// acquisitions.
     fn is_idle(&self, terms: &Terms) -> bool {
         let doubled = self.doubled.get();
         let saved = terms.now.saturating_sub(self.due.get()) / (BURST * terms.spacing());
@@ -76,25 +77,24 @@ impl Rate {
     }
 }
 
-/// The draws of one pair: of acquisitions that found the lock free, and of those that waited.  All zero at
-/// first.
+/// The draws of one pair: of uncontended acquisitions, and of contended ones. All zero at first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Draws {
-    /// How many acquisitions come after the next look at the clock until one is timed.
+    /// How many acquisitions follow the next clock read until one is timed.
     beyond: Cell<u32>,
     rate: Rate,
     waits: Rate,
 }
 
-/// What the reader asks for, and what a thread has to draw by.
+/// The terms of a draw: the reader's request and the thread's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Nanoseconds between samples of a pair; none are wanted if there are none.
+    /// Nanoseconds between samples of a pair; `None`: no samples.
     pub spacing: Option<u32>,
     /// The time.
     pub now: u64,
-    /// Samples in the thread's places that the reader has not taken.
+    /// Unread samples of the thread.
     pub waiting: u32,
     /// Any random number.
     pub random: u64,
@@ -105,7 +105,7 @@ impl Terms {
         self.waiting >= SAMPLES as u32 / 2
     }
 
-    /// Whether a sample, of two or three words for one acquisition, may find no place.
+    /// Whether a sample may not fit: an acquisition has two or three.
     fn is_full(&self) -> bool {
         self.waiting + 4 > SAMPLES as u32
     }
@@ -114,22 +114,22 @@ impl Terms {
         self.spacing.unwrap_or(u32::MAX).max(1).into()
     }
 
-    /// So many spacings before now.
+    /// The time that many spacings ago.
     fn before(&self, spacings: u64) -> u64 {
         self.now.saturating_sub(spacings * self.spacing())
     }
 }
 
 impl Draws {
-    /// Begins with a pair, at one in two to the power of `doubled`; after how many acquisitions the thread is
-    /// to [come](Self::come).
+    /// Begins with a pair, at one in two to the power of `doubled`; returns after how many
+    /// acquisitions the thread is to [come](Self::come) next.
     pub fn begin(&self, doubled: u8, random: u64) -> u32 {
         self.rate.begin(doubled);
         self.waits.begin(doubled);
         self.go_for(random)
     }
 
-    /// Draws which acquisition is next; after how many to come.
+    /// Draws the next acquisition to time; returns after how many to come.
     fn go_for(&self, random: u64) -> u32 {
         self.wait_for(gap(self.rate.doubled.get(), random))
     }
@@ -140,11 +140,11 @@ impl Draws {
         near
     }
 
-    /// The acquisition has come that the thread counted to: whether it is timed, and then the power of two of
-    /// which it is one; and after how many to come again.
+    /// Handles the acquisition that the thread counted to: whether it is timed, and then the power
+    /// of two that it stands for; and after how many acquisitions to come next.
     pub fn come(&self, terms: &Terms) -> (Option<u8>, u32) {
         if terms.spacing.is_none() {
-            // None is drawn before there is a spacing again.
+            // No draw before there is a spacing again.
             self.beyond.set(0);
             return (None, ASKED_AFTER);
         }
@@ -163,7 +163,8 @@ impl Draws {
         ((!terms.is_full()).then_some(drawn), after)
     }
 
-    /// Whether an acquisition that has to wait is timed, and of which power of two it is one then.
+    /// Whether an acquisition that has to wait is timed, and then the power of two that it stands
+    /// for.
     pub fn waits(&self, terms: &Terms) -> Option<u8> {
         terms.spacing?;
         let drawn = self.waits.doubled.get();
@@ -176,26 +177,26 @@ impl Draws {
     }
 }
 
-/// How often a thread begins to count a pair by a draw: pairs that come and go would be
-/// timed each time otherwise.
+/// The rate at which a thread begins to count pairs by a draw: short-lived pairs would otherwise be
+/// timed each time.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Beginnings(Rate);
 
 impl Beginnings {
-    /// The power of two of which a new pair's first acquisitions are drawn.
+    /// The power of two for a new pair's first acquisitions.
     pub fn doubled(&self) -> u8 {
         self.0.doubled.get()
     }
 
-    /// The first sample of a pair was taken.
+    /// Notes the first sample of a pair.
     pub fn took(&self, terms: &Terms) {
         if terms.spacing.is_some() {
             self.0.follow(terms);
         }
     }
 
-    /// A pair is new that is not drawn at once.
+    /// Notes a new pair that is not drawn at once.
     pub fn pass(&self, terms: &Terms) {
         if terms.spacing.is_some() {
             self.0.is_idle(terms);
@@ -203,27 +204,27 @@ impl Beginnings {
     }
 }
 
-/// How many acquisitions it takes until one is drawn, that one included, if each is with the probability one in
-/// two to the power of `doubled`.
+/// The number of acquisitions up to and including the next drawn one, each with the probability of
+/// one in two to the power of `doubled`.
 fn gap(doubled: u8, random: u64) -> u32 {
     if doubled == 0 {
         return 1;
     }
-    // The whole part of an exponentially distributed number has that distribution: one in `of`, if the mean is
-    // about `of` - 1/2 - 1/12 `of`.
+    // The integer part of an exponentially distributed number has that distribution: one in `of`,
+    // if the mean is about `of` - 1/2 - 1/12 `of`.
     const ONE: u64 = 1 << 16;
     let mean = (ONE << doubled) - ONE / 2 - ((ONE / 12) >> doubled);
     let whole = (u128::from(exponential(random)) * u128::from(mean)) >> 32;
     (whole as u64 + 1).min(u64::from(u32::MAX)) as u32
 }
 
-/// An exponentially distributed number with the mean one, in 65,536ths: the logarithm of a random number
-/// between zero and one, of which the fraction is taken by a parabola.
+/// An exponentially distributed number with the mean one, in 65,536ths: the logarithm of a random
+/// number between zero and one, its fraction approximated by a parabola.
 fn exponential(random: u64) -> u64 {
     const LN_2: u64 = 45_426;
     let random = random | 1;
     let zeros = random.leading_zeros();
-    // What comes behind the first one, in 65,536ths.
+    // The bits after the leading one, in 65,536ths.
     let rest = ((random << zeros) << 1) >> 48;
     // log2(1 + x) = x + c x (1 - x).
     let curve = (rest * (65_536 - rest)) >> 16;
@@ -248,13 +249,13 @@ mod tests {
         }
     }
 
-    /// A thread that takes one lock at one place.
+    /// A thread that acquires one lock at one site.
     struct Pair {
         draws: Draws,
         random: Random,
         now: u64,
         due: u32,
-        /// How many acquisitions were timed, for how many they stand, and at which number the last was.
+        /// How many acquisitions were timed, how many they stand for, and the number of the last.
         timed: u32,
         stand_for: u64,
     }
@@ -284,7 +285,7 @@ mod tests {
             }
         }
 
-        /// One acquisition, so many nanoseconds after the last; whether it was timed.
+        /// Acquires once, `after` nanoseconds after the last; returns whether it was timed.
         fn acquire(&mut self, after: u64, waiting: u32) -> bool {
             self.now += after;
             self.due -= 1;
@@ -323,7 +324,7 @@ mod tests {
         assert!((0.95..1.05).contains(&share), "{share}");
     }
 
-    /// Of 10,000 threads with forty acquisitions each, as of one with as many.
+    /// 10,000 threads of forty acquisitions each are sampled like one thread of as many.
     #[test]
     fn threads_of_few_acquisitions_are_sampled_as_likely_as_others() {
         let mut stand_for = 0;

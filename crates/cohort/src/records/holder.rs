@@ -1,11 +1,10 @@
-//! Which thread holds a mutex, in a word of the mutex itself.
+//! A mutex's holder, in a word of the mutex itself.
 //!
-//! The thread that has taken the mutex writes its tag there, and takes it away before another thread
-//! can have the mutex.  A reader that finds a tag may so be told of a thread that is about to let go,
-//! never of one that has let go.
+//! The acquiring thread writes its tag there, and clears it before another thread can acquire the
+//! mutex. So a reader may see a holder that is about to release, never one that has released.
 //!
-//! No order is asked of these accesses: threads that hold the mutex one after the other are ordered
-//! by the lock, and of one word all see one history.
+//! These accesses need no order: the lock orders successive holders, and all threads see one
+//! history of one word.
 
 use crate::door::{AtomicUsize, Order, flaws, mutant};
 
@@ -14,19 +13,19 @@ flaws! {
     KEEP = "holder.keep";
 }
 
-/// The tag of the thread that holds a mutex; 0: nobody's.
+/// The tag of a mutex's holder; 0: free.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Holder(AtomicUsize);
 
 impl Holder {
-    /// The calling thread has taken the mutex.
+    /// Records the calling thread as the holder.
     #[inline(always)]
     pub fn take(&self, tag: usize) {
         self.0.store(tag, Order::RELAXED);
     }
 
-    /// The calling thread lets go of the mutex by `unlock`.
+    /// Releases the mutex by `unlock`, and clears the tag before.
     #[inline(always)]
     pub fn let_go<R>(&self, unlock: impl FnOnce() -> R) -> R {
         if mutant(flaw::LATE) {
@@ -40,7 +39,7 @@ impl Holder {
         unlock()
     }
 
-    /// The tag that is there.
+    /// The recorded tag.
     #[inline(always)]
     pub fn tag(&self) -> usize {
         self.0.load(Order::RELAXED)

@@ -1,20 +1,20 @@
-//! Code of modules that a process closes: what is known of a place there is its address.
+//! Code of modules that a process closes: of a place there, only the address is known.
 
 use super::{MODULES, PATH, Records};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Code of a module, which the process may have closed.
+/// A module's code, which the process may have closed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Module {
-    /// Where it is mapped.
+    /// Its first address.
     pub from: AtomicU64,
-    /// The first address behind it.
+    /// The first address after it.
     pub to: AtomicU64,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: AtomicU64,
-    /// Whether it has been closed.
+    /// Whether it was closed.
     pub is_closed: AtomicU32,
     /// Bytes of the path.
     pub length: AtomicU32,
@@ -43,13 +43,13 @@ impl Module {
 }
 
 impl Records {
-    /// The modules that are listed.
+    /// The listed modules.
     pub fn modules(&self) -> &[Module] {
         let listed = self.listed_modules.load(Acquire) as usize;
         &self.modules[..listed.min(MODULES)]
     }
 
-    /// The modules that have been closed.
+    /// The closed modules.
     pub fn closed(&self) -> impl Iterator<Item = &Module> {
         let modules = self.modules().iter();
         modules.filter(|module| module.is_closed.load(Acquire) != 0)

@@ -1,24 +1,24 @@
-//! Where in the table of all threads' counts a lock and a site have theirs.
+//! Places of a lock and a site in the table of all threads' counts.
 //!
-//! Locks that lie side by side have their counts side by side, those of each site by themselves.  A program with
-//! thousands of locks in an array, of which it takes another each time, goes through a few dozen pages of
-//! the table so, where a hash would lead it to another page each time, and have each made first.
+//! Adjacent locks have adjacent counts, for each site separately. A program that cycles through an
+//! array of thousands of locks so touches a few dozen pages of the table. A hash would touch
+//! another page each time, and have each allocated first.
 
 use super::COUNTS;
 
-/// How many places are looked at one behind the other.
+/// How many places are tried one after the other.
 const NEAR: usize = 8;
 
-/// How many more, where those have other counts: far from each other, since there it is crowded.
+/// How many more, if those are taken: far from each other, since that region is full.
 const FAR: usize = 16;
 
-/// Bytes of the program's memory for a place, as a power of two: locks are a little longer.
+/// Bytes of the program's memory per place, as a power of two: locks are a little longer.
 const LENGTH: u32 = 5;
 
-/// Memory of so many bytes, as a power of two, has a place for each lock that may be in it.
+/// Bytes of memory with a place for each lock in it, as a power of two.
 const REGION: u32 = COUNTS.ilog2() + LENGTH;
 
-/// A number of which the lower bits depend on all bits of another.
+/// A number whose lower bits depend on all bits of another.
 #[inline]
 #[must_use]
 pub const fn mixed(value: u64) -> u64 {
@@ -26,14 +26,14 @@ pub const fn mixed(value: u64) -> u64 {
     value ^ value >> 32
 }
 
-/// The places in [`Records::counts`](super::Records::counts) at which the count of a lock and a site may be, in the
-/// order in which they are looked at and taken.
+/// The candidate places of a lock and a site in [`Records::counts`](super::Records::counts), in the
+/// order in which they are tried.
 #[inline]
 pub fn places(lock: u64, site: u64) -> impl Iterator<Item = usize> {
     let of_site = site.rotate_left(24);
     let first = (lock >> LENGTH).wrapping_add(mixed(lock >> REGION ^ of_site));
     let far = mixed(lock ^ of_site);
-    // Odd, so that it comes by no place twice.
+    // Odd, so that no place recurs.
     let step = far >> COUNTS.ilog2() | 1;
     let near = (0..NEAR as u64).map(move |place| first.wrapping_add(place));
     let far = (0..FAR as u64).map(move |place| far.wrapping_add(place.wrapping_mul(step)));
@@ -54,7 +54,7 @@ mod tests {
     /// A table, as threads fill it.
     struct Table {
         places: Vec<Option<(u64, u64)>>,
-        /// How many counts found no place, and how many places were looked at.
+        /// How many counts found no place, and how many places were tried.
         lost: usize,
         looks: usize,
     }
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Counts of so many locks, so many bytes apart, at so many sites.
+    /// Counts of `locks` locks, `apart` bytes apart, at `sites` sites.
     fn filled(locks: u64, apart: u64, sites: u64) -> Table {
         let mut table = Table::new();
         for site in 0..sites {
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn locks_of_an_array_have_their_counts_side_by_side() {
-        // Three sites that each take one of memcached's locks for items.
+        // Three sites that each acquire one of memcached's item locks.
         let table = filled(4096, 40, 3);
-        // 160 KB of locks, and at each end a page that is not full.
+        // 160 KB of locks, and a partial page at each end.
         assert!(table.pages() <= 3 * 42, "{}", table.pages());
         assert_eq!(table.lost, 0);
-        // Hardly one finds another site's there.
+        // Few find another site's count there.
         assert!(table.looks < 3 * 4096 * 11 / 10, "{}", table.looks);
     }
 
@@ -138,7 +138,7 @@ mod tests {
             (0x7fff_f7a0_1028, 0x0155_5555_8123),
         ] {
             let all: HashSet<usize> = places(lock, site).collect();
-            // Those that are near may come by once more.
+            // The first places may recur once.
             assert!(all.len() >= FAR + NEAR - 1, "{lock:#x}");
             assert!(all.iter().all(|place| *place < COUNTS));
         }

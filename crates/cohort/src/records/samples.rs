@@ -1,18 +1,18 @@
-//! Samples on their way from the thread that takes them to the one reader of a process's records.
+//! Samples on their way from a thread to the one reader of a process's records.
 //!
-//! Neither waits for the other: a sample that finds no place is dropped, and one that is being
-//! written is not there yet.
+//! Neither waits for the other: a sample without a place is dropped, and a sample being written is
+//! not visible.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `put` | the thread | how many samples it has put here |
-//! | `taken` | the reader | how many of those it has taken; their places are free |
+//! | `put` | the thread | number of samples written |
+//! | `taken` | the reader | number of samples read; their places are free |
 //! | `places` | the thread | the samples, each at its number |
 
 use crate::door::{AtomicU32, Cell, Order, orders};
 
 orders! {
-    /// A thread that sees that a sample is there sees all of it.
+    /// A reader that sees a sample's number sees all of the sample.
     SAMPLE_PUT = Release;
     /// The same, from the reader's side.
     SAMPLE_SEEN = Acquire;
@@ -45,7 +45,7 @@ impl<const PLACES: usize> Default for Samples<PLACES> {
 }
 
 impl<const PLACES: usize> Samples<PLACES> {
-    /// Puts a sample there; false, and it is dropped, if there is no place.
+    /// Puts a sample there; false, and the sample is dropped, if there is no place.
     ///
     /// # Safety
     /// No other thread puts samples here.
@@ -60,8 +60,7 @@ impl<const PLACES: usize> Samples<PLACES> {
         true
     }
 
-    /// How many samples are here that nobody has taken yet, as the thread sees it that puts them: not
-    /// fewer than there are.
+    /// Number of unread samples, by the view of the writing thread: an upper bound.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         let put = self.put.load(Order::RELAXED);
@@ -77,7 +76,7 @@ impl<const PLACES: usize> Samples<PLACES> {
         if taken == self.put.load(SAMPLE_SEEN) {
             return None;
         }
-        // SAFETY: the thread has written this, and writes again only once it is taken.
+        // SAFETY: the thread has written this, and writes again only once it is read.
         let sample = self.places[taken as usize % PLACES].with(|place| unsafe { *place });
         self.taken.store(taken.wrapping_add(1), SAMPLE_TAKEN);
         Some(sample)

@@ -1,4 +1,4 @@
-//! Segments of threads: stretches of a thread's life between its creations and joins of others, and its
+//! Segments of threads: stretches of a thread between its creations and joins of others, and its
 //! hand-shakes with them.
 //!
 //! A segment follows its predecessor in the thread, the creator's segment if it is a thread's first,
@@ -10,24 +10,24 @@ use super::{How, MADE, Records, SEGMENTS, mixed};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// One segment.  A number is given to a segment after its predecessors have theirs.
+/// One segment. Its number is assigned after its predecessors' numbers.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Segment {
-    /// The kernel's number of the thread; 0: it has not begun.
+    /// The kernel's thread number; 0: not begun.
     pub thread: AtomicU32,
-    /// The segments that it follows; 0: none.
+    /// Its predecessors; 0: none.
     pub after: [AtomicU32; 2],
 }
 
-/// Bits of a word of [`Records::made`] that are the segment; above them is the hash of the pair.
+/// Bits of a segment in a word of [`Records::made`]; above them is the hash of the pair.
 const SEGMENT_BITS: u32 = 20;
 const _: () = assert!(SEGMENTS <= 1 << SEGMENT_BITS);
 
-/// How many places a word may have.
+/// How many places are tried for a word.
 const PROBES: usize = 64;
 
-/// A hash of two locks, by their addresses and numbers, and of how each is taken.
+/// A hash of two locks, by their addresses and numbers, and of how each is acquired.
 #[must_use]
 pub fn pair(locks: [u64; 2], numbers: [u32; 2], hows: [How; 2]) -> u64 {
     let which = u64::from(numbers[0]) << 32 | u64::from(numbers[1]);
@@ -36,12 +36,12 @@ pub fn pair(locks: [u64; 2], numbers: [u32; 2], hows: [How; 2]) -> u64 {
 }
 
 fn word(pair: u64, segment: u32) -> u64 {
-    // No pair is zero, for which a free place would be taken.
+    // No pair is zero: that means a free place.
     (pair >> SEGMENT_BITS | 1) << SEGMENT_BITS | u64::from(segment)
 }
 
 impl Records {
-    /// Begins a segment that follows these, of a thread that may not have begun; 0: there is no room.
+    /// Begins a segment with those predecessors, of a thread that may not have begun; 0: no room.
     pub fn begin_segment(&self, thread: u32, after: [u32; 2]) -> u32 {
         let number = self.segmented.fetch_add(1, AcqRel) + 1;
         let Some(segment) = self.segments.get(number as usize) else {
@@ -55,8 +55,8 @@ impl Records {
         number
     }
 
-    /// Notes that a pair of locks was taken, one inside the other, in a segment; 0: in an unknown one.
-    /// Whether that is new.
+    /// Notes that a pair of locks was acquired, nested, in a segment; 0: in an unknown one. Returns
+    /// whether that is new.
     #[inline]
     pub fn note_made(&self, pair: u64, segment: u32) -> bool {
         let word = word(pair, segment);
@@ -78,7 +78,7 @@ impl Records {
         false
     }
 
-    /// What was noted: pairs, by what [`made_of`] says of one, each with a segment.
+    /// The noted pairs, in the form of [`made_of`], each with a segment.
     pub fn made(&self) -> impl Iterator<Item = (u64, u32)> {
         let words = self.made.iter().map(|place| place.load(Acquire));
         words.filter(|word| *word != 0).map(|word| {
@@ -88,7 +88,7 @@ impl Records {
     }
 }
 
-/// What [`Records::made`] has for a pair.
+/// The form of a pair in [`Records::made`].
 #[must_use]
 pub fn made_of(pair: u64) -> u64 {
     word(pair, 0) >> SEGMENT_BITS

@@ -1,43 +1,42 @@
-//! Whether an edge stands, and which threads do what it says, while others strike out edges that say
-//! no more than another.
+//! Whether an edge stands, and its makers: the threads that do what it says. Meanwhile other
+//! threads may strike out redundant edges.
 //!
-//! Nobody waits here, and what a thread did is never lost.  Two pairs of steps are at stake, each with
-//! a sequentially consistent fence between the two, so that of any two threads one sees the other:
+//! No thread waits here, and no maker is lost. Two agreements rely on a sequentially consistent
+//! fence between a write and a read, so that of any two threads one sees the other:
 //!
-//! - A thread writes itself into an edge and then reads the edge's key ([`Standing::add`]); another,
-//!   which strikes the edge out or takes its place, writes [`STRIKING`] there and then reads the
-//!   threads.  Either the second sees a thread that the edge which is to stay lacks, and puts the key
-//!   back, or the first sees that the key has gone, and looks for another place.
-//! - Two edges may say the same, by the same threads.  Two threads that would strike out one of the two
-//!   each have both written [`STRIKING`] before they read the key of the edge that stays: at least one
-//!   of them finds it gone, and puts its own back.
+//! - A thread writes itself into an edge and then reads the edge's key ([`Standing::add`]).
+//!   Another, which strikes the edge out or takes its place, writes [`STRIKING`] there and then
+//!   reads the makers. Either the second sees a maker that the remaining edge lacks, and puts the
+//!   key back; or the first sees that the key is gone, and looks for another place.
+//! - Two edges may say the same, by the same makers. Two threads that each would strike out one of
+//!   them have both written [`STRIKING`] before they read the key of the other edge: at least one
+//!   finds it gone, and puts its own back.
 //!
-//! An edge that stays may be struck out later, by one that says all it does, and so all that those did
-//! which it stood for.
+//! An edge that stays may be struck out later, by an edge that covers it, and so covers all edges
+//! that it stood for.
 //!
-//! A thread that finds that an edge says all it does itself writes nothing down.  What it has read of the
-//! edge it believes only if the key is the same afterwards ([`Standing::says`]).
+//! A thread that finds its acquisition covered by an edge writes nothing. It trusts what it has
+//! read of the edge only if the key is the same afterwards ([`Standing::says`]).
 //!
-//! A thread that comes too late writes itself into the edge that has got the place, until it sees the
-//! key.  Meanwhile it is marked as [`COMING`]: an edge for which it is about to stand is not struck
-//! out, and none is struck out for what it has not done.
-//!
+//! A thread that is too late writes itself into the place's next edge, until it sees the key.
+//! Meanwhile it is marked as [`COMING`]: such an edge is not struck out, and a thread so marked is
+//! no reason to strike out another edge.
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `key` | a thread that writes an edge down here, or strikes it out | what the edge says, as an odd number; [`NEW`], [`STRIKING`] or [`STRUCK`] |
-//! | `makers` | each thread, in a place that is free; the one that has written [`STRIKING`] empties them | the threads that do what it says, or are [`COMING`]; 0: free |
+//! | `key` | a thread that writes an edge here, or strikes it out | the edge, as an odd number; [`NEW`], [`STRIKING`] or [`STRUCK`] |
+//! | `makers` | each thread, in a free place; the writer of [`STRIKING`] empties them | the makers, some still [`COMING`]; 0: free |
 
 use crate::door::{AtomicU32, AtomicU64, Order, fence, flaws, mutant, orders};
 
 orders! {
-    /// A thread that finds an edge's key finds its places for threads as they were made empty for
-    /// it, before a fence.
+    /// A thread that sees an edge's key sees the places for makers as they were emptied for the
+    /// edge, before a fence.
     STANDING_SEEN = Acquire;
-    /// Of two threads that each write here and read what the other wrote, one sees the other; and
-    /// what comes before it is seen by a thread that sees the key that comes behind it.
+    /// Of two threads that each write here and read the other's write, one sees the other. Writes
+    /// before the fence are visible to a thread that sees the key written after it.
     STANDING_AGREE = SeqCst;
-    /// A thread that reads of another edge than it meant sees that the key has gone, which was
-    /// before a fence.
+    /// A thread that reads another edge than intended sees that the key is gone, which was before a
+    /// fence.
     STANDING_READ = Acquire;
 }
 
@@ -52,21 +51,21 @@ flaws! {
 
 /// No edge was ever here.
 pub const NEW: u64 = 0;
-/// A key while an edge is struck out or makes room for another: no edge's.
+/// The key while an edge is struck out or makes room for another.
 pub const STRIKING: u64 = 2;
 /// The edge is struck out.
 pub const STRUCK: u64 = 4;
 
-/// Beside a thread that has not seen yet whether the edge is still the one that it means.
+/// Mark of a thread that has not yet checked whether its edge is still there.
 pub const COMING: u32 = 1 << 31;
 
-/// Whether a place is that of a thread which does what the edge says.
+/// Whether a place belongs to a settled maker.
 #[must_use]
 pub const fn is_settled(maker: u32) -> bool {
     maker != 0 && maker & COMING == 0
 }
 
-/// Whether an edge stands, and so many threads that do what it says; all zero when new: none was here.
+/// Whether an edge stands, and its makers; all zero when new: no edge yet.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Standing<const MAKERS: usize> {
@@ -74,15 +73,15 @@ pub struct Standing<const MAKERS: usize> {
     makers: [AtomicU32; MAKERS],
 }
 
-/// What has become of a thread that does what an edge says.
+/// The result of [`Standing::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noted {
-    /// It was known, or all places are others'.
+    /// The maker was known, or all places are taken.
     Before,
-    /// It is known from now on.
+    /// The maker is known from here on.
     Now,
-    /// Another edge has got the place meanwhile, or may, or a thread has not seen yet whether it keeps
-    /// the last one for threads.
+    /// The place belongs, or may belong, to another edge; or a thread has not yet settled in the
+    /// last free place.
     Nowhere,
 }
 
@@ -96,13 +95,13 @@ impl<const MAKERS: usize> Default for Standing<MAKERS> {
 }
 
 impl<const MAKERS: usize> Standing<MAKERS> {
-    /// What the edge says; [`NEW`], [`STRIKING`] or [`STRUCK`].
+    /// The edge's key; or [`NEW`], [`STRIKING`] or [`STRUCK`].
     #[inline]
     pub fn key(&self) -> u64 {
         self.key.load(STANDING_SEEN)
     }
 
-    /// The threads that do what it says, or are [`COMING`]; 0 where there is none.
+    /// The makers, some still [`COMING`]; 0: free.
     #[inline]
     pub fn makers(&self) -> [u32; MAKERS] {
         self.makers
@@ -110,9 +109,8 @@ impl<const MAKERS: usize> Standing<MAKERS> {
             .map(|maker| maker.load(Order::RELAXED))
     }
 
-    /// Whether the edge, which has that key, `says` something by what is read of it here and of the
-    /// threads that do it.  What is read of two edges, one of which has got the other's place meanwhile,
-    /// says nothing.
+    /// Whether the edge with that key `says` something, by its fields and its makers. A mixture of
+    /// two edges, when one has taken the other's place meanwhile, says nothing.
     pub fn says(&self, key: u64, says: impl FnOnce(&[u32; MAKERS]) -> bool) -> bool {
         if !says(&self.makers()) {
             return false;
@@ -121,9 +119,9 @@ impl<const MAKERS: usize> Standing<MAKERS> {
         self.key() == key || mutant(flaw::TRUST)
     }
 
-    /// Takes the place, which had the key `known`, for an edge of that key, which `maker` does; what is
-    /// there otherwise is emptied by `empty`.  False if another thread was first, or if the threads
-    /// that do what the place's edge says are not such that it `may` go: all that do so are among them.
+    /// Takes the place, which had the key `known`, for an edge with the key `key`, made by `maker`;
+    /// `empty` clears the edge's other fields. False if another thread was first, or if the old
+    /// edge's makers are not such that it `may` go.
     pub fn take(
         &self,
         known: u64,
@@ -139,7 +137,7 @@ impl<const MAKERS: usize> Standing<MAKERS> {
             }
             return is_taken;
         }
-        // A thread that finds its key here writes itself in, so the place has to be empty first.
+        // A thread that finds its key here writes itself in, so the place must be empty first.
         let is_hasty = mutant(flaw::HASTY);
         if !self.goes_on(known, if is_hasty { key } else { STRIKING }) {
             return false;
@@ -151,14 +149,14 @@ impl<const MAKERS: usize> Standing<MAKERS> {
         }
         self.empty();
         empty();
-        // Past one that comes too late, if need be: that leaves anyway.
+        // Overwrites a thread that is too late, which leaves anyway.
         self.makers[0].swap(maker, Order::RELAXED);
         fence(STANDING_AGREE);
         self.key.store(key, Order::RELAXED);
         true
     }
 
-    /// Notes that a thread does what the edge says, which has that key.
+    /// Adds a maker to the edge with that key.
     pub fn add(&self, key: u64, thread: u32) -> Noted {
         let comes = if mutant(flaw::SURE) {
             thread
@@ -189,7 +187,7 @@ impl<const MAKERS: usize> Standing<MAKERS> {
             }
             is_full &= is_settled(known);
         }
-        // The threads that fill it may be another edge's by now.
+        // The makers may be another edge's by now.
         fence(STANDING_AGREE);
         if is_full && self.key() == key {
             Noted::Before
@@ -198,9 +196,8 @@ impl<const MAKERS: usize> Standing<MAKERS> {
         }
     }
 
-    /// Strikes the edge out, which has the key `known`, if `by`, which has the key `key`, stands and says
-    /// all that this does by threads of which `covers` says whether those of this one are among them; what
-    /// is there otherwise is emptied by `empty`.
+    /// Strikes out the edge with the key `known`, if the edge `by`, with the key `key`, stands and
+    /// `covers` this edge's makers; `empty` clears the edge's other fields.
     pub fn strike(
         &self,
         known: u64,
@@ -225,13 +222,13 @@ impl<const MAKERS: usize> Standing<MAKERS> {
         strikes
     }
 
-    /// Ends the striking of an edge that stays: it goes on as it was written, with which nothing but
-    /// exchanges came between.
+    /// Ends the striking of an edge that stays: exchanges alone have intervened, so it is as
+    /// written.
     fn put_back(&self, known: u64) {
         self.key.swap(known, Order::RELAXED);
     }
 
-    /// Goes on from one key to another; false if that one is not there any more.
+    /// Replaces one key by another; false if the first is gone.
     fn goes_on(&self, from: u64, to: u64) -> bool {
         self.key
             .compare_exchange(from, to, Order::RELAXED, Order::RELAXED)

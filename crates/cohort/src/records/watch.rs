@@ -1,40 +1,40 @@
-//! Whether anybody watches a process that can be watched while it runs, and which threads' records
-//! are of that watch.
+//! Whether a process that can be watched while it runs is watched, and which threads' records
+//! belong to that watch.
 //!
-//! A process looks at one word before each of its lock operations, and writes nothing down while it
-//! is 0.  A command that watches puts a number there that no watch had before.  A thread that finds
-//! another number than it follows drops what its record holds, since it wrote nothing down between
-//! the two watches; so what it held at that time has no owner until it is taken again.
+//! A process reads one word before each of its lock operations, and records nothing while it is 0.
+//! A watching command puts a fresh number there. A thread that finds another number than its
+//! record's drops the record: it recorded nothing between the two watches. So a lock held at that
+//! time has no owner until it is acquired again.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `word` | commands; threads of the process, which end what nobody sustains | the present watch's number; 0: nobody watches |
+//! | `word` | commands; threads of the process, which end an abandoned watch | the present watch's number; 0: unwatched |
 //! | `last` | commands | the greatest number so far |
-//! | `beats` | the command that watches | how often it has looked |
-//! | `heard` | threads of the process | what `beats` was when it had last changed, and in which second that was |
-//! | [`Follows`] | one thread | of which watch its record is |
+//! | `beats` | the watching command | how often it has looked |
+//! | `heard` | threads of the process | `beats` at its last change, and the second of that |
+//! | [`Follows`] | one thread | the watch of its record |
 
 use crate::door::{AtomicU32, AtomicU64, Order, orders};
 use crate::padded::CachePadded;
 
 orders! {
-    /// A thread that finds a watch finds what its command has made ready for it.
+    /// A thread that sees a watch sees the command's preparations for it.
     WATCH_BEGIN = Release;
     /// The same, from the thread's side.
     WATCH_SEEN = Acquire;
-    /// A command that sees that a record is of this watch sees nothing older in it.
+    /// A command that sees a record of this watch sees nothing older in it.
     FOLLOW = Release;
     /// The same, from the command's side.
     FOLLOWS = Acquire;
 }
 
-/// The number of a watch that never ends: of a process that a command has started to be watched.
+/// The number of an endless watch: of a process started under the command.
 pub const ALWAYS: u32 = 1;
 
 /// Seconds without a look after which a watch is over.
 pub const PATIENCE: u32 = 5;
 
-/// Whether anybody watches; all zero when new: nobody.
+/// Whether the process is watched; all zero when new: unwatched.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Watch {
@@ -45,24 +45,24 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The present watch's number, to be looked at again and again; 0: nobody watches.
+    /// The present watch's number, for repeated looks; 0: unwatched.
     pub fn word(&self) -> &AtomicU32 {
         &self.word.0
     }
 
-    /// The present watch; 0: nobody watches.
+    /// The present watch's number; 0: unwatched.
     #[inline(always)]
     pub fn number(&self) -> u32 {
         self.word.0.load(WATCH_SEEN)
     }
 
-    /// The process is watched for ever.
+    /// Begins an endless watch.
     pub fn begin_for_ever(&self) {
         self.word.0.store(ALWAYS, WATCH_BEGIN);
     }
 
-    /// Begins a watch in place of the watch `instead`, 0 for none; its number, or none if
-    /// another one is there.
+    /// Begins a watch in place of the watch `instead`, 0 for none; returns its number, or `None` if
+    /// another watch is there.
     pub fn begin(&self, instead: u32) -> Option<u32> {
         let number = self
             .last
@@ -86,18 +86,18 @@ impl Watch {
             .compare_exchange(number, 0, Order::RELAXED, Order::RELAXED);
     }
 
-    /// The command looks.
+    /// Counts a look of the command.
     pub fn beat(&self) {
         self.beats.fetch_add(1, Order::RELAXED);
     }
 
-    /// How often commands have looked.
+    /// The number of looks.
     pub fn beats(&self) -> u32 {
         self.beats.load(Order::RELAXED)
     }
 
-    /// Ends that watch if its command has not looked for [`PATIENCE`] seconds, as a thread of the
-    /// process finds now and then; `second` is its clock's.
+    /// Ends that watch if its command has not looked for [`PATIENCE`] seconds; threads of the
+    /// process check now and then. `second` is the caller's clock.
     pub fn end_if_left(&self, number: u32, second: u32) {
         if number == ALWAYS {
             return;
@@ -114,24 +114,24 @@ impl Watch {
     }
 }
 
-/// Of which watch a thread's record is; 0 when new: of none.
+/// The watch of a thread's record; 0 when new: none.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Follows(AtomicU32);
 
 impl Follows {
-    /// Whether the record is of that watch, asked by the thread that writes it.
+    /// Whether the record belongs to that watch, for the thread that writes it.
     #[inline(always)]
     pub fn is_mine(&self, number: u32) -> bool {
         self.0.load(Order::RELAXED) == number
     }
 
-    /// From here on the record is of that watch, and has nothing of others.
+    /// Assigns the emptied record to that watch.
     pub fn follow(&self, number: u32) {
         self.0.store(number, FOLLOW);
     }
 
-    /// Whether the record is of that watch, asked by the command.
+    /// Whether the record belongs to that watch, for the command.
     pub fn follows(&self, number: u32) -> bool {
         number != 0 && self.0.load(FOLLOWS) == number
     }

@@ -1,22 +1,22 @@
-//! Observing, for `cohort debug`, `profile` and `top`: what each thread holds and waits for is
-//! written into [`cohort::records`], by functions that stand before those of the other modules
-//! under the names that the program calls.
+//! Observation, for `cohort debug`, `profile` and `top`. Records what each thread holds and waits
+//! for in [`cohort::records`]. The observing functions take the names that the program calls, and
+//! precede the other modules' functions.
 //!
-//! Watching changes no order: nothing is tried first, and a thread that waits was recorded
-//! before it began.  An acquisition reads no clock, unless a profile samples it, and makes no
-//! system call; it writes a few words that its thread alone writes, and what it waits for only
-//! if it waits.
+//! Observation preserves the order of lock operations: it tries no lock first, and a thread is
+//! recorded before it begins to wait. An acquisition makes no system call, and reads no clock
+//! unless a profile samples it. It writes a few words that only its thread writes, and a wait's
+//! words only if it waits.
 //!
-//! Nothing is allocated.  A forked child writes a file of its own; what its thread held is known
-//! from a copy in private memory, since the parent goes on changing the file.
+//! Nothing is allocated. A forked child writes a file of its own. What its thread held is copied to
+//! private memory, since the parent goes on changing the file.
 //!
-//! A process that was started to be watched while it runs has its records from its first lock
-//! operation on, and writes nothing into them until a command watches: until then, each entry looks
-//! at one word and goes straight to what serves the lock.
+//! A process started for observation at run time has its records from its first lock operation on.
+//! Until a command observes it, it writes nothing into them: each entry reads one word and
+//! continues in the lock's function.
 //!
-//! At the level `stuck` the holder of a plain mutex is written into the mutex itself, where the
-//! command reads it if a thread waits for that mutex: one store when it is taken, one when it is
-//! released, and nothing in the thread's record unless the thread waits.
+//! At the level `stuck`, the holder of a plain mutex is written into the mutex itself, where the
+//! command reads it if a thread waits for that mutex. This costs one store per acquisition and one
+//! per release; the thread's record is written only if the thread waits.
 
 mod edges;
 mod entries;
@@ -33,20 +33,19 @@ mod wrong;
 
 pub use own::{adopted, is_cancelled, relocks, waiting_as};
 
-/// What is to be done before the program begins.
+/// Registers the observer's functions before the program begins.
 pub fn prepare() {
     own::mind_forks();
 }
 
-/// Where the records of processes that are debugged go: a folder of the command's, in which each
-/// process makes a file.
+/// Folder for the records of processes under `cohort debug`; each process creates a file in it.
 pub const DEBUGGED: &core::ffi::CStr = c"COHORT_OBSERVE";
 
-/// How much is written down of processes that are debugged: `stuck`, `owner` or `order`.
+/// Level of detail under `cohort debug`: `stuck`, `owner` or `order`.
 pub const LEVEL: &core::ffi::CStr = c"COHORT_LEVEL";
 
-/// The same as [`DEBUGGED`], of processes that are profiled.
+/// [`DEBUGGED`], for processes under `cohort profile`.
 pub const PROFILED: &core::ffi::CStr = c"COHORT_PROFILE";
 
-/// That processes are to be watched while they run, if it is set.
+/// Set if processes may be observed while they run.
 pub const WATCHED: &core::ffi::CStr = c"COHORT_WATCH";

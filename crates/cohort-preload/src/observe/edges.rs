@@ -1,9 +1,9 @@
-//! In which order locks are taken: an edge for each lock that is taken while another is held.
+//! The order of lock acquisitions: an edge for each lock acquired while another is held.
 //!
-//! There is room for so many.  An edge of a lock that has ended gives its place to another, and so
-//! do those that say no more than another.  Where that is not enough, those go first that can be in
-//! no cycle so far: of a lock that is taken only where nothing is held, or to one under which
-//! nothing is taken.  Should that change later, this is counted as something that did not fit.
+//! The table of edges is bounded. Edges of ended locks are replaced, and so are edges covered by
+//! another. If that does not suffice, edges go that can be in no cycle so far: those from a lock
+//! only acquired first, and those to a lock only acquired last. If that changes later, it is
+//! counted as a lost edge.
 
 use super::own::{Caller, Own};
 use super::segments;
@@ -16,29 +16,29 @@ use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// How many places an edge may have.  Edges of two locks under ever other gates stand in a row, a few
-/// dozen of them, and two such rows may lie one behind the other.
+/// Entries that an edge may have. Edges of two locks under various gates form a row of a few dozen
+/// entries, and two such rows may be adjacent.
 const PROBES: usize = 128;
 
-/// Bits by hashes of locks.
+/// Bit set indexed by hashes of locks.
 pub struct Bits([AtomicU64; 4096]);
 
-/// Whether an edge may have a lock at that address.
+/// Addresses of locks that may have edges.
 static HAVE_EDGES: Bits = Bits::new();
 
-/// Whether an edge may have a lock there that has no number.
+/// Addresses of locks without a number that may have edges.
 static UNNUMBERED: Bits = Bits::new();
 
-/// Whether the lock is taken while others are held.
+/// Locks acquired while others are held.
 static INNER: Bits = Bits::new();
 
-/// Whether others are taken while it is held.
+/// Locks held while others are acquired.
 static OUTER: Bits = Bits::new();
 
-/// Whether an edge from that lock, which was not [inner](INNER), was left out.
+/// Locks that were not [inner](INNER) when an edge from them was left out.
 static LEFT_OUTER: Bits = Bits::new();
 
-/// Whether an edge to that lock, which was not [outer](OUTER), was left out.
+/// Locks that were not [outer](OUTER) when an edge to them was left out.
 static LEFT_INNER: Bits = Bits::new();
 
 fn mixed(value: u64) -> u64 {
@@ -57,10 +57,10 @@ impl Bits {
         (&self.0[word], 1 << (hash & 63))
     }
 
-    /// Sets a lock's bit; whether it was not set before.
+    /// Sets a lock's bit; true if it was clear.
     pub fn set(&self, lock: u64) -> bool {
         let (word, bit) = self.of(lock);
-        // Of two threads that set one bit each and look at the other's, one sees it.
+        // If two threads each set a bit and then read the other's, at least one sees both set.
         word.load(Relaxed) & bit == 0 && word.fetch_or(bit, SeqCst) & bit == 0
     }
 
@@ -71,7 +71,7 @@ impl Bits {
     }
 }
 
-/// A lock of that number at that address, in a word.
+/// Combines a lock's address and number in a word.
 fn known_as(object: u64, number: u32) -> u64 {
     object ^ mixed(u64::from(number))
 }
@@ -79,8 +79,8 @@ fn known_as(object: u64, number: u32) -> u64 {
 /// The next lock's number.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// Where in its own bytes a lock has its number: which of all it is that were at its address.  The
-/// maker of another there sets it to zero.
+/// The word for a lock's number in its own bytes; the number distinguishes successive locks at one
+/// address. Initialisation sets it to zero.
 ///
 /// # Safety
 /// There is memory for a lock of that sort.
@@ -103,10 +103,10 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
     }
 }
 
-/// The number of a lock, which it is given if it has none; 0 if there is no room for it.
+/// The number of a lock, newly assigned if it has none; 0 if there is no room for it.
 ///
 /// # Safety
-/// The lock is one, of that sort, and not gone.
+/// The lock is valid, of that sort, and alive.
 unsafe fn identity(object: u64, how: How) -> u32 {
     // SAFETY: the caller's.
     let Some(place) = (unsafe { room(how, object as usize) }) else {
@@ -123,11 +123,11 @@ unsafe fn identity(object: u64, how: How) -> u32 {
     }
 }
 
-/// How a lock is waited for: a reader of one that lets writers first waits for a writer, and so for
-/// other readers.
+/// How a lock is waited for. A reader that lets writers first waits for writers, and so for other
+/// readers: it counts as a writer.
 ///
 /// # Safety
-/// The lock is one, of that sort, and not gone.
+/// The lock is valid, of that sort, and alive.
 unsafe fn as_awaited(object: u64, how: How) -> How {
     // SAFETY: the caller's.
     let lets_writers_first =
@@ -138,8 +138,7 @@ unsafe fn as_awaited(object: u64, how: How) -> How {
     }
 }
 
-/// The number of the lock that was last at an address, where another begins or that one ends; 0 if
-/// it has none.
+/// The number of the latest lock at an address where another begins or it ends; 0: none.
 ///
 /// # Safety
 /// There is memory for a lock of that sort.
@@ -149,18 +148,19 @@ pub unsafe fn number(how: How, object: usize) -> u32 {
     unsafe { room(how, object) }.map_or(0, |place| place.load(Relaxed))
 }
 
-/// Notes that the thread, which holds what its record says, takes `object` and may wait for it.
+/// Records that the thread acquires `object`, and may wait for it, while it holds what its record
+/// lists.
 #[inline]
 pub fn takes(own: &Own, object: usize, how: How, caller: &Caller) {
     let held = own.thread.held.load(Relaxed) as usize;
-    // A process of one thread cannot be in its own way.
+    // A single-threaded process cannot deadlock.
     if own.is_free() || alone() {
         return;
     }
     note(own, held, object as u64, how, caller);
 }
 
-/// An edge that a thread makes.
+/// Edge that a thread makes.
 struct New {
     held: u64,
     taken: u64,
@@ -169,25 +169,25 @@ struct New {
     /// How the first is held, and the second taken.
     hows: [How; 2],
     thread: u32,
-    /// What else it holds, and how; then zeroes.
+    /// The other locks that it holds, and how; then zeroes.
     gates: [u64; GATES],
 }
 
 impl New {
-    /// A hash of the locks and how each is taken.
+    /// Hash of the locks and how each is held or acquired.
     fn pair(&self) -> u64 {
         let numbers = [self.held_identity, self.taken_identity];
         pair([self.held, self.taken], numbers, self.hows)
     }
 
-    /// The same, and one of the gates too.
+    /// That hash, and a hash of the pair with its gates.
     fn keys(&self) -> [u64; 2] {
         let pair = self.pair();
         let gates = self.gates.iter().take_while(|gate| **gate != 0);
         [pair, gates.fold(pair, |key, gate| mixed(key ^ gate)) | 1]
     }
 
-    /// Whether a known edge is of the same two locks, taken alike.
+    /// Whether a known edge is of the same two locks, held and acquired alike.
     fn is_like(&self, edge: &Edge) -> bool {
         edge.held.load(Acquire) == self.held
             && edge.taken.load(Relaxed) == self.taken
@@ -196,25 +196,25 @@ impl New {
             && edge.hows() == self.hows
     }
 
-    /// Whether that edge, which has the key `known`, says as much as this: the same thread does the
-    /// same, and holds nothing that it does not hold here.
+    /// Whether that edge, which has the key `known`, covers this one: the same thread made it, with
+    /// a subset of the gates held here.
     fn is_covered_by(&self, edge: &Edge, known: u64) -> bool {
         let is_held = |gate: u64| gate == 0 || self.gates.contains(&gate);
         edge.standing.says(known, |makers| {
-            // If all places are others', as many as can wait at once do it.
+            // Other threads in all entries suffice: they are as many as can wait at once.
             let is_known = makers.contains(&self.thread) || makers.iter().copied().all(is_settled);
             is_known && gates(edge).all(is_held)
         })
     }
 
-    /// Whether this, which `known` threads do, says all that the other does.
+    /// Whether this edge, made by the threads `known`, covers `edge`.
     fn covers(&self, known: &[u32], edge: &Edge) -> bool {
         let mut own = self.gates.iter().filter(|gate| **gate != 0);
         own.all(|gate| gates(edge).any(|known| known == *gate))
             && are_among(&edge.standing.makers(), known)
     }
 
-    /// Whether it may be in a cycle, by what is known so far.
+    /// Whether it may be in a cycle, as far as is known.
     fn matters(&self) -> bool {
         can_turn(self.outer(), self.inner())
     }
@@ -228,7 +228,7 @@ impl New {
     }
 }
 
-/// Whether all threads that do something are among those.
+/// Whether all of an edge's threads are among `known`.
 fn are_among(makers: &[u32; MAKERS], known: &[u32]) -> bool {
     let mut makers = makers.iter();
     makers.all(|maker| *maker == 0 || known.contains(maker))
@@ -238,8 +238,8 @@ fn gates(edge: &Edge) -> impl Iterator<Item = u64> {
     edge.gates.iter().map(|gate| gate.load(Relaxed))
 }
 
-/// Whether an edge from one lock to another may be in a cycle: something leads to the one, and the
-/// other leads on.
+/// Whether an edge from `outer` to `inner` may be in a cycle: there are edges to `outer`, and from
+/// `inner`.
 fn can_turn(outer: u64, inner: u64) -> bool {
     INNER.has(outer) && OUTER.has(inner)
 }
@@ -254,7 +254,7 @@ fn locks(edge: &Edge) -> [u64; 2] {
     ]
 }
 
-/// An edge from one lock to another is left out.
+/// Records that an edge is left out.
 #[cold]
 fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
     LEFT_OUTER.set(outer);
@@ -264,9 +264,8 @@ fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
     }
 }
 
-/// Strikes out the edges that say no more than one that the calling thread has just written down, or
-/// has been noted with; what other threads do at once is looked at where
-/// [`Standing`](cohort::records::Standing) is.
+/// Removes the edges covered by an edge that the calling thread has just written or joined.
+/// [`Standing`](cohort::records::Standing) handles concurrent changes.
 fn strike_covered(own: &Own, new: &New, by: &Edge) {
     let [pair, key] = new.keys();
     for edge in window(own, pair) {
@@ -285,15 +284,15 @@ fn strike_covered(own: &Own, new: &New, by: &Edge) {
     }
 }
 
-/// The places that edges with that hash may have.
+/// The entries that an edge with that hash may have.
 fn window(own: &Own, pair: u64) -> impl Iterator<Item = &'static Edge> {
     let edges = &own.records().edges;
     let first = pair as usize % EDGES;
     (0..PROBES).map(move |probe| &edges[(first + probe) % EDGES])
 }
 
-/// Of so many locks that a thread holds, which are looked at: all, or the first, among which gates
-/// are, and the last.
+/// The holds to examine, of a thread with `held` holds: all, or the first (possible gates) and the
+/// last.
 fn noted(held: usize) -> impl Iterator<Item = usize> + Clone {
     const FIRST: usize = GATES / 2;
     const LAST: usize = GATES + 1 - FIRST;
@@ -307,7 +306,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
     if own.holds().any(is_again) {
         return;
     }
-    // SAFETY: the program's, which is about to take it.
+    // SAFETY: the program's, which is about to acquire it.
     let taken_identity = unsafe { identity(taken, how) };
     // SAFETY: the same.
     let taken_how = unsafe { as_awaited(taken, how) };
@@ -365,7 +364,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
     }
 }
 
-/// Whether one of an edge's locks has ended; not of one that is being written.
+/// Whether one of an edge's locks has ended; false while the edge is being written.
 fn is_over(own: &Own, edge: &Edge) -> bool {
     let has_ended = |number: &AtomicU32| own.records().has_ended(number.load(Relaxed));
     edge.held.load(Acquire) != 0
@@ -374,8 +373,8 @@ fn is_over(own: &Own, edge: &Edge) -> bool {
             || has_ended(&edge.taken_identity))
 }
 
-/// Where an edge that is new goes, with the number of a kept stack that was another's, plus one, or
-/// 0; none if it is known, or there is no room.
+/// The entry for a new edge, and the number of its replaced stack, plus one, or 0. None if the edge
+/// is known, or there is no room.
 fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
     const TIMES: usize = 4;
     let [pair, key] = new.keys();
@@ -414,7 +413,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
                 idle = (!can_turn(outer, inner)).then_some((edge, known));
             }
         }
-        // It is new: the two locks lead to each other from here on.
+        // The edge is new: record that the two locks are connected.
         for (now, left, lock) in [
             (&INNER, &LEFT_OUTER, new.inner()),
             (&OUTER, &LEFT_INNER, new.outer()),
@@ -425,17 +424,17 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
         }
         let goes = free.is_none() && covered.is_none();
         let idle = idle.filter(|_| goes && new.matters());
-        // An edge that is covered is struck out by the new one, unless that needs its place.
+        // The new edge removes the edges that it covers, unless it takes a covered edge's entry.
         let Some((edge, known)) = free.or(covered).or(idle) else {
             break;
         };
         let before = locks(edge);
-        // Of those that another may still write itself into, one that is left out is noted as that.
+        // A replaced edge must not be one that another thread could still join unnoticed.
         let may =
             |makers: &[u32; MAKERS]| free.is_some() || goes || are_among(makers, &[new.thread]);
         let empty = || edge.held.store(0, Release);
         if !edge.standing.take(known, key, new.thread, may, empty) {
-            // Another thread was first, perhaps with the same.
+            // Another thread was first, perhaps with the same edge.
             continue;
         }
         if known == NEW {
@@ -450,8 +449,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
     None
 }
 
-/// A lock begins or ends at an address, at which one of that number was last: what is known of that
-/// one is over.
+/// Ends the lock of that number at an address, where another lock begins or this one is destroyed.
 #[inline]
 pub fn forget(own: &Own, object: usize, number: u32) {
     segments::forget(object);
@@ -464,7 +462,7 @@ pub fn forget(own: &Own, object: usize, number: u32) {
     }
 }
 
-/// Strikes out the edges that have a lock which has no number.
+/// Removes the edges of a lock without a number.
 #[cold]
 fn strike(own: &Own, object: u64) {
     for edge in &own.records().edges {

@@ -1,7 +1,7 @@
-//! The functions that the program calls.
+//! The observing library's exported functions.
 //!
-//! Each is a few instructions that hand on, beside the arguments, where the call came from; a
-//! compiled function could not tell that of its own caller.
+//! Each is a few instructions that pass its call site on, beside the arguments; a compiled function
+//! has no access to its own call site.
 
 use super::own::{Caller, Form, LOOK, Own, any, own, tag};
 use super::quick::Way;
@@ -21,16 +21,15 @@ use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A robust mutex is locked too where its owner has died.
+/// A robust mutex whose owner has died is locked too.
 const EOWNERDEAD: c_int = 130;
 
 pub fn is_locked(result: c_int) -> bool {
     result == 0 || result == EOWNERDEAD
 }
 
-/// Declares entries: their names, the function behind them with what the program gives it, and
-/// the registers that hold nothing; and the function that serves the program where nothing is to be
-/// written down, if there is one.
+/// Declares entries: their names; the inner function with the program's arguments and the unused
+/// argument registers; and, if any, the unobserved function, called while nothing is recorded.
 macro_rules! entries {
     ($($name:ident $(, $alias:ident)* =>
         fn $inner:ident($($argument:ident: $type:ty),+; $($nothing:ident),*) $(or $plain:path)?,
@@ -44,7 +43,7 @@ macro_rules! entries {
                 link: usize,
             ) -> c_int {
                 let _ = ($($nothing),*);
-                // SAFETY: what the entries below hand on; the program's arguments.
+                // SAFETY: passed on by the entries below; the program's arguments.
                 unsafe {
                     let $caller = &caller(stack, frame, link);
                     $body
@@ -123,8 +122,8 @@ macro_rules! entries {
     };
 }
 
-/// Declares the entries that most calls come by: each goes on by one of the [ways], as this process
-/// has it, to which it hands where the call came from and the present watch.
+/// Declares the entries of the most frequent calls. Each jumps to one of this process's [ways],
+/// with the return address and the present watch.
 macro_rules! usual_entries {
     ($($name:ident, $alias:ident => $way:ident or $plain:path;)+) => {
         $(
@@ -173,7 +172,7 @@ macro_rules! usual_entries {
     };
 }
 
-/// Where the program called from.
+/// The program's call site.
 #[inline(always)]
 unsafe fn caller(stack: usize, frame: usize, link: usize) -> Caller {
     // SAFETY: a call leaves its return address below the caller's stack pointer.
@@ -189,9 +188,8 @@ unsafe fn caller(stack: usize, frame: usize, link: usize) -> Caller {
     }
 }
 
-/// Runs what may wait, and records the wait, if it comes to that, and, if it ended with a lock, the
-/// hold; `look` sees before whether something is wrong with it.  It `begin`s as the lock does where
-/// nobody looks, and goes on from there by `lock`.
+/// Runs a lock operation, and records a wait and, after success, the hold; `look` first checks for
+/// misuse. It `begin`s as an unobserved operation does, and continues with `lock`.
 #[inline(always)]
 fn locking(
     doing: Doing,
@@ -209,7 +207,7 @@ fn locking(
     if own.form >= Form::Owner {
         look(&own);
     }
-    // What waits with a deadline, or tries, can let go of all again.
+    // A thread that waits with a deadline, or only tries, can still release what it holds.
     if own.form == Form::Order && !matches!(doing, Doing::Nothing | Doing::Timed) {
         edges::takes(&own, object, how, caller);
     }
@@ -236,18 +234,18 @@ fn locking(
     result
 }
 
-/// Where it is written down which thread holds a lock.
+/// Where a lock's holder is recorded.
 #[derive(Clone, Copy)]
 enum Holder {
     /// In the thread's record.
     Listed,
-    /// In the lock's own bytes: a plain mutex, at the level that needs no more.
+    /// In the lock's own bytes: a plain mutex, at the level `stuck`.
     Tagged(&'static records::Holder),
-    /// There too, without our doing: a mutex that has an owner.
+    /// In the lock's own bytes, by the mutex itself, which has an owner.
     Owned,
 }
 
-/// The same of a lock that the program uses now.
+/// Where the holder of a lock in use is recorded.
 #[inline(always)]
 fn holder_of(own: &Own, how: How, object: usize) -> Holder {
     if own.form != Form::Stuck || how != How::Mutex {
@@ -264,12 +262,12 @@ fn holder_of(own: &Own, how: How, object: usize) -> Holder {
     }
 }
 
-/// What only tries, or has a deadline, does not begin as other ways to lock do.
+/// Tries and timed operations have no separate fast path.
 fn at_once() -> Option<bool> {
     None
 }
 
-/// What is wrong with locking a mutex, if anything is.
+/// Reports a misuse of a mutex about to be locked.
 fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     // SAFETY: the program's.
     let kind = mutex::kind_without_lock(unsafe { &*mutex });
@@ -293,7 +291,7 @@ fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     }
 }
 
-/// Unlocks what the thread holds; says so if it does not.
+/// Unlocks a lock that the thread holds; otherwise reports misuse.
 #[inline(always)]
 fn unlocking(
     how: How,
@@ -315,10 +313,11 @@ fn unlocking(
     unlock()
 }
 
-/// A lock has been initialised: what was at its address is another.  This is noted whether or not
-/// anybody watches: a command that comes later could not find out.
+/// Initialises a lock: a new lock is now at that address. Recorded even while no command observes,
+/// since a later command could not detect it.
 ///
 /// # Safety
+/// There is memory for a lock at that address.
 /// There is memory for one at that address.
 #[inline(always)]
 unsafe fn initialising(
@@ -349,7 +348,7 @@ fn unlocks_others(own: &Own, object: usize, caller: &Caller, is_free: impl FnOnc
         return;
     }
     if let Some(other) = holder(own, object, true) {
-        // A child may free what a thread held that it does not have.
+        // A child may release what a parent's thread held.
         if other.0 != 0 {
             found(own, Wrong::UnlockOthers, object, caller, Some(other));
         }
@@ -358,16 +357,16 @@ fn unlocks_others(own: &Own, object: usize, caller: &Caller, is_free: impl FnOnc
     }
 }
 
-/// Whether one of our locks says that nobody holds the mutex.
+/// Whether one of Cohort's locks serves the mutex and shows it free.
 fn is_free(mutex: *mut Mutex) -> bool {
     // SAFETY: the program's.
     mutex::is_taken(unsafe { &*mutex }) == Some(false)
 }
 
-/// A mutex or rwlock of this thread's process that was used is destroyed.
+/// Destroys a mutex or rwlock, and reports it if it was in use.
 ///
 /// # Safety
-/// It is one.
+/// The lock is valid.
 #[inline(always)]
 unsafe fn destroying(
     how: How,
@@ -394,7 +393,7 @@ unsafe fn destroying(
     result
 }
 
-/// A wait at a condition: the mutex stays in the thread's list, where a cancelled wait finds it.
+/// Waits at a condition. The mutex stays in the thread's list, for a cancelled wait.
 #[inline(always)]
 fn waiting(
     doing: Doing,
@@ -422,7 +421,7 @@ fn waiting(
         );
     }
     if own.form == Form::Order {
-        // It takes the mutex again, whatever it holds beside it.
+        // The thread locks the mutex again, whatever else it holds.
         retakes(&own, mutex as usize, caller);
     }
     let tag = tag(caller.returns_to);
@@ -444,7 +443,7 @@ fn waiting(
     result
 }
 
-/// What a cancelled wait leaves to do: the mutex of a condition is the thread's again.
+/// Restores the record of a cancelled wait's mutex, which the thread holds again.
 struct Cancelled {
     holder: Option<&'static records::Holder>,
     tag: usize,
@@ -460,8 +459,8 @@ fn cancellable(
 ) -> c_int {
     let cancelled = Cancelled { holder, tag };
     let mut cleanup = Cleanup::EMPTY;
-    // SAFETY: the buffer and what it points to outlive the pop, or a cancellation unwinds this frame
-    // and runs the routine first.
+    // SAFETY: the buffer and its target outlive the pop, or a cancellation unwinds this frame and
+    // runs the routine first.
     unsafe {
         let argument = (&raw const cancelled).cast_mut().cast();
         _pthread_cleanup_push(&raw mut cleanup, ends_cancelled, argument);
@@ -473,7 +472,7 @@ fn cancellable(
 
 /// Runs when the calling thread is cancelled in [`cancellable`].
 unsafe extern "C" fn ends_cancelled(argument: *mut c_void) {
-    // SAFETY: what `cancellable` pushed, in a frame that is still there.
+    // SAFETY: pushed by `cancellable`, in a frame that still exists.
     let cancelled = unsafe { &*argument.cast::<Cancelled>() };
     if let Some(own) = own() {
         own.ends();
@@ -494,7 +493,7 @@ fn joining(thread: usize, caller: &Caller, join: impl FnOnce() -> c_int) -> c_in
     result
 }
 
-/// Notes that the thread takes a mutex that it holds again, behind the other locks that it holds.
+/// Records that the thread relocks a mutex that it holds, after the other locks that it holds.
 #[cold]
 fn retakes(own: &Own, mutex: usize, caller: &Caller) {
     let Some(place) = own.find(mutex) else { return };
@@ -506,8 +505,8 @@ fn retakes(own: &Own, mutex: usize, caller: &Caller) {
 
 type Time = *const Timespec;
 
-/// Declares what entries go on with where the usual way does not reach; they hand on where the call
-/// came from word by word, so that the usual way needs no memory for it.
+/// Declares the slow paths behind the entries. They take the call site word by word, so that the
+/// fast path needs no memory for it.
 macro_rules! behind {
     ($(fn $name:ident($object:ident: $type:ty $(, $way:ident)?) |$caller:ident| $body:block)+) => {
         $(#[inline(never)]
@@ -529,7 +528,7 @@ macro_rules! behind {
     };
 }
 
-/// How a lock begins that has gone its usual way so far.
+/// How an operation begins: a fast path that has already begun is not repeated.
 #[inline(always)]
 fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
     if way == Way::Begun {
@@ -539,15 +538,15 @@ fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
     }
 }
 
-/// Declares what a way goes on by, having come so far: it is jumped to with the stack as the program
-/// called, and so finds where the call came from.
+/// Declares the jump from a fast path to a slow path. The stack is as at the program's call, so the
+/// call site can be recovered.
 macro_rules! goes_on {
     ($($name:ident: $type:ty => $behind:ident, $way:ident;)+) => {
         $(
-            /// A way goes on; see [`ways`].
+            /// Continues on the slow path; see [`ways`].
             ///
             /// # Safety
-            /// As that of the function behind it; it is the way's last call.
+            /// As that of the function behind it; it is the last call of the fast path.
             // SAFETY: it writes registers of further arguments, and jumps.
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name(
@@ -635,8 +634,7 @@ behind! {
         )
     }
     fn leave_from(lock: *mut RwLock) |caller| {
-        // Whether nobody holds an rwlock cannot be asked: one that is known to be held by
-        // others only is told.
+        // An rwlock has no test for being free, so only one known to be held by others is reported.
         unlocking(How::Read, lock as usize, caller, || false, || {
             rwlock::pthread_rwlock_unlock(lock)
         })

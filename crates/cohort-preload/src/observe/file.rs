@@ -1,9 +1,9 @@
-//! The file in which a process has its records: in a folder of the command's that started it, or,
-//! where commands come and go, one without a name that stays open, so that others find it among the
-//! process's open files and nothing is left of it when the process has ended.
+//! The file of a process's records. Under `cohort debug` and `profile`, it lies in a folder of the
+//! command. A process that commands may observe at any time uses an unnamed file, kept open:
+//! commands find it among the process's open files, and it disappears with the process.
 //!
-//! A daemon that closes all its files must not lose that one, so the functions that close files
-//! answer for it as if it were not open.
+//! A daemon that closes all its files must not lose it, so the functions that close files treat it
+//! as closed.
 
 use crate::filter;
 use crate::libc::{self, close, getpid, open, readlink, say};
@@ -15,10 +15,10 @@ use core::ptr;
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What the nameless file is called.
+/// Name of the memory file.
 const CALLED: &CStr = c"cohort-records";
 
-/// The open file of this process's, or its parent's, records; -1: none.
+/// The open file with the records of this process, or of its parent; -1: none.
 static FILE: AtomicI32 = AtomicI32::new(-1);
 
 const MAP_SHARED: c_int = 1;
@@ -47,8 +47,8 @@ mod number {
     pub const MEMFD_CREATE: usize = 279;
 }
 
-/// The file `FOLDER/PROCESS.GENERATION.NAMESPACE`, open; without the last part where that cannot be
-/// told.  Processes of two PID namespaces may have one number.
+/// Opens `FOLDER/PROCESS.GENERATION.NAMESPACE`; without the last part if that is unknown. Processes
+/// of two PID namespaces may have the same ID.
 pub fn named(folder: &[u8], here: u32) -> Option<c_int> {
     const O_RDWR: c_int = 2;
     const O_CREAT: c_int = 0o100;
@@ -77,7 +77,7 @@ pub fn named(folder: &[u8], here: u32) -> Option<c_int> {
     (file >= 0).then_some(file)
 }
 
-/// The digits of the number of this process's PID namespace, in the buffer.
+/// The digits of this process's PID namespace, in the buffer.
 fn namespace(buffer: &mut [u8; 32]) -> Option<&[u8]> {
     // A filter may kill for the call below.
     if filter::is_there() {
@@ -88,12 +88,12 @@ fn namespace(buffer: &mut [u8; 32]) -> Option<&[u8]> {
     digits.iter().all(u8::is_ascii_digit).then_some(digits)
 }
 
-/// A file without a name, open.
+/// Opens an unnamed file.
 pub fn nameless() -> Option<c_int> {
     const CLOSES_ON_EXEC: usize = 1;
     const NEVER_CODE: usize = 8;
     const DUPLICATE: usize = 1030;
-    // A low number is one that the program expects for its own files.
+    // Programs expect low numbers for their own files.
     const HIGH: usize = 1000;
     // A filter may kill for the calls below.
     if filter::is_there() {
@@ -105,7 +105,7 @@ pub fn nameless() -> Option<c_int> {
         let file = unsafe { system_call(number::MEMFD_CREATE, [name, flags, 0, 0, 0, 0]) };
         c_int::try_from(file).ok().filter(|file| *file >= 0)
     };
-    // Kernels before 6.3 do not know the second flag.
+    // Kernels before 6.3 reject the second flag.
     let file = create(CLOSES_ON_EXEC | NEVER_CODE).or_else(|| create(CLOSES_ON_EXEC))?;
     // SAFETY: the file is this function's own.
     let higher = unsafe { system_call(number::FCNTL, [file as usize, DUPLICATE, HIGH, 0, 0, 0]) };
@@ -116,7 +116,7 @@ pub fn nameless() -> Option<c_int> {
     Some(higher as c_int)
 }
 
-/// The nameless file stays open; that of the parent of a fork does not.
+/// Keeps the unnamed file open, and closes that of a fork's parent.
 pub fn keep(file: c_int) {
     let before = FILE.swap(file, Relaxed);
     if before >= 0 {
@@ -124,12 +124,12 @@ pub fn keep(file: c_int) {
     }
 }
 
-/// Fresh memory.
+/// Maps fresh memory.
 pub fn anonymous(bytes: usize) -> Option<*mut u8> {
     libc::map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
 }
 
-/// Whether this process may make a file that long; otherwise it would end by a signal.
+/// Whether this process may create a file of that length; otherwise a signal would end it.
 fn may_make(bytes: usize) -> bool {
     const FILE_SIZE: usize = 1;
     // A filter may kill for the call below.
@@ -137,7 +137,7 @@ fn may_make(bytes: usize) -> bool {
         return true;
     }
     let mut limits = [u64::MAX; 2];
-    // SAFETY: two numbers are written.
+    // SAFETY: the call writes two numbers.
     let known = unsafe {
         let limits = (&raw mut limits) as usize;
         system_call(number::GETRLIMIT, [FILE_SIZE, limits, 0, 0, 0, 0]) == 0
@@ -145,7 +145,7 @@ fn may_make(bytes: usize) -> bool {
     !known || limits[0] >= bytes as u64
 }
 
-/// The records in that file.
+/// Maps the records in that file.
 pub fn map(file: c_int) -> Option<&'static Records> {
     let bytes = size_of::<Records>();
     if !may_make(bytes) {
@@ -167,15 +167,15 @@ pub fn map(file: c_int) -> Option<&'static Records> {
         ));
         return None;
     };
-    // A file without a name would be in a core dump, in its whole length.
+    // A core dump would contain the whole length of an unnamed file.
     if !filter::is_there() {
-        // SAFETY: mapped just now, in this length; nothing of it changes.
+        // SAFETY: mapped just above, in this length; the content stays unchanged.
         unsafe {
             let at = at as usize;
             system_call(number::MADVISE, [at, bytes, MADV_DONTDUMP, 0, 0, 0]);
         }
     }
-    // SAFETY: mapped just now, in its length; all its bytes are atoms, for which zero is good.
+    // SAFETY: mapped just above, in its length; all its bytes are atomics, for which zero is valid.
     let records: &Records = unsafe { &*at.cast() };
     for (byte, wanted) in records.magic.iter().zip(MAGIC) {
         byte.store(wanted, Relaxed);
@@ -183,7 +183,7 @@ pub fn map(file: c_int) -> Option<&'static Records> {
     Some(records)
 }
 
-/// Lets go of records that no other thread knows.
+/// Unmaps records that no other thread has seen.
 pub fn unmap(records: &'static Records) {
     // SAFETY: mapped by `map`, in this length.
     unsafe {
@@ -192,7 +192,7 @@ pub fn unmap(records: &'static Records) {
     }
 }
 
-/// A number's digits, at the end of the buffer.
+/// The number's decimal digits, at the end of the buffer.
 fn decimal(mut number: u32, buffer: &mut [u8; 10]) -> &[u8] {
     let mut first = buffer.len();
     loop {
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn closefrom(first: c_int) {
         let ours = FILE.load(Relaxed);
         let from = first.max(0);
         if ours >= from {
-            // What is below ours; what is above it goes with the rest.
+            // The files below the records' file; those above it are closed below.
             for file in from..ours {
                 close(file);
             }

@@ -1,13 +1,12 @@
-//! Where a lock goes when a thread lets go of it: to the same thread again, to one on the same CPU,
-//! or farther.
+//! The destination of a lock at its release: the same thread, a thread on the same CPU, or one
+//! elsewhere.
 //!
-//! The holder of some of the timed acquisitions, about to let go of the lock, writes down here on which CPU
-//! it runs, and marks the word in which the lock has its class.  The next thread that has the
-//! lock, sampled or not, finds there what is no class, and so comes here: it takes the mark
-//! away, and puts both CPUs among its samples.  An acquisition that finds no mark pays nothing.
+//! After some timed acquisitions, the holder records its CPU here before the release, and marks the
+//! word with the lock's class. The next holder, sampled or not, finds the mark there. It removes
+//! the mark and adds both CPUs to its samples. An acquisition without a mark costs nothing.
 //!
-//! Nobody but a holder changes that word.  Readers share a lock: they leave no mark, and of several
-//! that find one, one takes it.
+//! Only a holder changes that word. Readers share a lock: they leave no mark, and of several that
+//! find one, one removes it.
 
 use super::own::{Own, epoch, slot};
 use super::profile::{put, spacing, watch_of};
@@ -16,16 +15,16 @@ use cohort::records::{CLASSES, Drawn, HandOver, THREADS, mixed};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Beside a lock's class: the acquisition that has ended last was sampled.
+/// Beside a lock's class: the latest acquisition was sampled.
 const MARK: u32 = 1 << 31;
 const _: () = assert!(CLASSES < MARK as usize);
 
-/// Places for what such acquisitions leave behind, by a hash of their locks.
+/// Entries for marked acquisitions, by a hash of their locks.
 const PLACES: usize = 1 << 12;
 
-/// What they leave, lowermost first: the watch and the process, the thread's place in the records,
-/// the CPU, the power of two of which the acquisition was one, and what tells locks of one
-/// place apart.
+/// The entries, from the lowest bits: the watch and the process; the index of the thread's record;
+/// the CPU; the sampling rate's power of two; and a part of the hash that distinguishes the locks
+/// of one entry.
 static LEFT: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 
 const EPOCH_BITS: u32 = 10;
@@ -39,8 +38,7 @@ const SLOT: u64 = ((1 << SLOT_BITS) - 1) << EPOCH_BITS;
 const LOCK: u64 = u64::MAX << (DOUBLED_AT + DOUBLED_BITS);
 const _: () = assert!(THREADS < 1 << SLOT_BITS);
 
-/// The class that such a word has; 0 if it has none: in memory that was not initialised there may be
-/// anything.
+/// The class in such a word; 0 for an invalid one, as in uninitialised memory.
 #[inline(always)]
 pub fn class_of(word: u32) -> u32 {
     match word & !MARK {
@@ -49,8 +47,7 @@ pub fn class_of(word: u32) -> u32 {
     }
 }
 
-/// The calling thread is about to let go of the lock, by an acquisition that is one of two to the power of
-/// `doubled`.
+/// Marks a lock before the calling thread releases it; its acquisition is one in 2^`doubled`.
 pub fn leaves(lock: u64, class: &AtomicU32, doubled: u8) {
     let cpu = u64::from(cpu());
     if cpu >> CPU_BITS != 0 {
@@ -63,7 +60,7 @@ pub fn leaves(lock: u64, class: &AtomicU32, doubled: u8) {
     class.store(class.load(Relaxed) | MARK, Relaxed);
 }
 
-/// The calling thread has the lock from now on.
+/// Records the hand-over if the calling thread has acquired a marked lock.
 #[inline(always)]
 pub fn takes(own: &Own, lock: u64, class: &AtomicU32) {
     if class.load(Relaxed) & MARK != 0 {
@@ -82,8 +79,7 @@ fn takes_marked(own: &Own, lock: u64, class: &AtomicU32) {
     let (place, hash) = place_of(lock);
     let left = place.load(Relaxed);
     let differs = |bits: u64, from: u64| (left ^ from) & bits != 0;
-    // Another lock's says nothing of this one; nor does what is of an earlier watch, or of the
-    // process that forked this one.
+    // Ignore another lock's entry, and one of an earlier watch or of the parent process.
     if differs(LOCK, hash) || differs(EPOCH, this_thread()) {
         return;
     }

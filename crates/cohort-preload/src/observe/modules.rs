@@ -1,8 +1,8 @@
-//! Modules that the program closes, so that places in their code have names afterwards.
+//! Modules that the program closes, listed so that call sites in their code can be named later.
 //!
-//! What is written down of a place is an address.  Before the program closes a module, its code is
-//! listed in the records, with its file.  Afterwards its addresses stay reserved: another module there
-//! would have the same places.
+//! A recorded call site is an address. Before the program closes a module, its code is listed in
+//! the records, with its file. Afterwards its addresses stay reserved: another module there would
+//! have ambiguous call sites.
 
 use super::own::own;
 use crate::filter;
@@ -14,7 +14,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Whether a thread reads or writes the list.
+/// Whether a thread is using the list.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// See `dlclose(3)`.
@@ -25,7 +25,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 pub unsafe extern "C" fn dlclose(module: *mut c_void) -> c_int {
     // SAFETY: the program's.
     let close = || unsafe { observed::dlclose(module) };
-    // A filter may kill for what is done here.
+    // A filter may kill for the system calls below.
     let Some(own) = own().filter(|_| !filter::is_there()) else {
         return close();
     };
@@ -37,8 +37,8 @@ pub unsafe extern "C" fn dlclose(module: *mut c_void) -> c_int {
     result
 }
 
-/// Runs that while no other thread does so.  Not in a child that was forked while one did: its modules have
-/// no names once they are closed.
+/// Runs `run` under mutual exclusion. Skipped in a child forked while a thread ran it: that child's
+/// modules lose their names when closed.
 fn alone(run: impl FnOnce()) {
     const TRIES: usize = 10_000;
     for _ in 0..TRIES {
@@ -51,7 +51,7 @@ fn alone(run: impl FnOnce()) {
     }
 }
 
-/// Lists the code that is mapped now, as far as there is room.
+/// Lists the code that is mapped at present, as far as there is room.
 fn list(records: &Records) {
     each_piece(|piece| {
         if !piece.is_code {
@@ -77,7 +77,7 @@ fn list(records: &Records) {
     });
 }
 
-/// Where a piece is listed, open or closed.
+/// The index of a piece's entry, open or closed.
 fn find(records: &Records, piece: &Piece<'_>) -> Option<usize> {
     records.modules().iter().position(|module| {
         module.from.load(Relaxed) == piece.from as u64
@@ -86,8 +86,8 @@ fn find(records: &Records, piece: &Piece<'_>) -> Option<usize> {
     })
 }
 
-/// Marks listed modules that are unmapped, and reserves their addresses.  A file that has had many addresses
-/// keeps none reserved: the loader mostly maps it where it was.
+/// Marks listed modules that are unmapped, and reserves their addresses. A file with many past
+/// addresses gets no more reserved: the loader mostly reuses its addresses.
 fn settle(records: &Records) {
     const PLACES: usize = 64;
     let mut there = [false; MODULES];

@@ -20,7 +20,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence};
 
-/// Where a call came from.
+/// Call site of an entry.
 #[derive(Clone, Copy)]
 pub struct Caller {
     pub returns_to: usize,
@@ -28,62 +28,60 @@ pub struct Caller {
     pub frame: usize,
 }
 
-/// Holds that a forked child is told of.
+/// Holds that a forked child is given.
 const MIRRORED: usize = 64;
 
-/// What a thread holds, in memory that a fork copies: written when it forks, and of use to the
-/// child only.
+/// Copy of what a thread holds, in memory that a fork copies. Written when the thread forks, for
+/// the child.
 #[repr(C)]
 struct Mirror {
-    /// Whether that is what the thread holds now, while it forks.
+    /// Whether the copy is current: set during a fork.
     is_fresh: Cell<bool>,
-    /// Whether it is all that the thread holds.
+    /// Whether the copy is complete.
     is_whole: Cell<bool>,
     held: Cell<u32>,
     holds: [[Cell<u64>; 2]; MIRRORED],
-    /// How many mutexes other threads hold meanwhile, as far as there is room.
+    /// Number of mutexes that other threads hold meanwhile, as far as there is room.
     left: Cell<u32>,
-    /// Each of these, with the tag of the thread that holds it; 0: the child has found it free.
+    /// Each of these, with its holder's tag; 0 if the child has found it free.
     lefts: [[Cell<u64>; 2]; MIRRORED],
 }
 
-/// What a thread keeps of its own.
+/// State of a thread in its own memory.
 #[repr(C)]
 struct Words {
-    /// The process in which `slot` is the thread's.
+    /// The process that `slot` is valid in.
     generation: Cell<u32>,
-    /// The record's place, plus one; 0: it has none.
+    /// The record's index, plus one; 0: none.
     slot: Cell<u32>,
-    /// The process in which it has a record and the watch that this is of, see [`key`]; 0 while it
-    /// has none.
+    /// The process and the watch that the thread has a record in, see [`key`]; 0: none.
     key: Cell<u32>,
-    /// The record; null: it has none.
+    /// The record; null: none.
     thread: Cell<*const Thread>,
-    /// Which acquisitions are timed.
+    /// Selects the acquisitions to time.
     drawing: Drawing,
-    /// What locks that adapt have told it.
+    /// The adaptive locks' latest events.
     heard: Heard,
-    /// The segment that it has last handed on; 0: none.
+    /// The segment that it last handed on; 0: none.
     shared: Cell<u32>,
-    /// Segments of other threads that its present one follows, by their numbers.
+    /// Other threads' segments that its present one follows, by number.
     followed: [Cell<u32>; FOLLOWED],
 }
 
-/// Of so many segments that were handed on to it, a thread knows that it follows them.
+/// Size of a thread's cache of segments that it follows.
 const FOLLOWED: usize = 8;
 
-/// What a thread hears of a lock that adapts while it takes or releases it.
+/// Events of an adaptive lock while the thread acquires or releases it.
 #[repr(C)]
 pub struct Heard {
-    /// In which mode it was or is, a number of [`Mode::ALL`](cohort::door::Mode::ALL) plus one; 0:
-    /// nothing was told.
+    /// Its mode, an index into [`Mode::ALL`](cohort::door::Mode::ALL) plus one; 0: no event.
     pub mode: Cell<u32>,
-    /// How often it has changed that.
+    /// Number of mode changes.
     pub changes: Cell<u32>,
 }
 
 impl Heard {
-    /// Nothing has been told yet.
+    /// Clears the events.
     #[inline(always)]
     pub fn begin(&self) {
         self.mode.set(0);
@@ -91,7 +89,7 @@ impl Heard {
     }
 }
 
-/// Keeps what locks tell for the thread that they tell it.
+/// Stores locks' events for the thread that causes them.
 static HEARER: Hearer = Hearer {
     waited: |mode| heard().mode.set(mode as u32 + 1),
     changed: |change| {
@@ -117,8 +115,8 @@ core::arch::global_asm!(
 fn words() -> &'static Words {
     let at: *const Words;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads the offset of our own symbol and the thread pointer, which a thread never sees
-    // change: the compiler may ask once for both.
+    // SAFETY: reads the offset of this library's own symbol and the thread pointer. Both are
+    // constant for a thread, so the compiler may merge reads.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr fs:[0]",
@@ -144,32 +142,32 @@ fn words() -> &'static Words {
     unsafe { &*at }
 }
 
-/// The mapped records, of the process whose generation [`OF`] is; null before, and where there
-/// can be none.
+/// The mapped records of the process with the generation [`OF`]; null before they are mapped, and
+/// where they cannot be.
 static RECORDS: AtomicPtr<Records> = AtomicPtr::new(ptr::null_mut());
 static OF: AtomicU32 = AtomicU32::new(0);
 
-/// What is written down; as good as constant once records are mapped.
+/// What is recorded; constant once records are mapped.
 static FORM: AtomicU8 = AtomicU8::new(Form::Watched as u8);
 
-/// What is written down of a process.
+/// What is recorded of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Form {
-    /// It is debugged: which thread holds which lock, where that takes one store, and which waits.
+    /// Debugged: the holder of each lock where that takes one store, and the waits.
     Stuck = 0,
-    /// Everything that is held, and what is done wrong.
+    /// And all holds, and incorrect uses.
     Owner = 1,
-    /// And the order in which locks are taken.
+    /// And the lock order.
     Order = 2,
-    /// It is profiled.
+    /// Profiled.
     Profiled = 3,
-    /// The same while a command watches.
+    /// Profiled while a command observes.
     Watched = 4,
 }
 
 impl Form {
-    /// Whether the process is profiled or watched as it runs, and not debugged.
+    /// Whether the process is profiled or observed as it runs, not debugged.
     #[inline(always)]
     pub fn is_profiled(self) -> bool {
         self >= Self::Profiled
@@ -186,37 +184,37 @@ impl Form {
     }
 }
 
-/// The word that is asked before each lock operation whether anything is to be written down, 0 if
-/// not: the present watch's, of a process that may be watched while it runs.
+/// The word that each lock operation reads first: zero if nothing is recorded. In a process that
+/// may be observed while it runs, the present watch.
 pub static LOOK: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const ALL).cast_mut());
 
-/// That is so, or nobody has asked yet in this process.
+/// Stands in for the watch if everything is recorded, and before the first use in this process.
 static ALL: AtomicU32 = AtomicU32::new(1);
 
-/// There are no records to write into, and will be none.
+/// Stands in for the watch if the process has no records and will have none.
 static NONE: AtomicU32 = AtomicU32::new(0);
 
 /// The mirrors of all threads.
 static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
 
-/// A thread that is observed.
+/// Observed thread.
 #[derive(Clone, Copy)]
 pub struct Own {
     pub thread: &'static Thread,
-    /// What is written down.
+    /// What is recorded.
     pub form: Form,
     /// The present watch.
     pub watch: u32,
 }
 
-/// Which acquisitions of the calling thread are timed, which has a record.
+/// The sampling state of the calling thread, which has a record.
 #[inline(always)]
 pub fn drawing() -> &'static Drawing {
     &words().drawing
 }
 
-/// Has the calling thread, which has a record, write into another one under that watch while it runs this, and
-/// draw as that one does.
+/// Runs `run` with the calling thread recording into another record, under that watch and with that
+/// record's draws. The thread has a record.
 pub fn in_another(
     thread: &'static Thread,
     draws: &'static [Draws; TALLIES],
@@ -229,13 +227,13 @@ pub fn in_another(
     words().thread.set(own);
 }
 
-/// What locks have told the calling thread.
+/// The calling thread's events of adaptive locks.
 #[inline(always)]
 pub fn heard() -> &'static Heard {
     &words().heard
 }
 
-/// The calling thread's record; none if observations go nowhere, or nobody watches.
+/// The calling thread's record; none if nothing is recorded at present.
 #[inline(always)]
 pub fn own() -> Option<Own> {
     let own = any()?;
@@ -250,17 +248,16 @@ pub fn own() -> Option<Own> {
     Some(own)
 }
 
-/// What tells the present watch of this process from all others that a thread may have written
-/// down: the watch's number and the process's in one, of which the second is 0 in a forked child at
-/// first, and both are far below what would make two of these the same.  A thread that has begun in
-/// neither has 0.
+/// Identifies the present watch of this process: the watch's number and the process's generation,
+/// combined. The generation is 0 in a forked child at first. Both are far below the values that
+/// would collide. 0 for a thread without a record.
 #[inline(always)]
 fn key(watch: u32, generation: u32) -> u32 {
     watch.wrapping_add(generation.wrapping_mul(0x9e37_79b1))
 }
 
-/// The calling thread's record, if it has written down in it what it does under that watch, which
-/// [`LOOK`] shows, of a process of that form.
+/// The calling thread's record, if it already records under that watch, the value of [`LOOK`], in a
+/// process of that form.
 #[inline(always)]
 pub fn usual(form: Form, watch: u32) -> Option<Own> {
     let words = words();
@@ -268,50 +265,50 @@ pub fn usual(form: Form, watch: u32) -> Option<Own> {
         return None;
     }
     Some(Own {
-        // SAFETY: so it is there, in records that are mapped for ever.
+        // SAFETY: a matching key means that there is a record, in records that stay mapped.
         thread: unsafe { &*words.thread.get() },
         form,
         watch,
     })
 }
 
-/// The calling thread's record, whether or not anybody watches.
+/// The calling thread's record, whether or not a command observes.
 #[inline(always)]
 pub fn any() -> Option<Own> {
     let words = words();
     if words.generation.get() != generation() {
         begin(words);
     }
-    // SAFETY: null, or in records that are mapped for ever.
+    // SAFETY: null, or in records that stay mapped.
     let thread = unsafe { words.thread.get().as_ref() }?;
     Some(Own::of(thread))
 }
 
-/// What the calling thread, which has a record, writes into a mutex that it takes there: its
-/// record's place and the site.
+/// The calling thread's tag for a mutex acquired at that site: its record's index and the site. The
+/// thread has a record.
 #[inline(always)]
 pub fn tag(returns_to: usize) -> usize {
     tag_of(words().slot.get() as usize, returns_to)
 }
 
-/// The place in the records of the calling thread, which has one, plus one.
+/// The index of the calling thread's record, plus one. The thread has a record.
 #[inline(always)]
 pub fn slot() -> u32 {
     words().slot.get()
 }
 
-/// The calling thread's place in the records, plus one, for signallers of the condition at which it is about to
-/// wait; 0 if nobody observes it.
+/// The index of the calling thread's record, plus one, for signallers of the condition at which it
+/// is about to wait; 0 if it is not observed.
 pub fn waiting_as() -> u32 {
     own().map_or(0, |_| slot())
 }
 
-/// The lowest bit of [`Thread::told`]: others held the mutex then.
+/// The lowest bit of [`Thread::told`]: the mutex was held at the notification.
 pub const WAS_TAKEN: u64 = 1;
 
-/// A thread of that number, which waits at a condition, is one of its mutex's waiters from now on.
+/// Records that the thread of that number, a condition's waiter, was requeued at its mutex.
 pub fn adopted(number: u32) {
-    // SAFETY: null, or mapped for ever.
+    // SAFETY: null, or mapped permanently.
     let records = unsafe { RECORDS.load(Acquire).as_ref() };
     let slot = (number as usize).checked_sub(1);
     if let (Some(records), Some(slot)) = (records, slot) {
@@ -319,7 +316,8 @@ pub fn adopted(number: u32) {
     }
 }
 
-/// The calling thread has waited at a condition, and takes its mutex again.
+/// Records that the calling thread's wait at a condition has ended, and that it locks its mutex
+/// again.
 pub fn relocks() {
     let Some(own) = own() else { return };
     let mutex = own.waits_with();
@@ -330,7 +328,8 @@ pub fn relocks() {
     }
 }
 
-/// The calling thread has its mutex again, and does not go back to where it waited.
+/// Records that the calling thread holds its mutex again and, cancelled, does not return to its
+/// wait.
 pub fn is_cancelled() {
     if let Some(own) = own()
         && own.waits_with() != 0
@@ -339,13 +338,13 @@ pub fn is_cancelled() {
     }
 }
 
-/// What tells apart the watches and the processes in which the calling thread has records.
+/// Identifies the watch and the process of the calling thread's records.
 #[inline(always)]
 pub fn epoch() -> u32 {
     words().key.get()
 }
 
-/// The same of the thread with that place in the records, plus one.
+/// The tag for a record's index, plus one, and a site.
 #[inline(always)]
 fn tag_of(slot: usize, returns_to: usize) -> usize {
     slot << TAG_BITS | returns_to & ((1 << TAG_BITS) - 1)
@@ -353,11 +352,11 @@ fn tag_of(slot: usize, returns_to: usize) -> usize {
 
 /// The C library's name for the calling thread.
 fn pthread() -> usize {
-    // SAFETY: nothing is asked of its caller.
+    // SAFETY: the function has no preconditions.
     unsafe { next::pthread_self() }
 }
 
-/// Gives the thread a place in this process's records.
+/// Gives the thread a record of this process.
 #[cold]
 #[inline(never)]
 fn begin(words: &Words) {
@@ -386,12 +385,12 @@ fn begin(words: &Words) {
     words.thread.set(thread);
     words.key.set(key(watch, here));
     if let Some(old) = before {
-        // In a forked child: what the thread held in its parent.
+        // In a forked child: the thread's holds in its parent.
         inherit(&Own::of(thread), mirror(old as usize));
     }
 }
 
-/// Takes over what a thread held when it forked; if it did not tell, it may hold anything.
+/// Adopts the holds of a thread that forked; without a fresh copy, the holds are uncertain.
 fn inherit(own: &Own, held: &Mirror) {
     let is_whole = if held.is_fresh.replace(false) {
         for [object, site] in held.holds.iter().take(held.held.get() as usize) {
@@ -403,7 +402,7 @@ fn inherit(own: &Own, held: &Mirror) {
         for [object, tag] in held.lefts.iter().take(held.left.get() as usize) {
             let (slot, site) = (tag.get() >> TAG_BITS, tag.get() & ((1 << TAG_BITS) - 1));
             if object.get() != 0 {
-                // The record is nobody's here, and stays so: new threads have places above.
+                // No thread of this process has that record: new threads take later ones.
                 let nobody = Own::of(&own.records().threads[slot as usize - 1]);
                 nobody.holds_now(object.get() as usize, How::Mutex, site as usize);
             }
@@ -415,17 +414,17 @@ fn inherit(own: &Own, held: &Mirror) {
     own.thread.uncertain.store(!is_whole as u32, Relaxed);
 }
 
-/// The mirror of the thread at a place.
+/// The mirror of the thread at that index.
 fn mirror(slot: usize) -> &'static Mirror {
-    // SAFETY: there are as many as places once there is a place; only the thread there writes it.
+    // SAFETY: there is one mirror per index; only the thread at the index writes it.
     unsafe { &*MIRRORS.load(Acquire).add(slot) }
 }
 
-/// Whether a process that forks is debugged, and the calling thread, which does that, has a record.
+/// The calling thread, which forks, if it has a record and the process is debugged.
 fn forking() -> Option<(&'static Thread, &'static Mirror)> {
     let words = words();
     if Form::now().is_profiled() || words.generation.get() != generation_so_far() {
-        // What a forked child holds of its parent's is no matter in a profile.
+        // A profile does not need the holds that a child inherits.
         return None;
     }
     // SAFETY: null, or in records that are mapped for ever.
@@ -433,10 +432,10 @@ fn forking() -> Option<(&'static Thread, &'static Mirror)> {
     Some((thread, mirror(words.slot.get() as usize - 1)))
 }
 
-/// Writes down what the thread holds for the child that it is about to have: what it holds in its
-/// record, the parent goes on to change.
+/// Copies the thread's holds for the child that it is about to have: the parent goes on changing
+/// the record.
 extern "C" fn before_fork() {
-    // One that has taken no lock yet has no record, and others may hold some.
+    // A thread that has taken no lock yet has no record, but other threads may hold locks.
     if OF.load(Acquire) != 0 && OF.load(Acquire) == generation_so_far() {
         any();
     }
@@ -444,7 +443,7 @@ extern "C" fn before_fork() {
         return;
     };
     let held = thread.held.load(Relaxed);
-    // SAFETY: a thread that has a record has records, for ever.
+    // SAFETY: a thread that has a record has records, permanently.
     let records = unsafe { &*RECORDS.load(Relaxed) };
     let holds = records.holds(thread, held as usize);
     for (hold, [object, site]) in holds.zip(&mirror.holds) {
@@ -454,7 +453,7 @@ extern "C" fn before_fork() {
     let is_listed = thread.beyond.load(Relaxed) == 0 && thread.uncertain.load(Relaxed) == 0;
     mirror.is_whole.set(is_listed && held as usize <= MIRRORED);
     mirror.held.set(held);
-    // At the level `stuck` they are named in the mutexes themselves.
+    // At the level `stuck`, the mutexes themselves name their holders.
     let left = match Form::now() {
         Form::Owner | Form::Order => list_others(records, thread, mirror),
         _ => 0,
@@ -463,8 +462,8 @@ extern "C" fn before_fork() {
     mirror.is_fresh.set(true);
 }
 
-/// Writes down the mutexes that threads hold other than this one, which a child would wait for in
-/// vain; how many.
+/// Copies the mutexes that other threads hold, which a child would wait for forever. Returns their
+/// number.
 fn list_others(records: &Records, this: &Thread, mirror: &Mirror) -> usize {
     let used = (records.used.load(Acquire) as usize).min(THREADS);
     let mut room = mirror.lefts.iter();
@@ -497,14 +496,14 @@ extern "C" fn after_fork() {
     }
 }
 
-/// The thread that forked this process, and is its first: its place in the parent's records, plus one,
-/// by its process's number; 0: it had none.
+/// The process ID of this process, and the index of its forking thread's record in the parent, plus
+/// one; 0: none.
 static FORKER: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
-/// Its names, as a record has them.
+/// The forking thread's names, as in a record.
 static FORKER_NAMES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// Gives the thread that forked this process its record, in which it is known, before the process's
-/// other threads look for the holder of what they wait for: it may hold a lock and touch no other.
+/// Gives the thread that forked this process its record before other threads look for holders: it
+/// may hold a lock and touch no other.
 fn name_forker(records: &Records) {
     let [process, slot] = &FORKER;
     let slot = slot.load(Relaxed).wrapping_sub(1) as usize;
@@ -521,7 +520,7 @@ fn name_forker(records: &Records) {
     }
 }
 
-/// A child asks anew.
+/// Makes a child set up its records again.
 extern "C" fn in_child() {
     LOOK.store((&raw const ALL).cast_mut(), Release);
     words().key.set(0);
@@ -537,7 +536,7 @@ extern "C" fn in_child() {
     let mirror = mirror(slot as usize);
     if mirror.is_fresh.get() {
         for [object, _] in mirror.lefts.iter().take(mirror.left.get() as usize) {
-            // Between the list and the fork its thread may have let go of it.
+            // Its thread may have released it between the copy and the fork.
             if object.get() != 0 && !is_taken(object.get() as usize) {
                 object.set(0);
             }
@@ -545,8 +544,8 @@ extern "C" fn in_child() {
     }
 }
 
-/// Whether there is a mutex at an address, taken, for which a child would wait: of other locks than
-/// the default it takes those that its parent's threads have.
+/// Whether there is a held mutex at an address, for which a child would wait. Only known under the
+/// default lock: in a child, other locks stay held by the parent's threads.
 fn is_taken(object: usize) -> bool {
     // A filter may kill for the call below.
     if !is_plain_default() || filter::is_there() {
@@ -555,15 +554,15 @@ fn is_taken(object: usize) -> bool {
     let bytes = [const { AtomicU8::new(0) }; size_of::<Mutex>()];
     let local = [bytes.as_ptr() as usize, bytes.len()];
     let remote = [object, bytes.len()];
-    // SAFETY: the call writes into bytes that are atoms.
+    // SAFETY: the call writes into bytes that are atomics.
     let read = unsafe { read_memory(local, &[remote]) };
-    // SAFETY: there is memory, which was a mutex a moment ago, and no other thread here.
+    // SAFETY: the memory was a mutex just before, and this process has one thread.
     let is_taken = || unsafe { mutex::is_taken(&*ptr::with_exposed_provenance(object)) };
     read == bytes.len() as isize && is_taken() == Some(true)
 }
 
-/// Has the C library call these when the process forks: before the program's own functions in the
-/// child and after them in the parent, since it has registered none yet.
+/// Registers fork handlers with the C library. No other handler is registered yet, so they run
+/// before the program's own in the child, and after them in the parent.
 pub fn mind_forks() {
     // SAFETY: the functions live as long as the program.
     unsafe {
@@ -576,8 +575,8 @@ pub fn mind_forks() {
     };
 }
 
-/// A place that no living thread has; `before` if it is free, or the calling thread's, by which a
-/// forked child's thread was known in its parent.
+/// An index that no living thread has. `before` if it is free or the calling thread's; a forked
+/// child's thread had it in the parent.
 fn place(records: &Records, before: Option<u32>) -> Option<usize> {
     let me = thread_id();
     let take = |place: usize, id: u32| {
@@ -606,20 +605,20 @@ fn place(records: &Records, before: Option<u32>) -> Option<usize> {
     })
 }
 
-/// This process's records, which are made if they are not there yet.
+/// This process's records, created on first use.
 fn records(here: u32) -> Option<&'static Records> {
     if OF.load(Acquire) != here {
         make(here)?;
     }
-    // SAFETY: null, or mapped for ever.
+    // SAFETY: null, or mapped permanently.
     unsafe { RECORDS.load(Acquire).as_ref() }
 }
 
-/// Makes this process's records, unless another thread is making them.
+/// Creates this process's records, unless another thread does.
 #[cold]
 fn make(here: u32) -> Option<()> {
     let before = RECORDS.load(Acquire);
-    // SAFETY: null, or mapped for ever, and whole.
+    // SAFETY: null, or mapped permanently, and complete.
     let old = unsafe { before.as_ref() };
     if old.is_some_and(|there| there.generation.load(Relaxed) == here) {
         return Some(());
@@ -638,7 +637,7 @@ fn make(here: u32) -> Option<()> {
     let made = file.and_then(file::map).and_then(|records| {
         if MIRRORS.load(Acquire).is_null() {
             let mirrors = file::anonymous(size_of::<Mirror>() * THREADS)?.cast();
-            // Several threads may begin at once; the spare mapping stays, untouched.
+            // Several threads may begin concurrently; a spare mapping stays, untouched.
             let _ = MIRRORS.compare_exchange(ptr::null_mut(), mirrors, AcqRel, Acquire);
         }
         Some(records)
@@ -655,7 +654,7 @@ fn make(here: u32) -> Option<()> {
     if folder.is_some() {
         made.watch.begin_for_ever();
     }
-    // Mutexes may still name places of threads that the parent of a fork has.
+    // Mutexes may still carry tags of the parent's threads.
     let places = old.map_or(0, |old| old.used.load(Acquire).min(THREADS as u32));
     made.used.store(places, Relaxed);
     let form = if profiled.is_some() {
@@ -695,7 +694,7 @@ fn make(here: u32) -> Option<()> {
     Some(())
 }
 
-/// This process has no records and will have none, unless another thread has made them.
+/// Marks this process as without records, unless another thread has created them.
 fn give_up(before: *mut Records, here: u32) {
     if RECORDS
         .compare_exchange(before, ptr::null_mut(), AcqRel, Acquire)
@@ -711,15 +710,15 @@ const PROCESS_VM_READV: usize = 310;
 #[cfg(target_arch = "aarch64")]
 const PROCESS_VM_READV: usize = 270;
 
-/// Reads this process's memory as another process would: without harm where there is none.  How many
-/// bytes were read; a negative number is an error.
+/// Reads this process's memory as another process would: unmapped memory is an error, not a fault.
+/// Returns the number of bytes; negative for an error.
 ///
 /// # Safety
-/// The bytes at `local`, an address and a length, may be written.
+/// The bytes at `local`, an address and a length, are writable.
 unsafe fn read_memory(local: [usize; 2], remote: &[[usize; 2]]) -> isize {
     let (here, there) = ((&raw const local) as usize, remote.as_ptr() as usize);
     let arguments = [getpid() as usize, here, 1, there, remote.len(), 0];
-    // SAFETY: the caller's; the call fails where there is nothing to read.
+    // SAFETY: the caller's; the call fails for unmapped memory.
     unsafe { system_call(PROCESS_VM_READV, arguments) }
 }
 
@@ -728,7 +727,7 @@ const CLOCK_GETTIME: usize = 228;
 #[cfg(target_arch = "aarch64")]
 const CLOCK_GETTIME: usize = 113;
 
-/// Nanoseconds of CPU time that the calling thread has used.
+/// CPU time of the calling thread, in nanoseconds.
 pub fn cpu_time() -> u64 {
     const CLOCK_THREAD_CPUTIME_ID: usize = 3;
     let mut at = Timespec {
@@ -743,7 +742,7 @@ pub fn cpu_time() -> u64 {
     at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
-/// Keeps the list of mappings, for a reader that comes when this process is gone.
+/// Stores the list of mappings for a reader after this process has ended.
 #[cold]
 pub fn keep_maps(records: &Records) {
     const O_RDONLY: c_int = 0;
@@ -752,7 +751,7 @@ pub fn keep_maps(records: &Records) {
     if file < 0 {
         return;
     }
-    // SAFETY: what is read goes into bytes that are atoms.
+    // SAFETY: the data goes into bytes that are atomics.
     unsafe {
         let mut length = 0;
         while length < MAPS_BYTES {
@@ -768,11 +767,11 @@ pub fn keep_maps(records: &Records) {
     close(file);
 }
 
-/// Leaves nothing of an earlier watch in a record.
+/// Clears an earlier watch's data in a record.
 fn begin_anew(thread: &Thread, watch: u32) {
     thread.wait.clear();
     thread.held.store(0, Relaxed);
-    // A quick acquisition leaves these as they are.
+    // Acquisitions on the fast path leave these as they are.
     for hold in &thread.near {
         hold.number.store(0, Relaxed);
     }
@@ -787,12 +786,12 @@ fn note(place: &Place, caller: &Caller) {
 }
 
 impl Own {
-    /// The owner of that record, which is the calling thread's.
+    /// The owner of the calling thread's record.
     #[inline(always)]
     fn of(thread: &'static Thread) -> Self {
         let form = Form::now();
         let watch = match form {
-            // SAFETY: a thread that has a record has records, for ever.
+            // SAFETY: a thread that has a record has records, permanently.
             Form::Watched => unsafe { &*RECORDS.load(Relaxed) }.watch.number(),
             _ => ALWAYS,
         };
@@ -806,11 +805,11 @@ impl Own {
     /// The process's records.
     #[inline(always)]
     pub fn records(&self) -> &'static Records {
-        // SAFETY: a thread that has a record has records, for ever.
+        // SAFETY: a thread that has a record has records, permanently.
         unsafe { &*RECORDS.load(Relaxed) }
     }
 
-    /// The thread's present segment; 0: there is no room for it.
+    /// The thread's present segment; 0: no room for one.
     pub fn segment(&self) -> u32 {
         match self.segments().load(Relaxed) as u32 {
             0 => self.goes_on_after(0),
@@ -818,7 +817,7 @@ impl Own {
         }
     }
 
-    /// The segment in which the thread does something now: a new one, if it has handed on its last.
+    /// The segment for the thread's next action: a new one if it has handed on its last.
     pub fn unshared_segment(&self) -> u32 {
         let known = self.segment();
         if known != 0 && words().shared.get() == known {
@@ -827,14 +826,14 @@ impl Own {
         known
     }
 
-    /// The thread hands on its present segment.
+    /// Marks the present segment as handed on, and returns it.
     pub fn shares_segment(&self) -> u32 {
         let segment = self.segment();
         words().shared.set(segment);
         segment
     }
 
-    /// Begins a segment that follows a segment which another thread handed on, unless this one follows it.
+    /// Begins a segment after one that another thread handed on, unless the present one follows it.
     pub fn goes_on_after_shared(&self, other: u32) {
         let is_followed = words().followed[other as usize % FOLLOWED].replace(other) == other;
         let Some(segment) = self.records().segments.get(other as usize) else {
@@ -846,7 +845,7 @@ impl Own {
         }
     }
 
-    /// The held mutex that the thread acquired last; if it holds none, the mutex that it released last.
+    /// The held mutex that the thread acquired last; if none, the mutex that it released last.
     pub fn latest_mutex(&self) -> Option<usize> {
         let mutex = |hold: &Hold| {
             let object = hold.object.load(Relaxed) as usize;
@@ -854,7 +853,7 @@ impl Own {
             is_one.then_some(object)
         };
         if self.is_free() {
-            // It is still there.
+            // A released hold's entry stays.
             return mutex(&self.thread.near[0]);
         }
         self.holds().rev().find_map(mutex)
@@ -864,7 +863,7 @@ impl Own {
         &self.records().segment_of[slot() as usize - 1]
     }
 
-    /// The thread, which has just begun, begins in that segment.
+    /// Makes the thread, which has just begun, start in that segment.
     pub fn begins_in(&self, segment: u32) {
         if let (1.., Some(known)) = (segment, self.records().segments.get(segment as usize)) {
             known.thread.store(self.thread.id.load(Relaxed), Relaxed);
@@ -873,7 +872,7 @@ impl Own {
         }
     }
 
-    /// The thread goes on in another segment, which follows that one too; 0: none.
+    /// Begins the thread's next segment, which also follows `other`; 0: none.
     pub fn goes_on_after(&self, other: u32) -> u32 {
         let before = self.segments().load(Relaxed);
         let id = self.thread.id.load(Relaxed);
@@ -887,8 +886,8 @@ impl Own {
         fresh
     }
 
-    /// The last segment of the thread that has ended, of all that the C library called so the latest
-    /// whose first segment is at most `begun`; 0: it is not known.
+    /// The last segment of an ended thread: the latest thread of that pthread name with a first
+    /// segment of at most `begun`; 0: unknown.
     pub fn last_segment(&self, pthread: usize, begun: u32) -> u32 {
         let used = (self.records().used.load(Acquire) as usize).min(THREADS);
         let threads = self.records().threads[..used].iter();
@@ -902,7 +901,7 @@ impl Own {
         found.unwrap_or(0)
     }
 
-    /// The thread finds that another watch has begun.
+    /// Resets the thread's state for another watch.
     #[cold]
     #[inline(never)]
     fn begin_anew(&self) {
@@ -911,7 +910,7 @@ impl Own {
         words().drawing.forget();
     }
 
-    /// The thread begins to wait.
+    /// Records that the thread begins to wait.
     #[inline]
     pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {
         if mutex != 0 {
@@ -926,19 +925,19 @@ impl Own {
         self.thread.wait.begin(waiting.to_words());
     }
 
-    /// It has waited.
+    /// Records the end of the wait.
     #[inline]
     pub fn ends(&self) {
         self.thread.wait.end();
     }
 
-    /// The mutex with which it waits at a condition; 0: it does not.
+    /// The mutex of the thread's wait at a condition; 0: none.
     fn waits_with(&self) -> u64 {
         let waiting = self.thread.wait.read();
         waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex)
     }
 
-    /// The thread holds a lock from now on.
+    /// Records that the thread holds a lock.
     #[inline(always)]
     pub fn holds_now(&self, object: usize, how: How, site: usize) {
         let thread = self.thread;
@@ -956,7 +955,7 @@ impl Own {
         }
     }
 
-    /// The same, of a thread that is listed to hold `held` locks; `hold` is the next place.
+    /// Lists a hold of a thread that is listed to hold `held` locks; `hold` is the next entry.
     #[inline(always)]
     pub fn lists(&self, held: usize, hold: &Hold, object: usize, how: How, site: usize) {
         let thread = self.thread;
@@ -970,19 +969,19 @@ impl Own {
         thread.held.store(held as u32 + 1, Release);
     }
 
-    /// Whether the thread is listed to hold nothing.
+    /// Whether the thread is listed to hold no lock.
     #[inline(always)]
     pub fn is_free(&self) -> bool {
         self.thread.held.load(Relaxed) == 0
     }
 
-    /// What the thread holds, as far as it is listed.
+    /// The thread's listed holds.
     pub fn holds(&self) -> impl DoubleEndedIterator<Item = &'static Hold> {
         let held = self.thread.held.load(Relaxed) as usize;
         self.records().holds(self.thread, held)
     }
 
-    /// The hold at a place at which there is one, as [`find`](Self::find) says.
+    /// The hold at an index that [`find`](Self::find) has returned.
     pub fn hold(&self, place: usize) -> &'static Hold {
         let Some(hold) = self.records().hold(self.thread, place) else {
             unreachable!()
@@ -990,7 +989,7 @@ impl Own {
         hold
     }
 
-    /// Where in the list the thread's latest hold of a lock is.
+    /// The index of the thread's latest hold of a lock.
     #[inline(always)]
     pub fn find(&self, object: usize) -> Option<usize> {
         let held = self.thread.held.load(Relaxed) as usize;
@@ -1002,7 +1001,7 @@ impl Own {
         self.thread.near[..held].iter().rposition(is_it)
     }
 
-    /// The thread lets go of a lock; false if it does not have it, as far as is known.
+    /// Records that the thread releases a lock; false if no hold of it is listed.
     #[inline]
     pub fn lets_go(&self, object: usize) -> bool {
         let place = self.find(object);
@@ -1012,8 +1011,8 @@ impl Own {
         place.is_some()
     }
 
-    /// A lock has been initialised, and so the thread does not hold it, nor does a thread of the
-    /// parent in a forked child.
+    /// Records that a lock has been initialised: neither the thread nor, in a forked child, the
+    /// parent's threads hold it.
     pub fn begins_free(&self, object: usize) {
         while self.lets_go(object) {}
         let records = self.records();
@@ -1035,18 +1034,18 @@ impl Own {
         }
     }
 
-    /// Takes the last of so many holds from the list.
+    /// Removes the last of `held` holds from the list.
     #[inline(always)]
     pub fn drop_last(&self, held: usize) {
         self.thread.held.store(held as u32 - 1, Release);
     }
 
-    /// Takes a hold from the list.
+    /// Removes a hold from the list.
     #[inline]
     pub fn remove(&self, place: usize) {
         let thread = self.thread;
         let held = thread.held.load(Relaxed) as usize;
-        // Those behind move up, lest a thread that goes from lock to lock fill the list.
+        // Later entries move up: a thread that locks hand over hand must not fill the list.
         for place in place..held - 1 {
             let (to, from) = (self.hold(place), self.hold(place + 1));
             let (object, site) = (from.object.load(Relaxed), from.site.load(Relaxed));
@@ -1055,18 +1054,18 @@ impl Own {
             to.number.store(from.number.load(Relaxed), Relaxed);
         }
         if self.form.is_profiled() {
-            // A quick acquisition that is listed there next leaves it as it is.
+            // The next acquisition on the fast path leaves that entry's number as it is.
             self.hold(held - 1).number.store(0, Relaxed);
         }
         thread.held.store(held as u32 - 1, Release);
     }
 
-    /// Whether all that the thread holds is listed.
+    /// Whether all holds of the thread are listed.
     pub fn is_certain(&self) -> bool {
         self.thread.beyond.load(Relaxed) == 0 && self.thread.uncertain.load(Relaxed) == 0
     }
 
-    /// Keeps the caller's stack; its number plus one, or 0 if there is no room.
+    /// Stores the caller's stack. Returns its number plus one, or 0 if there is no room.
     #[cold]
     pub fn keep_stack(&self, caller: &Caller) -> u32 {
         let number = self.records().stacked.fetch_add(1, Relaxed) as usize;
@@ -1081,7 +1080,7 @@ impl Own {
         number as u32 + 1
     }
 
-    /// The same, in the place of one that is not needed any more, if that number says one.
+    /// [`keep_stack`](Self::keep_stack), reusing the entry of that number, if any.
     #[cold]
     pub fn keep_stack_in(&self, number: u32, caller: &Caller) -> u32 {
         let Some(place) = number.checked_sub(1) else {
@@ -1091,10 +1090,10 @@ impl Own {
         number
     }
 
-    /// Lends the caller's stack to a sample; its number plus one, or 0 if none is free.
+    /// Lends the caller's stack to a sample. Returns its number plus one, or 0 if none is free.
     #[cold]
     pub fn lend_stack(&self, caller: &Caller) -> u16 {
-        // Threads begin to look at different places.
+        // Threads start their search at different entries.
         let first = self.thread.id.load(Relaxed) as usize * 7;
         for place in (first..first + 4).map(|place| place % LENT) {
             let stack = &self.records().lent[place];
@@ -1113,7 +1112,7 @@ impl Own {
         0
     }
 
-    /// Gives a lent stack back whose sample nobody will see.
+    /// Returns a lent stack whose sample was dropped.
     pub fn return_stack(&self, number: u16) {
         if let Some(place) = number.checked_sub(1) {
             self.records().lent[usize::from(place)]
@@ -1122,13 +1121,13 @@ impl Own {
         }
     }
 
-    /// Writes a place down.
+    /// Records a place.
     pub fn note(&self, place: &Place, caller: &Caller) {
         note(place, caller);
     }
 }
 
-/// Copies the caller's stack, as far as it can be read.
+/// Copies the caller's stack, as far as it is readable.
 fn copy(to: &Stack, caller: &Caller) {
     let local = [to.bytes.as_ptr() as usize, STACK_BYTES];
     // A page at a time: the last pages may be beyond the stack's end.
@@ -1140,7 +1139,7 @@ fn copy(to: &Stack, caller: &Caller) {
         *piece = [at, next - at];
         at = next;
     }
-    // SAFETY: the call writes what it can read into bytes that are atoms.
+    // SAFETY: the call writes what it can read into bytes that are atomics.
     let copied = unsafe { read_memory(local, &remote) };
     to.length.store(copied.max(0) as u32, Release);
     fence(Release);

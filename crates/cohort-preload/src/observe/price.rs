@@ -1,18 +1,19 @@
-//! What counting takes, as it is measured now and then.
+//! The cost of counting, measured occasionally.
 //!
-//! By itself an acquisition that is counted takes a few nanoseconds longer, which no clock around it would tell: the
-//! processor finishes all that comes before a read of the clock, and begins what comes behind later, which it does not do among
-//! the program's instructions; and the code that reads it is seldom at hand.  So a mutex that nobody else wants is taken and
-//! released many times between two reads, with records and without.
+//! A counted acquisition takes a few nanoseconds longer. Reading a clock around it would not show
+//! that: the read serialises the processor, which the program's own instructions do not, and its
+//! code is rarely in the cache. So an uncontended mutex is locked and unlocked many times between
+//! two reads, with records and without.
 //!
-//! It is taken as the program takes its own, by the same instructions, but the records are those of a thread
-//! that does not exist, outside the process's file.
+//! The measurement uses the program's entry functions, but the record of a thread that does not
+//! exist, outside the process's file.
 //!
-//! A timed acquisition of that mutex, of nothing in between, says how long its own records seem to last: the command takes
-//! that off.  It is measured right before the program's own is timed, while that code is as far as it is then.
+//! A timed acquisition of that mutex, with an empty critical section, shows how long recording
+//! itself appears to last; the command subtracts that. It is measured just before one of the
+//! program's own is timed, with the code in the same cache state.
 //!
-//! Where a thread takes ever other locks, it has to wait for the counts of others: that takes so long that it can be measured
-//! one by one.
+//! A thread that locks ever different locks displaces its counters each time. That takes long
+//! enough to measure single displacements.
 
 use super::entries;
 use super::own::{Own, drawing, in_another};
@@ -29,16 +30,16 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32};
 
-/// What counting takes is measured behind each of so many samples of a process, and then behind one of so many; what
-/// a timed acquisition takes in the place of one of so many, the middle one.
+/// Counting is measured after each of the first `FIRST` samples of a process, then after one in
+/// `THEN`. A timed acquisition is measured instead of one in `THEN`, the middle one.
 const FIRST: u32 = 16;
 const THEN: u32 = 64;
 
-/// Of so many times that a thread counts a lock in the place of others one is measured, and at the beginning more.
+/// One in this many displacements of a thread's counters is timed; more at the beginning.
 const TURN_OVERS: u64 = 1024;
 
-/// A mutex and a record; zeroes are a plain mutex that is free, the record of a thread that holds nothing, and
-/// draws of which each is timed.
+/// Mutex, record and draws. All zero: a free plain mutex, the record of a thread without holds, and
+/// draws that time each acquisition.
 struct Bench {
     mutex: UnsafeCell<MaybeUninit<Mutex>>,
     thread: MaybeUninit<Thread>,
@@ -54,37 +55,38 @@ static BENCH: Bench = Bench {
     draws: UnsafeCell::new(MaybeUninit::zeroed()),
 };
 
-/// Whether a thread measures.
+/// Whether a thread is measuring.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
-/// Samples of the process so far, as they begin and as they end.
+/// Samples of the process so far, at their beginnings and at their ends.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 static SAMPLED: AtomicU32 = AtomicU32::new(0);
 
-/// What an acquisition took that was timed, and for how long it seemed to hold the mutex; 0: that is not known.
+/// The duration of a timed acquisition, and its apparent hold; 0: unknown.
 static TIMED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 /// The C library's set of signals.
 type Signals = [u64; 16];
 
-/// Whether the thread has few samples that nobody has taken: the places that are left are for others.
+/// Whether few of the thread's samples are uncollected: the remaining entries are for other
+/// samples.
 fn has_room(own: &Own) -> bool {
     own.thread.samples.waiting() < SAMPLES as u32 / 4
 }
 
-/// Runs that, unless another thread measures.
+/// Runs `run`, unless another thread is measuring.
 fn alone(run: impl FnOnce()) -> bool {
     let is_alone = !BUSY.swap(true, Acquire);
     if is_alone {
-        // What a handler does is not to be written into the other record, nor may it leave by a jump.
+        // A signal handler must not record into the other record, nor leave by a jump.
         without_signals(run);
         BUSY.store(false, Release);
     }
     is_alone
 }
 
-/// Measures what counting takes, if it is time to.  An acquisition of the calling thread's that was timed has just
-/// ended.
+/// Measures the cost of counting, if it is due. Called after a timed acquisition of the calling
+/// thread.
 #[cold]
 #[inline(never)]
 pub fn measure(own: &Own) {
@@ -98,7 +100,7 @@ pub fn measure(own: &Own) {
     }
 }
 
-/// Measures what a timed acquisition takes, if it is time to; whether it was.  The calling thread is about to time
+/// Measures a timed acquisition, if it is due; true if so. Called before the calling thread times
 /// another.
 #[cold]
 #[inline(never)]
@@ -107,8 +109,8 @@ pub fn calibrate(own: &Own) -> bool {
     number % THEN == THEN / 2 && alone(|| time_nothing(own))
 }
 
-/// Times an acquisition of the other mutex, with nothing in between; a few times, if the thread seems to have
-/// lost its CPU meanwhile.
+/// Times an acquisition of the other mutex with an empty critical section. Repeats it a few times
+/// if the thread seems to have been preempted.
 fn time_nothing(own: &Own) {
     const TRIES: usize = 3;
     const UNBROKEN: u32 = 10_000;
@@ -122,7 +124,7 @@ fn time_nothing(own: &Own) {
     }
 }
 
-/// What an acquisition of the other mutex takes that is timed, and for how long it seems to hold the mutex.
+/// The duration of a timed acquisition of the other mutex, and its apparent hold.
 fn timed_nothing(own: &Own) -> [u32; 2] {
     let mutex = BENCH.mutex.get().cast::<Mutex>();
     let [mut took, mut empty] = [0; 2];
@@ -130,7 +132,7 @@ fn timed_nothing(own: &Own) -> [u32; 2] {
         let began = now();
         pair(mutex);
         took = (now() - began) as u32;
-        // SAFETY: nobody else reads or writes there.
+        // SAFETY: the calling thread uses the record exclusively.
         while let Some(words) = unsafe { thread.samples.take() } {
             if let Drawn::Sample(sample) = Drawn::of_words(words) {
                 empty = sample.lasted.min(u16::MAX.into()) as u32;
@@ -140,10 +142,10 @@ fn timed_nothing(own: &Own) -> [u32; 2] {
     [took, empty]
 }
 
-/// Runs that with the other record and its draws.
+/// Runs `run` with the other record and its draws.
 fn on_bench(own: &Own, run: impl FnOnce(&Thread)) {
-    // SAFETY: all their bytes are atoms and cells, for which zeroes will do; the thread that set `BUSY` alone
-    // uses the draws.
+    // SAFETY: all their bytes are atomics and cells, for which zeroes are valid; only the thread
+    // that set `BUSY` uses the draws.
     let (thread, draws) = unsafe {
         BENCH.draws.get().write(MaybeUninit::zeroed());
         (
@@ -195,7 +197,7 @@ fn measured(own: &Own) -> AtHand {
     }
 }
 
-/// Nanoseconds that this takes, when it has been done just before.
+/// Nanoseconds that `run` takes after a first run.
 fn took(run: impl Fn()) -> u32 {
     run();
     let began = now();
@@ -203,12 +205,12 @@ fn took(run: impl Fn()) -> u32 {
     (now() - began) as u32
 }
 
-/// Takes and releases the mutex by the program's entries.  They are called from here only: two sites might have one
-/// place to be counted in.
+/// Locks and unlocks the mutex by the program's entries. The only call site: two sites could share
+/// a counter.
 #[inline(never)]
 fn pair(mutex: *mut Mutex) {
     type Entry = unsafe extern "C" fn(*mut Mutex) -> c_int;
-    // SAFETY: the entries hand on what they are called with, which is a mutex of this thread's alone.
+    // SAFETY: the entries pass their argument on, a mutex that only this thread uses.
     unsafe {
         let entry = |entry: unsafe extern "C" fn() -> c_int| {
             transmute::<unsafe extern "C" fn() -> c_int, Entry>(entry)
@@ -218,32 +220,32 @@ fn pair(mutex: *mut Mutex) {
     }
 }
 
-/// The same where nobody counts.
+/// [`pair`] without counting.
 #[inline(never)]
 fn plain_pair(mutex: *mut Mutex) {
-    // SAFETY: it is one, which only this thread uses.
+    // SAFETY: a mutex that only this thread uses.
     unsafe {
         mutex::pthread_mutex_lock(mutex);
         mutex::pthread_mutex_unlock(mutex);
     }
 }
 
-/// Whether it is measured how long a thread takes to count a lock in the place of others, of which that is the number.
+/// Whether the thread's displacement of that number is measured.
 #[inline(always)]
 pub fn is_measured(number: u64) -> bool {
     number.is_power_of_two() || number.is_multiple_of(TURN_OVERS)
 }
 
-/// Measures that.
+/// Measures a displacement.
 #[cold]
 #[inline(never)]
 pub fn measure_turn_over(own: &Own, number: u64, turn_over: impl FnOnce()) {
     let began = now();
-    // Nothing is between the two: so long does it take to read the clock.
+    // The difference between two adjacent reads is the cost of a read.
     let goes = now();
     turn_over();
     let ended = now();
-    // Each stands for those since the one before.
+    // Each measurement represents the displacements since the one before.
     let of = if number < TURN_OVERS {
         number.div_ceil(2)
     } else {

@@ -1,16 +1,16 @@
 //! Counting and timing, for `cohort profile` and `cohort top`.
 //!
-//! Each acquisition is counted by its lock and its site, in words of the thread's own.  Whether it
-//! had to wait is what the lock's own word says when the thread comes.  Some are timed, as
-//! [`Draws`] says: the hold of an acquisition that found the lock free is drawn once it has the lock, by
-//! its count; wait and hold of another one are drawn before it waits.  A quick acquisition compares its
-//! count with a number, and reads no clock.
+//! Each acquisition is counted by its lock and its site, in words of the thread's own. The lock's
+//! word at the thread's arrival shows whether it has to wait. Some acquisitions are timed;
+//! [`Draws`] selects them. An uncontended acquisition is drawn once the thread has the lock, by its
+//! count, and its hold is timed. A contended one is drawn before it waits; its wait and its hold
+//! are timed. The fast path compares its count with a number, and reads no clock.
 //!
-//! A thread that has waited at a condition takes its mutex again: that is an acquisition of the place that waited,
-//! which begins when the thread is signalled.
+//! A thread that has waited at a condition locks its mutex again. That counts as an acquisition at
+//! the wait's site, beginning with the signal.
 //!
-//! Which thread waits for which, and for how long, is not written down here: the command looks at what
-//! threads wait for and hold, as it does for `cohort debug`, again and again.
+//! Waits between threads are not recorded here: the command samples what threads wait for and hold,
+//! as for `cohort debug`.
 
 use super::entries::is_locked;
 use super::handed;
@@ -34,43 +34,43 @@ use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// How many nanoseconds samples lie apart until the command says.
+/// Nanoseconds between samples until the command sets them.
 const AT_FIRST: u32 = 100_000;
 
-/// Of so many contended acquisitions the stack of one is kept, if there is room.
+/// One in this many contended acquisitions has its stack stored, if there is room.
 const CONTENDED: u8 = 8;
 
-/// Behind so many holds that are timed one marks the lock for its next holder, as a power of two.
+/// One in this many timed holds marks the lock for its next holder, as a power of two.
 const MARKED: u8 = 2;
 
-/// How many places of a table are looked at.
+/// Entries of a table that a search probes.
 const PROBES: usize = 24;
 
-/// How a thread draws which acquisitions are timed: all zero at first.
+/// A thread's selection of acquisitions to time. Initially all zero.
 #[repr(C)]
 pub struct Drawing {
-    /// By a tally's place, its count at which the thread is to draw.
+    /// By a tally's index, the count of its next draw.
     due: [Cell<u32>; TALLIES],
     /// The draws of each tally's pair.
     draws: [Draws; TALLIES],
-    /// Those that stand in for them while what records take is measured; null: none.
+    /// Their substitutes while the cost of records is measured; null: none.
     others: Cell<*const [Draws; TALLIES]>,
     beginnings: Beginnings,
     random: Cell<u64>,
-    /// Contended acquisitions up to the next whose stack is kept.
+    /// Contended acquisitions before the next stored stack.
     stack_in: Cell<u8>,
 }
 
 impl Drawing {
-    /// Draws anew: in the child of a fork, or under another watch.
+    /// Draws afresh: in a fork's child, or under another watch.
     pub fn forget(&self) {
         for (due, draws) in self.due.iter().zip(&self.draws) {
             due.set(draws.begin(0, self.random()));
         }
     }
 
-    /// Runs that by other draws: every acquisition is drawn by them, unless [`hold_off`](Self::hold_off)
-    /// says otherwise.
+    /// Runs `run` with other draws: each acquisition is drawn, unless [`hold_off`](Self::hold_off)
+    /// changes that.
     pub fn in_others(&self, draws: &'static [Draws; TALLIES], run: impl FnOnce()) {
         let kept = self.due.clone();
         self.others.set(draws);
@@ -82,19 +82,19 @@ impl Drawing {
         }
     }
 
-    /// Has no acquisition drawn, or each.
+    /// Makes no acquisition drawn, or each.
     pub fn hold_off(&self, off: bool) {
         for due in &self.due {
             due.set(if off { u32::MAX } else { 0 });
         }
     }
 
-    /// Whether what records take is being measured.
+    /// Whether the cost of records is being measured.
     fn is_in_others(&self) -> bool {
         !self.others.get().is_null()
     }
 
-    /// Whether a pair that has been counted so often is to be drawn.
+    /// Whether a pair with that count is due for a draw.
     #[inline(always)]
     pub fn is_due(&self, place: usize, count: u32) -> bool {
         count >= self.due[place].get()
@@ -115,7 +115,7 @@ impl Drawing {
         random ^= random >> 7;
         random ^= random << 17;
         self.random.set(random);
-        // The lowest bits are the worst.
+        // The lowest bits have the least randomness.
         random.wrapping_mul(0x2545_f491_4f6c_dd1d).swap_bytes()
     }
 
@@ -128,7 +128,7 @@ impl Drawing {
         }
     }
 
-    /// Begins to draw for the pair that a tally counts from now on.
+    /// Begins to draw for a tally's new pair.
     fn begin(&self, place: usize) {
         if self.is_in_others() {
             return;
@@ -137,8 +137,8 @@ impl Drawing {
         self.due[place].set(due);
     }
 
-    /// The acquisition of that count has come, which [is due](Self::is_due): whether its hold is timed, and then
-    /// the power of two of which it is one.
+    /// Draws at an acquisition that [is due](Self::is_due). Returns the sampling rate's power of
+    /// two if its hold is timed.
     fn come(&self, own: &Own, place: usize, count: u32) -> Option<u8> {
         let terms = self.terms(own);
         own.records()
@@ -157,24 +157,24 @@ impl Drawing {
         drawn
     }
 
-    /// Whether an acquisition that has to wait is timed.
+    /// Draws for a contended acquisition; as [`come`](Self::come).
     fn waits(&self, own: &Own, place: usize) -> Option<u8> {
         self.draws(place).waits(&self.terms(own))
     }
 
-    /// Whether the stack of a contended acquisition is kept.
+    /// Whether to store the stack of a contended acquisition.
     fn keeps_stack(&self, own: &Own) -> bool {
         let left = self.stack_in.get();
         self.stack_in
             .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
         left == 0
             && own.records().spacing.load(Relaxed) != NO_SAMPLES
-            // The places that are left are for durations.
+            // The remaining entries are reserved for durations.
             && own.thread.samples.waiting() < SAMPLES as u32 / 2
     }
 }
 
-/// How many nanoseconds samples of a pair lie apart; none if no samples are wanted.
+/// Nanoseconds between a pair's samples; none if samples are off.
 pub fn spacing(own: &Own) -> Option<u32> {
     match own.records().spacing.load(Relaxed) {
         0 => Some(AT_FIRST),
@@ -183,12 +183,12 @@ pub fn spacing(own: &Own) -> Option<u32> {
     }
 }
 
-/// What a sample says of the watch that it is of.
+/// A sample's bits of its watch.
 pub fn watch_of(own: &Own) -> u8 {
     (own.watch & WATCH_BITS) as u8
 }
 
-/// The uppermost bits of a hash of a lock and a site, lowermost: as many as tallies need.
+/// The topmost bits of a hash of a lock and a site, as the lowest ones: as many as tallies need.
 #[inline(always)]
 pub fn hashed(lock: u64, site: u64) -> u64 {
     lock.wrapping_add(site << 3)
@@ -196,10 +196,10 @@ pub fn hashed(lock: u64, site: u64) -> u64 {
         >> (u64::BITS - TALLIES.ilog2())
 }
 
-/// Where in its own bytes a lock has its class, if there is room.
+/// The word for a lock's class in its own bytes, if there is one.
 ///
 /// # Safety
-/// The lock is one, of that sort, and not gone.
+/// The lock is valid, of that sort, and alive.
 unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
     // SAFETY: the caller's.
     unsafe {
@@ -235,7 +235,7 @@ unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
     identity(object as u64, class) as usize
 }
 
-/// The class that the list has for a lock; 0 if it has none.
+/// The class listed for a lock; 0 if none.
 fn listed(own: &Own, object: u64) -> u32 {
     let first = mixed(object) as usize;
     for probe in 0..PROBES {
@@ -269,7 +269,7 @@ fn list(own: &Own, object: u64, class: u32) {
     }
 }
 
-/// The class of locks that a call initialises, from 1; 0 if there is no room for it.
+/// The class of the locks that a call initialises, from 1; 0 if there is no room.
 fn class_of(own: &Own, site: u64) -> u32 {
     let first = mixed(site) as usize;
     for probe in 0..PROBES {
@@ -287,17 +287,17 @@ fn class_of(own: &Own, site: u64) -> u32 {
     0
 }
 
-/// A lock has been initialised.
+/// Records that a lock has been initialised.
 pub fn initialised(own: &Own, how: How, object: usize, caller: &Caller) {
     let class = class_of(own, caller.returns_to as u64);
-    // SAFETY: the program's, which has just made it.
+    // SAFETY: the program's, just initialised.
     match unsafe { room(how, object) } {
         Some(room) => room.store(class, Relaxed),
         None => list(own, object as u64, class),
     }
 }
 
-/// Whether others hold the lock, so that the thread will wait; none if nobody can tell.
+/// Whether the lock is held, so that the thread will wait; none if unknown.
 ///
 /// # Safety
 /// As for [`room`].
@@ -325,13 +325,13 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
     }
 }
 
-/// Whether others hold the mutex of that identity, as far as anybody can tell.
+/// Whether the mutex of that identity is held; false if unknown.
 pub fn is_mutex_taken(lock: u64) -> bool {
-    // SAFETY: the calling thread is about to take it.
+    // SAFETY: the calling thread is about to acquire it.
     unsafe { is_taken(How::Mutex, (lock & OBJECT) as usize) == Some(true) }
 }
 
-/// The same for a mutex that the default lock does not serve, or that is not plain.
+/// [`is_taken`] for a mutex under another lock than the default, or of another kind than plain.
 fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     let kind = mutex.kind.load(Relaxed) & !NO_KIND;
     if matches!(kind, RECURSIVE | ERRORCHECK) && mutex.owner.load(Relaxed) == owner::me() {
@@ -340,7 +340,7 @@ fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     mutex::is_taken(mutex)
 }
 
-/// Counts an acquisition, where no other thread counts; the tally's place, if it is to be drawn now.
+/// Counts an acquisition, in the thread's own words. Returns the tally's index if a draw is due.
 #[inline]
 pub fn count(own: &Own, lock: u64, site: u64, contended: bool) -> Option<usize> {
     let place = make_place(own, lock, site);
@@ -357,7 +357,7 @@ pub fn count(own: &Own, lock: u64, site: u64, contended: bool) -> Option<usize> 
     drawing().is_due(place, acquired).then_some(place)
 }
 
-/// The place of the tally that counts a lock and a site from now on.
+/// The index of the tally for a lock and a site, newly assigned if necessary.
 #[inline]
 fn make_place(own: &Own, lock: u64, site: u64) -> usize {
     let place = place(lock, site);
@@ -372,7 +372,7 @@ fn make_place(own: &Own, lock: u64, site: u64) -> usize {
     place
 }
 
-/// Draws whether the hold is timed that the thread has listed last, which found the lock free.
+/// Draws whether to time the thread's last listed hold, which found the lock free.
 #[cold]
 #[inline(never)]
 fn draw(own: &Own, place: usize) {
@@ -380,13 +380,13 @@ fn draw(own: &Own, place: usize) {
     let Some(doubled) = drawing().come(own, place, acquired) else {
         return;
     };
-    // What that leaves behind in the processor would be part of the hold.
+    // Calibration disturbs the processor's state, so the hold that follows it is not timed.
     if drawing().is_in_others() || !price::calibrate(own) {
         time_hold(own, doubled, false);
     }
 }
 
-/// Times the hold that the thread has listed last, from now on.
+/// Starts timing the thread's last listed hold.
 fn time_hold(own: &Own, doubled: u8, contended: bool) {
     let held = own.thread.held.load(Relaxed) as usize;
     if let Some(hold) = held
@@ -403,9 +403,9 @@ fn time_hold(own: &Own, doubled: u8, contended: bool) {
     }
 }
 
-/// Begins to count a lock and a site in the place of another, which is added to all threads' counts next time:
-/// where each acquisition is another lock's, the processor has fetched its count by then, which may be with another
-/// CPU, or far.
+/// Assigns a tally to another lock and site. The displaced pair waits in a spare tally, and is
+/// added to all threads' counts at the next displacement. By then the processor has fetched its
+/// count, which may be in another CPU's cache or in remote memory.
 #[inline(never)]
 fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     let number = own.thread.turned_over.load(Relaxed) + 1;
@@ -417,7 +417,8 @@ fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     }
 }
 
-/// The same, uncounted.  It is one function, measured or not: code that seldom runs would have to be waited for.
+/// [`turn_over`] without counting it. One function, measured or not: rarely executed code would
+/// miss the instruction cache.
 #[inline(never)]
 fn go_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     let next = &own.thread.tallies[TALLIES];
@@ -431,7 +432,7 @@ fn go_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
         None => true,
     };
     tally.go_on([lock, site], [0, 0]);
-    // Where each acquisition is another lock's, all threads would want this word each time.
+    // Counting every displacement would make all threads contend for this word.
     if begins {
         let begun = own.records().counted.fetch_add(1, Relaxed) + 1;
         if begun.is_power_of_two() {
@@ -440,7 +441,7 @@ fn go_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     }
 }
 
-/// Adds what a tally has to all threads' counts, and leaves nothing there; whether that count is a new one.
+/// Adds a tally to all threads' counts and clears it. Returns whether that count is new.
 fn add_up(own: &Own, tally: &Tally) -> bool {
     let Some(([lock, site], [acquired, contended])) = tally.take() else {
         return false;
@@ -457,13 +458,13 @@ fn add_up(own: &Own, tally: &Tally) -> bool {
     is_new
 }
 
-/// Has the processor fetch what will be added to, as it goes on.
+/// Prefetches the count of the next addition.
 fn fetch(own: &Own, [lock, site]: [u64; 2]) {
     let place = places(lock, site).next();
     let count = place.map(|place| &own.records().counts[place]);
     #[cfg(target_arch = "x86_64")]
     if let Some(count) = count {
-        // SAFETY: it changes nothing that a program sees, wherever it leads; processors without it pass it.
+        // SAFETY: a prefetch has no visible effect at any address; processors without it ignore it.
         unsafe {
             core::arch::asm!(
                 "prefetchw byte ptr [{}]",
@@ -476,7 +477,7 @@ fn fetch(own: &Own, [lock, site]: [u64; 2]) {
     let _ = count;
 }
 
-/// Writes down what the lock has told the thread of its mode, if anything.
+/// Records the lock's mode, if the lock has reported one to the thread.
 #[inline(always)]
 fn note_mode(own: &Own, lock: u64) {
     if heard().mode.get() != 0 {
@@ -510,7 +511,7 @@ fn keep_mode(own: &Own, lock: u64) {
     }
 }
 
-/// All threads' count of a lock and a site, and whether it is a new one.
+/// All threads' count of a lock and a site, and whether it is new.
 fn find_count(own: &Own, lock: u64, site: u64) -> Option<(&'static Count, bool)> {
     for place in places(lock, site) {
         let count = &own.records().counts[place];
@@ -531,8 +532,8 @@ fn find_count(own: &Own, lock: u64, site: u64) -> Option<(&'static Count, bool)>
     None
 }
 
-/// Runs what may wait, and counts and, perhaps, times it.  It `begin`s as the lock does where
-/// nobody looks, and goes on from there by `lock`.
+/// Runs a lock operation, counts it and, if drawn, times it. It `begin`s as an unobserved operation
+/// does, and continues with `lock`.
 #[inline(always)]
 pub fn locking(
     own: &Own,
@@ -543,7 +544,7 @@ pub fn locking(
     begin: impl FnOnce() -> Option<bool>,
     lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
-    // SAFETY: the program's, which is about to take it.
+    // SAFETY: the program's, which is about to lock it.
     let lock_id = unsafe { identify(own, how, object) };
     let site = Hold::pack(caller.returns_to as u64, how);
     let begun = begin();
@@ -551,8 +552,7 @@ pub fn locking(
         has_taken(own, how, object, caller.returns_to);
         return 0;
     }
-    // Marks of sleepers keep a lock from being taken at once that is free.
-    // SAFETY: as above.
+    // Marks of sleepers can make the fast path fail although the lock is free. SAFETY: as above.
     let taken = unsafe { is_taken(how, object) };
     let waits = doing != Doing::Nothing && taken != Some(false);
     let contended = waits && taken == Some(true);
@@ -584,13 +584,13 @@ pub fn locking(
     waited.result
 }
 
-/// How a wait for a lock ended, and, if it is timed, the power of two of which it is one.
+/// Result of a wait for a lock and, if timed, the sampling rate's power of two.
 struct Waited {
     result: c_int,
     drawn: Option<u8>,
 }
 
-/// Waits for a lock, and perhaps times it and keeps the stack.
+/// Waits for a lock; if drawn, times the wait and stores the stack.
 fn wait_for(
     own: &Own,
     doing: Doing,
@@ -607,7 +607,7 @@ fn wait_for(
     let shown = contended && drawing().keeps_stack(own);
     let comes = clock(drawn.is_some() || shown);
     if shown {
-        // A thread may lose its CPU here for far longer than a copy takes.
+        // The thread may be preempted here for much longer than a copy takes.
         let began = cpu_time();
         stack = own.lend_stack(caller);
         spent_on_stack = (cpu_time() - began) as u32;
@@ -639,20 +639,19 @@ fn wait_for(
     Waited { result, drawn }
 }
 
-/// A clock that is read for what is timed only.
+/// The time, read only for timed operations.
 #[inline(always)]
 fn clock(timed: bool) -> u64 {
     if timed { now() } else { 0 }
 }
 
-/// The thread has listed a hold, which is timed if that was drawn: by the tally's place if it did
-/// not wait.
+/// Starts timing a hold just listed, if drawn: by the tally's index if the thread did not wait.
 #[inline(always)]
 fn took(own: &Own, due: Option<usize>, waited: bool, drawn: Option<u8>, contended: bool) {
     match (due, waited) {
         (Some(place), false) => draw(own, place),
         (Some(place), true) => {
-            // Those that wait are drawn by themselves.
+            // Waits have draws of their own.
             let acquired = own.thread.tallies[place].acquired.load(Relaxed);
             let _ = drawing().come(own, place, acquired);
         }
@@ -663,9 +662,9 @@ fn took(own: &Own, due: Option<usize>, waited: bool, drawn: Option<u8>, contende
     }
 }
 
-/// Writes down that the thread has taken a lock without waiting.
+/// Records that the thread has acquired a lock without waiting.
 pub fn has_taken(own: &Own, how: How, object: usize, returns_to: usize) {
-    // SAFETY: the program's, which has taken it.
+    // SAFETY: the program's, which has locked it.
     let lock = unsafe { identify(own, how, object) };
     takes(own, how, object, lock);
     let site = Hold::pack(returns_to as u64, how);
@@ -674,7 +673,8 @@ pub fn has_taken(own: &Own, how: How, object: usize, returns_to: usize) {
     took(own, due, false, None, false);
 }
 
-/// Goes on where the thread has listed a hold whose pair it does not count last, or draws now.
+/// Continues after a hold was listed on the fast path: counts its pair unless `is_counted`, and
+/// draws.
 pub fn has_listed(own: &Own, lock: u64, site: u64, is_counted: bool) {
     let due = if is_counted {
         Some(place(lock, site))
@@ -684,16 +684,16 @@ pub fn has_listed(own: &Own, lock: u64, site: u64, is_counted: bool) {
     took(own, due, false, None, false);
 }
 
-/// The thread has a lock, known as `lock`, from now on.
+/// Records the hand-over at an acquisition of the lock with the identity `lock`.
 #[inline(always)]
 fn takes(own: &Own, how: How, object: usize, lock: usize) {
-    // SAFETY: the program's, which has taken it.
+    // SAFETY: the program's, which has locked it.
     if let Some(class) = unsafe { room(how, object) } {
         handed::takes(own, lock as u64, class);
     }
 }
 
-/// The thread is about to let go of a lock whose hold is timed.
+/// Marks a timed hold's lock, just before its release, for its next holder.
 fn leaves(how: How, object: usize, lock: usize, doubled: u8) {
     let drawing = drawing();
     if drawing.is_in_others() || drawing.random() >> (u64::BITS - u32::from(MARKED)) != 0 {
@@ -705,13 +705,13 @@ fn leaves(how: How, object: usize, lock: usize, doubled: u8) {
     }
 }
 
-/// Whether the process's locks tell in which mode they are: not the default one.
+/// Whether the process's locks report their modes: all but the default.
 #[inline(always)]
 fn tells_its_mode() -> bool {
     !is_plain_default()
 }
 
-/// Unlocks, and ends the hold's time if it is timed.
+/// Unlocks, and ends the timing of the hold.
 #[inline(always)]
 pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
     let comes = clock(is_last_timed(own));
@@ -729,7 +729,7 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
         comes
     };
     own.remove(place);
-    // Readers share it, and one that it holds once more stays its.
+    // Readers share the lock, and a recursive mutex may remain held.
     if timed != 0 && Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
         leaves(how, object, lock, Timed::of_word(timed).doubled);
     }
@@ -748,14 +748,14 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     result
 }
 
-/// Whether the hold is timed that the thread has listed last.
+/// Whether the thread's last listed hold is timed.
 #[inline(always)]
 fn is_last_timed(own: &Own) -> bool {
     let last = own.holds().next_back();
     last.is_some_and(|hold| hold.number.load(Relaxed) != 0)
 }
 
-/// The sample of a hold that ends, and has that place among the thread's.
+/// The sample of a hold that ends, at that index among the thread's holds.
 fn held(lock: usize, site: u64, timed: u64, ends: u64, place: usize) -> Sample {
     let timed = Timed::of_word(timed);
     Sample {
@@ -779,15 +779,14 @@ fn put_sample(own: &Own, sample: &Sample) {
     }
 }
 
-/// Puts that among the thread's samples; false, and it is dropped, if there is no room.
+/// Adds a sample to the thread's; false, and the sample is dropped, if there is no room.
 #[cold]
 pub fn put(own: &Own, drawn: Drawn) -> bool {
     // SAFETY: the calling thread's own.
     unsafe { own.thread.samples.put(drawn.to_words()) }
 }
 
-/// A wait at a condition: the hold of the mutex ends, the wait is counted, and so is the acquisition that
-/// follows.
+/// Waits at a condition: ends the mutex's hold, and counts the wait and the acquisition after it.
 #[inline(always)]
 pub fn waiting(
     own: &Own,
@@ -821,7 +820,7 @@ pub fn waiting(
     let granted = now();
     let told = own.thread.told.load(Acquire);
     own.ends();
-    // The C library's conditions do not say when the thread goes on.
+    // The C library's conditions do not report the notification's time.
     let over = if told == 0 {
         granted
     } else {
@@ -845,7 +844,8 @@ pub fn waiting(
     result
 }
 
-/// The thread has taken a mutex again behind a wait at a condition, and has waited so long for it, if it did.
+/// Records that the thread has reacquired a mutex after a wait at a condition; `waited` is its wait
+/// for the mutex, if any.
 fn relocked(own: &Own, mutex: usize, lock: usize, returns_to: usize, waited: Option<u64>) {
     takes(own, How::Mutex, mutex, lock);
     own.lets_go(lock);

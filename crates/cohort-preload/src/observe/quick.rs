@@ -1,9 +1,8 @@
-//! What an acquisition comes to mostly: a thread that has a record takes a lock that is free, and
-//! nothing about that is remarkable.
+//! The fast path: a thread with a record acquires a free lock, and nothing else has to be recorded.
 //!
-//! These ways are apart from those in the other files so that they need no frame on the stack: an
-//! atomic operation waits for each store before it.  They look first whether all is as usual and
-//! leave everything as it was if not.
+//! These functions are separate from the other files' so that they need no stack frame: an atomic
+//! operation waits for all earlier stores. They check all conditions first, and change nothing
+//! unless they hold.
 
 use super::own::{Form, Own, drawing, own, tag, usual};
 use super::profile::{has_listed, has_taken, hashed};
@@ -15,35 +14,35 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-/// How far a thread has come on the usual way that goes on by another.
+/// Where the fast path continues on the slow path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Way {
-    /// It has begun to take the lock, and others hold it.
+    /// The acquisition has begun, and the lock is held.
     Begun,
-    /// This is not usual.
+    /// Nothing has been done: the conditions do not hold.
     Unusual,
 }
 
-/// What the usual way came to.
+/// Result of the fast path.
 #[derive(Clone, Copy)]
 pub enum Took {
-    /// Its end.
+    /// Acquired and recorded.
     Lock,
-    /// Its end, but that the acquisition of that lock by that site is not counted.
+    /// Acquired, but not counted for that lock and site.
     Uncounted(u64, u64),
-    /// Its end, but that its hold may have to be timed.
+    /// Acquired, and due for a draw.
     Due(u64, u64),
-    /// The lock is the thread's, and has no class: what comes of that has to be seen.
+    /// Acquired; the lock's word has a mark instead of a class.
     Marked,
-    /// It goes on from there.
+    /// Not acquired.
     Nothing(Way),
 }
 
-/// Takes a mutex of that kind, plain or recursive, under the watch that is there.
+/// Locks a plain or recursive mutex, of that kind, under that watch.
 ///
 /// # Safety
-/// It is one, of that kind, and the default lock serves it.
+/// The mutex is valid and of that kind, and the default lock serves it.
 #[inline(always)]
 pub unsafe fn lock(
     form: Form,
@@ -63,14 +62,14 @@ pub unsafe fn lock(
             if !begin() {
                 return Took::Nothing(Way::Begun);
             }
-            // One that is not plain has an owner, by which its record is known.
+            // A recursive mutex has an owner, which identifies the record.
             if kind == NORMAL {
                 object.holder().take(tag(returns_to));
             }
             Took::Lock
         }
         Form::Order if !own.is_free() || is_given(mutex as usize) => Took::Nothing(Way::Unusual),
-        // Its user may have forgotten that it holds the mutex.
+        // A relock of a held plain mutex is misuse, which the slow path reports.
         Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => {
             Took::Nothing(Way::Unusual)
         }
@@ -82,7 +81,7 @@ pub unsafe fn lock(
     }
 }
 
-/// Where a mutex that the default lock serves has its class.
+/// The word for the class of a mutex under the default lock.
 #[inline(always)]
 pub fn class_in(mutex: &Mutex, kind: i32) -> &AtomicU32 {
     if kind == RECURSIVE {
@@ -92,10 +91,10 @@ pub fn class_in(mutex: &Mutex, kind: i32) -> &AtomicU32 {
     }
 }
 
-/// Takes an rwlock, as `how` says; it has begun to if `begin` says so.
+/// Acquires an rwlock, for reading or writing as `how` says, by `begin`.
 ///
 /// # Safety
-/// It is one.
+/// The lock is valid.
 #[inline(always)]
 pub unsafe fn take(
     form: Form,
@@ -141,7 +140,7 @@ fn holding(
     Took::Lock
 }
 
-/// The same where acquisitions are counted.
+/// [`holding`] with counting.
 #[inline(always)]
 fn counting(
     own: &Own,
@@ -158,14 +157,14 @@ fn counting(
     if !begin() {
         return Took::Nothing(Way::Begun);
     }
-    // Its last holder may have marked it up to its end.
+    // The last holder may have left its mark.
     let class = class.load(Relaxed);
     if class as usize > CLASSES {
         return Took::Marked;
     }
     let lock = identity(object as u64, class);
     let site = Hold::pack(returns_to as u64, how);
-    // What no hold is listed in has no number, as one has that is not timed.
+    // Entries without a hold have the number 0, and so do untimed holds.
     next.site.store(site, Relaxed);
     next.object.store(lock, Release);
     thread.held.store(held as u32 + 1, Release);
@@ -186,8 +185,8 @@ fn counting(
     Took::Lock
 }
 
-/// Counts what the thread has not counted last in its place, or has no number left for; 0, which the
-/// way returns.
+/// Counts a pair other than the tally's latest, or one with a full counter. Returns 0, the path's
+/// result.
 #[cold]
 #[inline(never)]
 pub fn count_first(lock: u64, site: u64) -> c_int {
@@ -197,7 +196,7 @@ pub fn count_first(lock: u64, site: u64) -> c_int {
     0
 }
 
-/// Draws whether the hold is timed that the thread has listed last; 0, which the way returns.
+/// Draws whether to time the thread's last listed hold. Returns 0, the path's result.
 #[cold]
 #[inline(never)]
 pub fn draw_first(lock: u64, site: u64) -> c_int {
@@ -207,7 +206,7 @@ pub fn draw_first(lock: u64, site: u64) -> c_int {
     0
 }
 
-/// Goes on where the thread has taken a lock that has no class; 0, which the way returns.
+/// Continues after the acquisition of a marked lock. Returns 0, the path's result.
 #[cold]
 #[inline(never)]
 pub fn took_marked(how: How, object: usize, returns_to: usize) -> c_int {
@@ -217,28 +216,28 @@ pub fn took_marked(how: How, object: usize, returns_to: usize) -> c_int {
     0
 }
 
-/// The place of the tally in which a thread counts a lock and a site.
+/// The index of a thread's tally for a lock and a site.
 #[inline(always)]
 pub fn place(lock: u64, site: u64) -> usize {
     hashed(lock, site) as usize % TALLIES
 }
 
-/// The tally in that place.
+/// The tally at that index.
 #[inline(always)]
 pub fn tally(own: &Own, place: usize) -> &'static Tally {
     &own.thread.tallies[place]
 }
 
-/// Unlocks a mutex of that kind, plain or recursive, and writes that down, under the watch that is
-/// there; none if this is not usual.
+/// Unlocks a plain or recursive mutex, of that kind, and records it, under that watch; none if the
+/// fast path does not apply.
 ///
 /// # Safety
-/// It is one, of that kind, and the default lock serves it.
+/// The mutex is valid and of that kind, and the default lock serves it.
 #[inline(always)]
 pub unsafe fn unlock(form: Form, kind: c_int, mutex: *mut Mutex, watch: u32) -> Option<c_int> {
     if form != Form::Stuck {
         let own = usual(form, watch)?;
-        // Not by a closure, which all forms and kinds would share.
+        // Without a closure, which the compiler would share between all forms and kinds.
         return if letting_go(&own, mutex as usize) {
             // SAFETY: the caller's.
             Some(unsafe { unlock_known(mutex, kind) })
@@ -246,7 +245,7 @@ pub unsafe fn unlock(form: Form, kind: c_int, mutex: *mut Mutex, watch: u32) -> 
             None
         };
     }
-    // Nothing of it is in the thread's record.
+    // The thread's record has no hold of it.
     if kind != NORMAL {
         // SAFETY: the caller's.
         return Some(unsafe { unlock_known(mutex, kind) });
@@ -257,10 +256,10 @@ pub unsafe fn unlock(form: Form, kind: c_int, mutex: *mut Mutex, watch: u32) -> 
     Some(holder.let_go(|| unsafe { unlock_known(mutex, NORMAL) }))
 }
 
-/// Writes down that the thread lets go of an rwlock; false if this is not usual.
+/// Records that the thread releases an rwlock; false if the fast path does not apply.
 ///
 /// # Safety
-/// It is one.
+/// The lock is valid.
 #[inline(always)]
 pub unsafe fn leave(form: Form, lock: *mut RwLock, watch: u32) -> bool {
     // SAFETY: the caller's.
@@ -269,7 +268,7 @@ pub unsafe fn leave(form: Form, lock: *mut RwLock, watch: u32) -> bool {
         && usual(form, watch).is_some_and(|own| letting_go(&own, lock as usize))
 }
 
-/// Lets go of what the thread has taken last.
+/// Removes the thread's last hold, if it is of that lock and not timed.
 #[inline(always)]
 fn letting_go(own: &Own, object: usize) -> bool {
     let held = own.thread.held.load(Relaxed) as usize;
@@ -285,7 +284,7 @@ fn letting_go(own: &Own, object: usize) -> bool {
             // It is timed.
             return false;
         }
-        // What a thread holds has no other's class.
+        // The thread holds no other lock at that address, so the class is irrelevant.
         other &= OBJECT;
     }
     if other != 0 {

@@ -1,10 +1,11 @@
-//! Which threads create and join which, and hand what they did on to which, for the order of locks: what a
-//! thread did before it created another, or another did before it was joined, is over then.  So is what
-//! a thread did before it signalled a condition, once another has waited there or has the mutex that
-//! the signaller held, or last released: it may find there that it need not wait.
+//! The happens-before relation of threads, for the lock order: which thread creates, joins or
+//! signals which. What a thread did before it created another happened before the other; likewise
+//! what a joined thread did. What a signaller did before the signal happened before the waiter's
+//! return, and before later acquisitions of the mutex that the signaller held or last released:
+//! their threads may find that they need not wait.
 //!
-//! A new thread begins in a function of ours, to know its creator: that goes on in the program's
-//! function with the stack as it was.
+//! A new thread begins in a function of this library, which identifies its creator. It jumps to the
+//! program's function with the stack unchanged.
 
 use super::edges::Bits;
 use super::own::{Form, Own, own};
@@ -14,17 +15,17 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
-/// A thread that is about to begin.
+/// Thread that is about to begin.
 struct Start {
     is_taken: AtomicU32,
     /// Its first segment.
     segment: AtomicU32,
-    /// What the program has it run.
+    /// The program's function for the thread.
     routine: AtomicUsize,
     argument: AtomicUsize,
 }
 
-/// Threads that can be about to begin at once and have their creators known.
+/// Limit of threads about to begin at once with known creators.
 const STARTS: usize = 256;
 
 static ABOUT: [Start; STARTS] = [const {
@@ -36,17 +37,17 @@ static ABOUT: [Start; STARTS] = [const {
     }
 }; STARTS];
 
-/// What the program has a thread run, in two registers.
+/// The program's function for a thread, and its argument, in two registers.
 #[repr(C)]
 struct Run {
     routine: usize,
     argument: usize,
 }
 
-/// Where a thread begins.
+/// Start function of a thread.
 ///
 /// # Safety
-/// The argument is a [`Start`] that this thread alone has.
+/// The argument is a [`Start`] owned by this thread.
 // SAFETY: it jumps with the stack as it was called, and the argument that the program gave.
 #[unsafe(naked)]
 unsafe extern "C" fn begins(start: *mut c_void) -> *mut c_void {
@@ -72,7 +73,7 @@ unsafe extern "C" fn begins(start: *mut c_void) -> *mut c_void {
 }
 
 unsafe extern "C" fn begun(start: *const Start) -> Run {
-    // SAFETY: what `creating` handed on, which is never unmapped.
+    // SAFETY: passed on by `creating`, and never unmapped.
     let start = unsafe { &*start };
     let run = Run {
         routine: start.routine.load(Relaxed),
@@ -86,12 +87,12 @@ unsafe extern "C" fn begun(start: *const Start) -> Run {
     run
 }
 
-/// The calling thread, of a process whose order of locks is written down.
+/// The calling thread's record, in a process whose lock order is recorded.
 fn ordered() -> Option<Own> {
     own().filter(|own| own.form == Form::Order)
 }
 
-/// Creates a thread that runs `routine`: `create` is given what it runs instead.
+/// Creates a thread that runs `routine`; `create` gets the substitute start function and argument.
 #[inline(never)]
 pub fn creating(
     routine: usize,
@@ -122,11 +123,12 @@ pub fn creating(
     result
 }
 
-/// Joins a thread: what that did is over if `join` returns 0.
+/// Joins a thread; if `join` returns 0, what that thread did happened before.
 #[inline(never)]
 pub fn joined(thread: usize, join: impl FnOnce() -> c_int) -> c_int {
     let Some(own) = ordered() else { return join() };
-    // The thread has begun its first segment, and a later thread of that name has not.
+    // The joined thread's first segment has begun; that of a later thread with the same name has
+    // not.
     let begun = own.records().segmented.load(Relaxed);
     let result = join();
     if result == 0 {
@@ -135,18 +137,18 @@ pub fn joined(thread: usize, join: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Bits of a word of [`GIVEN`] that are a segment; above them is a hash of the object.
+/// Bits of a word of [`GIVEN`] for the segment; above them is a hash of the object.
 const SEGMENT_BITS: u32 = 20;
 const _: () = assert!(SEGMENTS <= 1 << SEGMENT_BITS);
 
-/// How many places a word may have.
+/// Entries that an object may have.
 const PROBES: usize = 8;
 
-/// Conditions, mutexes, semaphores and barriers, each with the segment in which a thread last handed on what
-/// it did; 0: free.
+/// Conditions, mutexes, semaphores and barriers, each with the segment that a thread last handed on
+/// there; 0: free.
 static GIVEN: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
 
-/// Whether an object may be among these.
+/// Objects that may be in [`GIVEN`].
 static ARE_GIVEN: Bits = Bits::new();
 
 /// Words of `made` that have been written so far.
@@ -160,13 +162,13 @@ pub fn begin_anew() {
     WRITTEN.store(0, Relaxed);
 }
 
-/// Whether anything was handed on at an object.
+/// Whether a segment may have been handed on at an object.
 #[inline(always)]
 pub fn is_given(object: usize) -> bool {
     ARE_GIVEN.has(object as u64)
 }
 
-/// The word of an object in whichever segment, and its places.
+/// An object's word without a segment, and its entries.
 fn places_of(object: usize) -> (u64, impl Iterator<Item = &'static AtomicU64>) {
     let hash = mixed(object as u64);
     let word = (hash >> SEGMENT_BITS | 1) << SEGMENT_BITS;
@@ -188,7 +190,7 @@ pub fn note_made(own: &Own, pair: u64) {
     }
 }
 
-/// What the thread has done is over for threads that find something at that object from here on.
+/// Hands on the thread's segment at that object: threads that find it there follow it.
 fn gives(own: &Own, object: usize) {
     if !has_room(own) {
         return;
@@ -206,7 +208,7 @@ fn gives(own: &Own, object: usize) {
     }
 }
 
-/// The thread has found something at that object.
+/// Makes the thread follow the segment handed on at that object, if any.
 #[inline]
 pub fn gets(own: &Own, object: usize) {
     if is_given(object) {
@@ -229,7 +231,7 @@ fn gets_given(own: &Own, object: usize) {
     }
 }
 
-/// Another object begins at that address.
+/// Forgets an object: another begins at that address.
 pub fn forget(object: usize) {
     if is_given(object) {
         let (word, places) = places_of(object);
@@ -254,7 +256,7 @@ pub fn signalling(condition: usize, signal: impl FnOnce() -> c_int) -> c_int {
     signal()
 }
 
-/// The thread has waited at a condition, and `is_signalled` or not; it has the mutex again.
+/// Records that the thread has the mutex again after a wait at a condition.
 #[cold]
 pub fn waited(own: &Own, condition: usize, mutex: usize, is_signalled: bool) {
     if is_signalled {
@@ -284,8 +286,8 @@ pub fn pending(semaphore: usize, wait: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Waits at a barrier.  Each arrival follows those before it, and what threads do behind the barrier follows
-/// the last.
+/// Waits at a barrier. Each arrival follows the earlier ones, and what threads do after the barrier
+/// follows the last.
 #[inline(never)]
 pub fn meeting(barrier: usize, wait: impl FnOnce() -> c_int) -> c_int {
     let Some(own) = ordered() else { return wait() };

@@ -1,8 +1,8 @@
-//! The ways by which the calls go that a program makes most: one for each form of what is written
-//! down, as the process has it.
+//! The observing library's code paths ("ways") for the most frequent calls; one set for each
+//! [`Form`].
 //!
-//! Until a process has its records, and where another lock than the default serves its mutexes, they
-//! go the unusual way, which asks everything.
+//! Before a process has its records, and under another lock than the default, mutexes take the
+//! general slow path.
 
 use super::entries::{
     leave_unusual, lock_begun, lock_unusual, read_begun, read_unusual, unlock_unusual, write_begun,
@@ -18,21 +18,21 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A way: it is given the lock, where the call returns to, and the present watch.
+/// Path for a lock, a call's return address, and the present watch.
 type To<T> = unsafe extern "C" fn(*mut T, usize, u32) -> c_int;
 
-/// The way of `pthread_mutex_lock`.
+/// The path of `pthread_mutex_lock`.
 pub static LOCK: AtomicPtr<()> = AtomicPtr::new(lock_unusual as To<Mutex> as *mut ());
-/// The way of `pthread_mutex_unlock`.
+/// The path of `pthread_mutex_unlock`.
 pub static UNLOCK: AtomicPtr<()> = AtomicPtr::new(unlock_unusual as To<Mutex> as *mut ());
-/// The way of `pthread_rwlock_rdlock`.
+/// The path of `pthread_rwlock_rdlock`.
 pub static READ: AtomicPtr<()> = AtomicPtr::new(read_unusual as To<RwLock> as *mut ());
-/// The way of `pthread_rwlock_wrlock`.
+/// The path of `pthread_rwlock_wrlock`.
 pub static WRITE: AtomicPtr<()> = AtomicPtr::new(write_unusual as To<RwLock> as *mut ());
-/// The way of `pthread_rwlock_unlock`.
+/// The path of `pthread_rwlock_unlock`.
 pub static LEAVE: AtomicPtr<()> = AtomicPtr::new(leave_unusual as To<RwLock> as *mut ());
 
-/// The ways of a form.
+/// The paths of a form.
 struct Ways {
     lock: To<Mutex>,
     unlock: To<Mutex>,
@@ -41,8 +41,8 @@ struct Ways {
     leave: To<RwLock>,
 }
 
-/// From here on the process's calls go as that form asks.  A thread that has not heard of it goes the
-/// unusual way, or that of the process's parent, and then does not find the parent's watch.
+/// Switches the process's calls to the paths of that form. A thread that has not seen the switch
+/// takes the slow path, or its parent's path, which does not find the parent's watch.
 pub fn go(form: Form) {
     let ways = match form {
         Form::Stuck => &stuck::WAYS,
@@ -51,7 +51,7 @@ pub fn go(form: Form) {
         Form::Profiled => &profiled::WAYS,
         Form::Watched => &watched::WAYS,
     };
-    // Which lock serves is decided by the first to ask, and stays so.
+    // The first use decides which lock serves, permanently.
     let _ = choice();
     if is_plain_default() {
         LOCK.store(ways.lock as *mut (), Relaxed);
@@ -62,8 +62,8 @@ pub fn go(form: Form) {
     LEAVE.store(ways.leave as *mut (), Relaxed);
 }
 
-/// Declares the ways of each form.  Each is a function of its own, since one for all, or for all
-/// kinds of mutexes, would need a frame for the worst of them.
+/// Declares the paths of each form. Each is a separate function: a common one, or one for all kinds
+/// of mutexes, would need a frame for the most complex case.
 macro_rules! ways {
     ($($name:ident: $form:ident)+) => {
         $(mod $name {
@@ -163,8 +163,8 @@ macro_rules! ways {
             $returns_to: usize,
             $watch: u32,
         ) -> c_int {
-            // SAFETY: the program's; `go` set this way since the default lock serves mutexes, and the
-            // kind of one was asked.
+            // SAFETY: the program's; `go` set this path since the default lock serves mutexes, and
+            // the mutex's kind has been checked.
             unsafe { $body }
         })+
     };

@@ -1,10 +1,10 @@
-//! What a thread does that a lock does not allow.
+//! Misuse of locks by a thread.
 
 use super::own::{Caller, Own};
 use cohort::records::{Finding, Hold, Thread, Wrong};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// A finding of the thread's, told once for each lock and site.
+/// Records a misuse, once for each lock and site.
 #[cold]
 pub fn found(own: &Own, kind: Wrong, object: usize, caller: &Caller, other: Option<(u32, u64)>) {
     let records = own.records();
@@ -31,8 +31,8 @@ pub fn found(own: &Own, kind: Wrong, object: usize, caller: &Caller, other: Opti
     finding.kind.store(kind as u32, Release);
 }
 
-/// The other thread that holds a lock, and where it took it; the hold is struck out if
-/// `strike`.  Its number is 0 if this process's parent had it.
+/// The thread ID of a lock's other holder, and its site; removes the hold if `strike`. The ID is 0
+/// for a thread of this process's parent.
 #[cold]
 pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
     let used = (own.records().used.load(Acquire) as usize).min(own.records().threads.len());
@@ -43,7 +43,7 @@ pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
             let mut holds = own.records().holds(thread, held);
             let hold = holds.rfind(|hold| hold.object.load(Acquire) == object as u64)?;
             if strike {
-                // Its thread may be letting go of it just now.
+                // The holder may be releasing it concurrently.
                 let _ = hold
                     .object
                     .compare_exchange(object as u64, 0, Relaxed, Relaxed);
@@ -53,7 +53,7 @@ pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
         })
 }
 
-/// Whether everything that threads hold is listed.
+/// Whether all holds of all threads are listed.
 #[cold]
 pub fn all_are_certain(own: &Own) -> bool {
     let records = own.records();

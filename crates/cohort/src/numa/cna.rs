@@ -1,31 +1,31 @@
-//! `cna`: the queue of `mcs` in one word; the holder looks along it for a waiter of its
-//! own NUMA node and sets those before it aside, in a second queue that goes from holder
-//! to holder (Dice and Kogan 2019; Chehab et al. 2021 §2.1, §6).
+//! `cna`: the queue of `mcs` in one word.  The holder searches it for a waiter of its own NUMA node
+//! and moves the waiters before it to a second queue, which passes from holder to holder (Dice and
+//! Kogan 2019; Chehab et al. 2021 §2.1, §6).
 //!
-//! **Not for** machines of one node or with more levels than two: it knows no other
+//! **Not for** machines with one node, nor with more than two levels: it distinguishes nodes only
 //! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
 //! sleep, as `mcs`.
 //!
 //! | `tail` | holder's `next` | holder's `aside` | state |
 //! |---|---|---|---|
 //! | null | | none | free |
-//! | the holder's node | null | none | held, nobody waits |
-//! | the holder's node | null | some | held; all waiters were set aside |
-//! | another node | null | any | held; a waiter has arrived and not linked itself yet |
+//! | the holder's node | null | none | held, no waiter |
+//! | the holder's node | null | some | held; all waiters are in the second queue |
+//! | another node | null | any | held; an arrival has not linked itself yet |
 //! | another node | the successor | any | held, with a queue |
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
-//! | `next` | its successor; the holder, which sets it aside or takes it back | the waiter after it in its queue |
+//! | `next` | its successor; the holder, which moves it | the waiter after it in its queue |
 //! | `granted` | the holder before it | whether it holds the lock |
 //! | `place` | its owner, before it enters | its NUMA node |
-//! | `first`, `last` | the holder, to the next one | the waiters that are set aside; null: none |
-//! | `consecutive` | as above | how often the NUMA node has had the lock in a row |
+//! | `first`, `last` | the holder, for the next one | the ends of the second queue; null: empty |
+//! | `consecutive` | as above | acquisitions in a row of the NUMA node |
 //!
-//! A node that is set aside had a successor, so nobody will link itself to it; the last
-//! node of the queue is never set aside.  When the NUMA node has had its turns, or has
-//! no waiter left, those that were set aside come before all others.  The published lock
-//! decides by chance when a turn is over; a count bounds every wait.
+//! A moved node had a successor, so no arrival will link itself to it; the last node of the queue
+//! is never moved.  When the NUMA node reaches its bound or has no waiter left, the second queue
+//! precedes all other waiters.  The published lock ends the row at random; a count bounds every
+//! wait.
 
 use super::linked;
 use crate::door::{
@@ -41,18 +41,17 @@ orders! {
     /// Acquires what the last holder did if the queue was empty, and publishes the
     /// node's fresh fields to the successor that will write `next`.
     CNA_ENQUEUE = AcqRel;
-    /// Publishes the successor's fresh node to the holders that will look at it.
+    /// Publishes the successor's fresh node to the holders that will read it.
     CNA_LINK = Release;
-    /// Sees that fresh node before looking at its place or granting it.
+    /// Sees that fresh node before reading its place or granting it.
     CNA_SUCCESSOR = Acquire;
-    /// What the holder did, to its data and to both queues, is seen by its successor.
+    /// Publishes the holder's work, on its data and on both queues, to its successor.
     CNA_GRANT = Release;
     /// Sees it.
     CNA_GRANTED = Acquire;
     /// What the holder did is seen by the thread that finds the queue empty.
     CNA_LEAVE = Release;
-    /// Publishes that the last one set aside has no successor, to the arrival that will
-    /// link itself to it.
+    /// Publishes the second queue's cleared last link to the arrival that will link itself there.
     CNA_RESTORE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     CNA_TRY = AcqRel;
@@ -65,7 +64,7 @@ flaws! {
 }
 
 policies! {
-    /// The lock goes to the first waiter, whatever its NUMA node.
+    /// The holder grants the first waiter, whatever its NUMA node.
     SET_NOBODY_ASIDE = "cna.set-nobody-aside";
 }
 
@@ -85,7 +84,7 @@ pub struct CnaNode<P: Parking = MayPark> {
     consecutive: Cell<u32>,
 }
 
-/// The lock; all zero when new.  A NUMA node has it up to `HAND_OFFS` times in a row while
+/// The lock; all zero when new.  A NUMA node acquires it up to `HAND_OFFS` times in a row while
 /// others wait.
 ///
 /// ```
@@ -113,7 +112,7 @@ impl<P: Parking, const HAND_OFFS: u32> Cna<P, HAND_OFFS> {
     }
 }
 
-/// The waiters that are set aside: the first and the last of them, linked by `next`.
+/// The second queue: its first and last waiter, linked by `next`.
 type Aside<P> = Option<(*mut CnaNode<P>, *mut CnaNode<P>)>;
 
 impl<P: Parking> CnaNode<P> {
@@ -125,7 +124,7 @@ impl<P: Parking> CnaNode<P> {
         self.next.store(ptr::null_mut(), Order::RELAXED);
         self.granted.reset(NO);
         let place = door::cohort(Level::Numa);
-        // SAFETY: nobody has seen the node yet.
+        // SAFETY: the node is not published yet.
         self.place.with_mut(|own| unsafe { *own = place });
         self.hold(None, 1);
     }
@@ -136,7 +135,7 @@ impl<P: Parking> CnaNode<P> {
     }
 
     fn consecutive(&self) -> u32 {
-        // SAFETY: written by the thread that made it the holder's node, and the holder asks.
+        // SAFETY: written by the thread that granted the node, before the grant; the holder calls.
         self.consecutive.with(|consecutive| unsafe { *consecutive })
     }
 
@@ -145,7 +144,7 @@ impl<P: Parking> CnaNode<P> {
         (!first.is_null()).then(|| (first, self.last.load(Order::RELAXED)))
     }
 
-    /// What its owner will have of the holder before; its owner or that holder calls.
+    /// Stores what the previous holder leaves to its owner; called by that holder or by the owner.
     fn hold(&self, aside: Aside<P>, consecutive: u32) {
         let (first, last) = aside.unwrap_or((ptr::null_mut(), ptr::null_mut()));
         self.first.store(first, Order::RELAXED);
@@ -155,14 +154,14 @@ impl<P: Parking> CnaNode<P> {
             .with_mut(|own| unsafe { *own = consecutive });
     }
 
-    /// Makes the node the holder's.
+    /// Makes the node's owner the holder.
     fn grant(&self, aside: Aside<P>, consecutive: u32) {
         self.hold(aside, consecutive);
         self.granted.set(YES, CNA_GRANT);
     }
 
-    /// The first waiter of the holder's NUMA node behind the holder's node, and the
-    /// waiter before it.  The holder calls.
+    /// The first waiter of the holder's NUMA node behind the holder, and the waiters before it.
+    /// The holder calls.
     fn neighbour(&self, successor: &Self) -> Option<(&Self, Aside<P>)> {
         let place = self.place();
         let (mut before, mut waiter): (Option<*mut Self>, _) = (None, successor.pointer());
@@ -181,19 +180,18 @@ impl<P: Parking> CnaNode<P> {
     }
 }
 
-/// One behind the other.
+/// Concatenates two queues.
 fn joined<P: Parking>(front: Aside<P>, back: Aside<P>) -> Aside<P> {
     let (Some((first, end)), Some((begin, last))) = (front, back) else {
         return front.or(back);
     };
-    // SAFETY: both wait, and the caller holds the lock that they wait for.
+    // SAFETY: both owners wait for the lock, and the caller holds it.
     unsafe { &*end }.next.store(begin, Order::RELAXED);
     Some((first, last))
 }
 
-// SAFETY: the holder's node is the one that was granted last or found the queue empty;
-// every waiter is in one of the two queues, and is granted once, by a holder, after its
-// own work.
+// SAFETY: the holder's node was granted last or found the queue empty; every waiter is in one of
+// the two queues, and a holder grants it once, after its own work.
 unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
     type Context = CnaNode<P>;
 
@@ -217,14 +215,13 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         let mut successor = node.next.load(CNA_SUCCESSOR);
         let aside = node.aside();
         if successor.is_null() {
-            // The queue ends with the holder: so does it without, or with those that
-            // were set aside.
+            // The queue ends with the holder; without it, it is empty or becomes the second queue.
             let (end, order) = match aside {
                 None => (ptr::null_mut(), CNA_LEAVE),
                 Some((_, last)) => (last, CNA_RESTORE),
             };
             if let Some((_, last)) = aside {
-                // SAFETY: it waits, and this thread holds the lock.
+                // SAFETY: its owner waits, and this thread holds the lock.
                 unsafe { &*last }
                     .next
                     .store(ptr::null_mut(), Order::RELAXED);
@@ -261,7 +258,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         match aside {
             None => successor.grant(None, 1),
             Some((first, last)) => {
-                // SAFETY: both wait, and this thread holds the lock.
+                // SAFETY: both owners wait, and this thread holds the lock.
                 unsafe {
                     (*last).next.store(successor.pointer(), Order::RELAXED);
                     (*first).grant(None, 1);
@@ -283,7 +280,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange acquires it.
 unsafe impl<P: Parking, const HAND_OFFS: u32> RawTry for Cna<P, HAND_OFFS> {
     #[inline]
     unsafe fn try_acquire(&self, node: &CnaNode<P>) -> bool {
@@ -302,8 +299,8 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
-// SAFETY: a waiter is aside, which the holder's node says, or behind the holder, whose node is
-// then not the tail; either leaves with the lock only.
+// SAFETY: a waiter is in the second queue, which the holder's node records, or behind the holder,
+// whose node is then not the tail; it leaves either queue only with the lock.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     unsafe fn has_waiters(&self, node: &CnaNode<P>) -> bool {
@@ -311,7 +308,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFF
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is aside.
+// SAFETY: afterwards the queue is empty or the holder's node alone, and the second queue is empty.
 unsafe impl<P: Parking, const HAND_OFFS: u32> Inherit for Cna<P, HAND_OFFS> {
     unsafe fn inherit(&self, holder: Option<&CnaNode<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {

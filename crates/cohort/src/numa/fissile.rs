@@ -1,23 +1,24 @@
-//! `fissile`: a word that anybody may take while nobody is impatient, and behind it a `cna` queue,
-//! whose head alone waits for the word (Dice and Kogan, *Fissile Locks*, 2020).
+//! `fissile`: a word that arrivals may acquire while no waiter is impatient, and behind it a `cna`
+//! queue, whose head alone waits for the word (Dice and Kogan, *Fissile Locks*, 2020).
 //!
-//! **Not for** machines of one node, where `cna` has nothing to prefer; nor for short-term fairness:
-//! arrivals pass the queue until its head has waited for `GRACE`.
+//! **Not for** machines with one node, where `cna` has no preference; nor for short-term fairness:
+//! arrivals overtake the queue until its head has waited for `GRACE`.
 //!
 //! | `word` | `impatient` | state |
 //! |---|---|---|
-//! | free | no | free; arrivals may take it |
+//! | free | no | free; arrivals may acquire it |
 //! | held | no | held; arrivals try once, then queue |
-//! | any | yes | the head of the queue has waited for long: arrivals queue at once |
+//! | any | yes | the head of the queue has waited for `GRACE`; arrivals queue at once |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `word` | the taker; the holder | whether the lock is held |
-//! | `impatient` | the head of the queue | whether arrivals have to let it through |
-//! | `queue` | [`Cna`] | the waiters behind the head |
+//! | `word` | an acquirer; the holder | whether the lock is held |
+//! | `impatient` | the head of the queue | whether arrivals must let it pass |
+//! | `queue` | [`Cna`] | the head and the waiters behind it |
 //!
-//! The head leaves the queue as soon as it has the word, so the next head is on its way while this
-//! one holds the lock, and a release is the word's: nodes are free once their owners have it.
+//! The head leaves the queue as soon as it holds the word, so the next head takes its place during
+//! the critical section.  A release concerns the word only: nodes are unused once their owners hold
+//! it.
 
 use super::Cna;
 use super::cna::CnaNode;
@@ -32,8 +33,8 @@ use cohort_raw::{
 const NO: u32 = 0;
 const YES: u32 = 1;
 
-/// The lock; all zero when new.  Its head is impatient after `GRACE` nanoseconds; a NUMA node has
-/// it up to `HAND_OFFS` times in a row from the queue.
+/// The lock; all zero when new.  The head of its queue is impatient after `GRACE` nanoseconds; a
+/// NUMA node acquires it from the queue up to `HAND_OFFS` times in a row.
 ///
 /// ```
 /// use cohort::{Mutex, numa::Fissile};
@@ -65,20 +66,20 @@ impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_
 }
 
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_OFFS> {
-    /// Takes the word, if nobody has to be let through.
+    /// Acquires a free word, unless the head of the queue is impatient.
     ///
     /// # Safety
-    /// As [`RawTry::try_acquire`], of the word, which has no contexts.
+    /// As [`RawTry::try_acquire`] on the word, which has no contexts.
     #[inline]
     unsafe fn take(&self) -> bool {
         // SAFETY: the caller's.
         self.impatient.load(Order::RELAXED) == NO && unsafe { self.word.try_acquire(&()) }
     }
 
-    /// Blocks until the head of the queue, which calls, has the word.
+    /// Blocks until the caller, the head of the queue, holds the word.
     ///
     /// # Safety
-    /// As [`RawLock::acquire`], of the word, which has no contexts.
+    /// As [`RawLock::acquire`] on the word, which has no contexts.
     unsafe fn come_through(&self) {
         let grace = Patience::until(Deadline::monotonic(now() + GRACE));
         // SAFETY: the caller's.
@@ -93,8 +94,8 @@ impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_
     }
 }
 
-// SAFETY: the word is held by one thread at a time, which sees what the last one did before it
-// released.
+// SAFETY: one thread at a time holds the word, and sees what the previous holder did before its
+// release.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawLock
     for Fissile<P, GRACE, HAND_OFFS>
 {
@@ -102,7 +103,7 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawLock
 
     #[inline]
     unsafe fn acquire(&self, node: &CnaNode<P>) {
-        // SAFETY: the caller's, of the word and, until it is released below, of the queue.
+        // SAFETY: the caller's, for the word and, until it is released below, for the queue.
         unsafe {
             if self.take() {
                 return;
@@ -115,7 +116,7 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawLock
 
     #[inline]
     unsafe fn release(&self, _node: &CnaNode<P>) {
-        // SAFETY: the caller has the word.
+        // SAFETY: the caller holds the word.
         unsafe { self.word.release(&()) };
     }
 
@@ -133,7 +134,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: as above.
+// SAFETY: as for `acquire`.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawTry
     for Fissile<P, GRACE, HAND_OFFS>
 {
@@ -144,18 +145,18 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawTry
     }
 }
 
-// SAFETY: release is the word's, which is any thread's.
+// SAFETY: release concerns the word only, which any thread may release.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> ThreadOblivious
     for Fissile<P, GRACE, HAND_OFFS>
 {
 }
 
-/// The queue's head is passed until it is impatient, and by those alone that looked before that;
-/// the queue is fair.
+/// Arrivals overtake the queue's head only until it is impatient, apart from arrivals that had read
+/// `impatient` before.  The queue is fair.
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fair for Fissile<P, GRACE, HAND_OFFS> {}
 
-// SAFETY: the holder has left the queue, so a thread that has it waits, and leaves by taking the
-// word.
+// SAFETY: the holder has left the queue, so the queue's holder waits, and leaves it by acquiring
+// the word.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     for Fissile<P, GRACE, HAND_OFFS>
 {
@@ -165,13 +166,14 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     }
 }
 
-// SAFETY: afterwards nobody queues or is impatient, and the word is as the holder has it.
+// SAFETY: afterwards the queue is empty, `impatient` is clear, and the word is in the holder's
+// state.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Inherit
     for Fissile<P, GRACE, HAND_OFFS>
 {
     unsafe fn inherit(&self, holder: Option<&CnaNode<P>>) {
         self.impatient.store(NO, Order::RELAXED);
-        // SAFETY: passed on; nobody of this process has the queue.
+        // SAFETY: passed on; no thread of this process holds the queue.
         unsafe {
             self.queue.inherit(None);
             self.word.inherit(holder.map(|_| &()));

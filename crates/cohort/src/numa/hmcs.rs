@@ -9,7 +9,7 @@
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
 //! | `WAITING` | its owner, before it enters | in the queue |
-//! | 1 to `HAND_OFFS` | its predecessor; 1 also its owner | holds the queue and all above, for the nth time in a row |
+//! | n, up to `HAND_OFFS` | its predecessor; 1 also its owner | holds the queue and all above; nth in a row |
 //! | `ALONE` | its predecessor | holds the queue, and must enter the one above |
 //!
 //! | field of a cohort | written by | meaning |
@@ -579,7 +579,8 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 
     /// Enters the queue of the caller's cohort at that level, and all above.  Returns the first
     /// level with another thread in the queue, or [`NOWHERE`], and whether the [`Carried`] lock
-    /// came along.  With `shows`, nodes record when their waiters have yielded their CPUs.
+    /// was passed on with it.  With `shows`, nodes record when their waiters have yielded their
+    /// CPUs.
     #[inline]
     fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>, shows: bool) -> (usize, bool) {
         let mut met = NOWHERE;
@@ -601,7 +602,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         }
     }
 
-    /// Blocks until it is held; whether the [`Carried`] lock came along.
+    /// Blocks until it is held; whether the [`Carried`] lock was passed on with it.
     ///
     /// # Safety
     /// As [`RawLock::acquire`].

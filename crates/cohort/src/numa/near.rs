@@ -6,8 +6,8 @@
 //! is as good.  Nor for more runnable threads than CPUs unless its waiters may sleep, as `mcs`.
 //!
 //! A shorter hand-over gains less than one extra cache miss in the holder's search would lose.  So
-//! the *next* waiter searches, while it still waits.  The holder notifies it as soon as it holds
-//! the lock itself, and passes on the list of known waiters.  The next waiter reads on along the
+//! the *next* waiter searches, while it still waits.  Each holder notifies it right after its own
+//! acquisition, and passes on the list of known waiters.  The next waiter reads on along the
 //! queue from the last known one, and chooses its own successor.  The holder's release is one
 //! store, as in `mcs`.
 //!
@@ -24,7 +24,7 @@
 //! | `granted` | the holder before it | `NO`: wait; `NEXT`: next, choose a successor; `YES`: lock held |
 //! | `rests` | its owner | for how many further acquisitions it skips the search |
 //! | `front.place` | its owner, before it enters | its NUMA node |
-//! | `front.names`, `.known` | the holder before it; its owner once notified | the known waiters, oldest first |
+//! | `front.names`, `.known` | the previous holder; its owner once notified | known waiters, oldest first |
 //! | `front.next` | its owner, once notified | the index of its chosen successor |
 //! | `front.owed` | as `known` | how many known waiters, from the first on, have been passed over |
 //! | `front.spent` | as `known` | how often any was passed over, since `owed` was 0 |

@@ -1,33 +1,31 @@
-//! `shfl`: one word that anybody may take while nobody queues, and a queue whose head
-//! alone waits for it; with nothing else to do, the head sorts the queue, so that waiters
-//! of its own NUMA node come next (Kashyap, Calciu, Cheng, Min and Kim 2019; Chehab et al. 2021
-//! §2.1, §6).
+//! `shfl`: a word that arrivals may acquire while there is no queue, and a queue whose head alone
+//! waits for the word.  Meanwhile the head sorts the queue, so that waiters of its own NUMA node
+//! are next (Kashyap, Calciu, Cheng, Min and Kim 2019; Chehab et al. 2021 §2.1, §6).
 //!
-//! Where waiters may sleep it is the blocking form: the head wakes a sleeper as it brings it up,
-//! and the next head as soon as it has the word, so that neither wake-up is waited for.
+//! If waiters may sleep, it is the blocking variant.  The head wakes each sleeper that it moves up,
+//! and the next head as soon as it holds the word, so that no hand-over waits for a wake-up.
 //!
-//! **Not for** machines of one node or with more levels than two: it knows no other
+//! **Not for** machines with one node, nor with more than two levels: it distinguishes nodes only
 //! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
 //! sleep, as `mcs`.
 //!
 //! | `word` | `tail` | state |
 //! |---|---|---|
 //! | free | null | free |
-//! | held | null | held, nobody waits |
-//! | any | the last waiter's node | the head of the queue takes the word next |
+//! | held | null | held, no waiter |
+//! | any | the last waiter's node | the head of the queue acquires the word next |
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
 //! | `next` | its successor; the head, which sorts | the waiter after it |
-//! | `granted` | the head before it; a head that brings it up | whether it is the head, or soon |
+//! | `granted` | the head before it; a head that moves it up | whether it is the head, or will be soon |
 //! | `place` | its owner, before it enters | its NUMA node |
-//! | `sorts` | its owner, or the head before it | whether it sorts when it is the head |
-//! | `consecutive` | as above | how many of its NUMA node come in a row, up to and with it |
+//! | `sorts` | its owner, or the head before it | whether it sorts once it is the head |
+//! | `consecutive` | as above | the length of its NUMA node's row, itself included |
 //!
-//! The last of those that the head has brought together sorts next: those before it have
-//! nothing to do.  The last node of the queue stays where it is, since an arrival may be
-//! about to link itself to it.  A node has left the queue when its owner has the word, so
-//! a release is the word's.
+//! The last waiter of a sorted row sorts next; the row before it is in order.  The last node of the
+//! queue is not moved, since an arrival may be about to link itself to it.  A node has left the
+//! queue when its owner holds the word, so a release concerns the word only.
 
 use super::linked;
 use crate::basic::Ttas;
@@ -44,11 +42,11 @@ orders! {
     /// Publishes the node's fresh fields to the successor that will write `next`; sees
     /// the predecessor's.
     SHFL_ENQUEUE = AcqRel;
-    /// Publishes the successor's fresh node to the heads that will look at it.
+    /// Publishes the successor's fresh node to the heads that will read it.
     SHFL_LINK = Release;
-    /// Sees that fresh node before looking at its place or granting it.
+    /// Sees that fresh node before reading its place or granting it.
     SHFL_SUCCESSOR = Acquire;
-    /// How the queue was sorted is seen by its next head.
+    /// Publishes the sorted queue to its next head.
     SHFL_GRANT = Release;
     /// Sees it.
     SHFL_GRANTED = Acquire;
@@ -60,7 +58,7 @@ flaws! {
 }
 
 policies! {
-    /// The queue stays in the order of arrival.
+    /// The queue stays in order of arrival.
     LEAVE_UNSORTED = "shfl.leave-unsorted";
 }
 
@@ -69,14 +67,14 @@ const YES: u32 = 1;
 const SOON: u32 = 2;
 const CLASS: u32 = 1;
 
-/// What a head knows.
+/// A head's role in sorting.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     sorts: bool,
     consecutive: u32,
 }
 
-/// Alone, and to sort.
+/// The role of a head without a sorted row before it.
 const FIRST: Part = Part {
     sorts: true,
     consecutive: 1,
@@ -92,7 +90,7 @@ pub struct ShflNode<P: Parking = MayPark> {
     part: Cell<Part>,
 }
 
-/// The lock; all zero when new.  The head brings together up to `BATCH` waiters.
+/// The lock; all zero when new.  A sorted row has at most `BATCH` waiters.
 ///
 /// ```
 /// use cohort::{Mutex, numa::Shfl};
@@ -130,7 +128,7 @@ impl<P: Parking> ShflNode<P> {
         self.next.store(ptr::null_mut(), Order::RELAXED);
         self.granted.reset(NO);
         let place = door::cohort(Level::Numa);
-        // SAFETY: nobody has seen the node yet.
+        // SAFETY: the node is not published yet.
         self.place.with_mut(|own| unsafe { *own = place });
         self.play(Part::default());
     }
@@ -141,20 +139,19 @@ impl<P: Parking> ShflNode<P> {
     }
 
     fn part(&self) -> Part {
-        // SAFETY: its owner asks, which is the head.
+        // SAFETY: its owner calls, as the head.
         self.part.with(|part| unsafe { *part })
     }
 
     fn play(&self, part: Part) {
-        // SAFETY: its owner calls, before it enters or as the head; or the head before
-        // it, which alone does so.
+        // SAFETY: its owner calls, before it enters or as the head; or the head before it does,
+        // which is one thread.
         self.part.with_mut(|own| unsafe { *own = part });
     }
 }
 
 impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
-    /// Brings waiters of the head's NUMA node up behind it, until the word is free; the
-    /// head calls.
+    /// Moves waiters of the head's NUMA node up behind it, until the word is free.  The head calls.
     fn sort(&self, head: &ShflNode<P>) {
         let mut consecutive = head.part().consecutive;
         let place = head.place();
@@ -196,11 +193,11 @@ impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
         }
     }
 
-    /// Makes the next one the head; the head calls, and has the word.
+    /// Makes the successor the head.  The head calls, and holds the word.
     fn leave(&self, head: &ShflNode<P>) {
         let mut successor = head.next.load(SHFL_SUCCESSOR);
         if successor.is_null() {
-            // Nothing is published: the word is what guards data.
+            // No ordering: the word guards the data.
             if self
                 .tail
                 .compare_exchange(
@@ -224,8 +221,8 @@ impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
     }
 }
 
-// SAFETY: the word is held by one thread at a time, which sees what the last one did
-// before it released.
+// SAFETY: one thread at a time holds the word, and sees what the previous holder did before its
+// release.
 unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
     type Context = ShflNode<P>;
 
@@ -245,7 +242,7 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
                 .next
                 .store(node.pointer(), SHFL_LINK);
             if P::MAY_SLEEP {
-                // A waiter that was brought up looks anew before it may sleep again.
+                // A waiter that is moved up wakes and spins anew, to be awake for the grant.
                 node.granted
                     .wait_for(SHFL_GRANTED, CLASS, |granted| granted != NO);
             }
@@ -255,14 +252,14 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
         if node.part().sorts && !mutant(policy::LEAVE_UNSORTED) {
             self.sort(node);
         }
-        // SAFETY: the caller's, of the word, which has no contexts.
+        // SAFETY: the caller's; the word has no contexts.
         unsafe { self.word.acquire(&()) };
         self.leave(node);
     }
 
     #[inline]
     unsafe fn release(&self, _node: &ShflNode<P>) {
-        // SAFETY: the caller has the word.
+        // SAFETY: the caller holds the word.
         unsafe { self.word.release(&()) };
     }
 
@@ -274,23 +271,23 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
 
 standalone!([P: Parking, const BATCH: u32] Shfl<P, BATCH>: Hosted, LowLock, HighLock);
 
-// SAFETY: as above; nobody passes a queue.
+// SAFETY: as for `acquire`; a queue is never bypassed.
 unsafe impl<P: Parking, const BATCH: u32> RawTry for Shfl<P, BATCH> {
     #[inline]
     unsafe fn try_acquire(&self, _node: &ShflNode<P>) -> bool {
-        // SAFETY: the caller's, of the word, which has no contexts.
+        // SAFETY: the caller's; the word has no contexts.
         self.tail.load(Order::RELAXED).is_null() && unsafe { self.word.try_acquire(&()) }
     }
 }
 
-// SAFETY: release is the word's, which is any thread's.
+// SAFETY: release concerns the word only, which any thread may release.
 unsafe impl<P: Parking, const BATCH: u32> ThreadOblivious for Shfl<P, BATCH> {}
 
-/// A waiter in the queue is passed by the few that found it empty before, and by a
-/// row of each waiter before it.
+/// A waiter may be overtaken by the few arrivals that found the queue empty before, and by one
+/// sorted row for each waiter before it.
 impl<P: Parking, const BATCH: u32> Fair for Shfl<P, BATCH> {}
 
-// SAFETY: the holder has left the queue, so the tail's owner waits, and leaves by taking the
+// SAFETY: the holder has left the queue, so the tail's owner waits, and leaves it by acquiring the
 // word.
 unsafe impl<P: Parking, const BATCH: u32> DetectsWaiters for Shfl<P, BATCH> {
     #[inline]
@@ -299,7 +296,7 @@ unsafe impl<P: Parking, const BATCH: u32> DetectsWaiters for Shfl<P, BATCH> {
     }
 }
 
-// SAFETY: afterwards nobody queues, and the word is as the holder has it.
+// SAFETY: afterwards the queue is empty, and the word is in the holder's state.
 unsafe impl<P: Parking, const BATCH: u32> Inherit for Shfl<P, BATCH> {
     unsafe fn inherit(&self, holder: Option<&ShflNode<P>>) {
         self.tail.store(ptr::null_mut(), Order::RELAXED);

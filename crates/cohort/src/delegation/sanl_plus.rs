@@ -1,78 +1,78 @@
-//! `sanl+`: a thread takes a word and runs its own section, in place, while threads seldom meet there;
-//! where they meet often they bring their sections to a queue by one exchange, as to
-//! [`cc-synch`](super::cc_synch), and the first in it runs those behind it.
-//! Where the queue is much wanted, the threads
-//! of a NUMA node share a place in it, a bus: its sections and answers lie
-//! together (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip between both modes).
+//! `sanl+`: while threads seldom meet, each acquires one word and runs its critical section in
+//! place. When they often meet, they publish their sections in a queue by one exchange, as in
+//! [`cc-synch`](super::cc_synch), and the queue head runs the sections behind it. Under heavy
+//! contention, the threads of a NUMA node share one place in the queue, a batch (`Bus`), with its
+//! sections and answers side by side. (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip
+//! between both modes.)
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for.
+//! **Not for** sections that wait for other threads: the lock may run a section of such a thread
+//! later.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `word` | whether a section runs, or the lock goes on with the queue | a thread that runs its section in place; the first in the queue; the holder that leaves the queue |
-//! | `meetings` | beside it: how much more often threads of late met in place than is good there | the thread that has the word |
-//! | `mode` | `IN_PLACE`, `STAYS` where all wait for the word, `QUEUE`, or `RIDES` while threads share buses | holders, and the first in the queue; to `STAYS`, a thread that finds the word taken |
-//! | `heeds` | beside it, where waiters never sleep: `ASKED` once a thread that may give up wants to come to the queue, and `HEEDED` from when holders heed that it may have | that thread; the holder that finds it |
-//! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
-//! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
-//! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
-//! | a place's `told` | see [`told`](super::told); more than `YOURS` by how much turns to which nobody else came prevail of late | the holder; its thread, as it gives up |
-//! | a place's `process` | the process of the arrival that left the place | that arrival, before others see it |
-//! | `buses` | the bus of each NUMA node, of a pool; null: not used yet | the first thread that boards it |
-//! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
-//! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
-//! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
-//! | a bus's `over` | its present ride, while it takes threads aboard: the last that is over, plus one | the holder |
-//! | `average` | while threads share buses: how many sections holders ran of late, in eighths | the holder |
+//! | `word` | taken while a section runs, or while the lock stays with the queue | a thread that runs its section in place; the queue head; the holder that leaves the queue |
+//! | `meetings` | beside it: score of recent meetings in place | the thread that holds the word |
+//! | `mode` | `IN_PLACE`, `STAYS` (all wait for the word), `QUEUE`, or `RIDES` (threads share batches) | holders, and the queue head; to `STAYS`, a thread that finds the word taken |
+//! | `heeds` | beside it, used where waiters never sleep: `ASKED` once a thread with a timeout is to join the queue; `HEEDED` once holders allow for such threads | that thread; the holder that reads `ASKED` |
+//! | `tail` | the place for the next arrival's section; null: unused | arrivals, by an exchange |
+//! | a place's `of`, `code` | a section; or `of`: a batch of sections to run | the arrival that found the place |
+//! | a place's `next` | the place after it, with marks for its own contents; null: still empty | the same, last |
+//! | a place's `told` | see [`told`](super::told); its excess over `YOURS` is the score of recent turns without company | the holder; its thread, as it gives up |
+//! | a place's `process` | the process of the arrival that appended the place | that arrival, before it publishes the place |
+//! | `buses` | the batch of each NUMA node, from a pool; null: unused | the first thread that boards it |
+//! | a bus's `aboard` | the batch's number (`ride`) and its count of taken seats; at least `FULL` once its sections run | threads that board; the holder |
+//! | a bus's `code` | the code of the first seat's section; null: not yet written | the thread in that seat; the holder |
+//! | a bus's `seats` | the data of a section with that code; or, marked, the address of a whole section; null: not yet written | the thread in that seat; the holder |
+//! | a bus's `over` | the current ride while the batch is open: the last finished ride, plus one | the holder |
+//! | `average` | in mode `RIDES`: recent sections per holder, in eighths | the holder |
 //!
-//! **In place and by the queue.**  The word excludes.  In place a thread that finds it taken goes to the
-//! queue, and of that only the first waits for the word, once it is told that it is the first.  It runs what
-//! stands behind it, frees the word, and tells the next that it is the first.  Alone, a thread moves the line
-//! of the word and those of its data, and reads the mode, of which its CPU keeps a copy; at the
-//! queue a place's line would move as well.
+//! **In place and by the queue.** The word provides exclusion. In mode `IN_PLACE`, a thread that
+//! finds the word taken joins the queue. Only the queue head waits for the word; each holder
+//! notifies the next head. The head runs the sections behind it, frees the word and notifies the
+//! next head. An uncontended acquisition moves the word's line and the data's lines, and reads the
+//! mode from a shared copy. The queue would move a place's line as well.
 //!
-//! Where threads meet often, which the holders count, or the first in the queue is passed by others for
-//! long, the lock goes on with the queue: a holder leaves it to
-//! the next with the word as it is, so that nobody touches the word's line.  When they meet seldom
-//! there, a holder frees the word again.  The mode is a hint: nobody but the first in the queue waits for the
-//! word, so a thread that believes an old one loses a try, or is alone in the queue.
+//! Holders count meetings. If threads meet often, or others barge past the queue head for long, the
+//! lock stays with the queue: each holder leaves the word taken for its successor and does not
+//! touch its line. Once threads seldom meet in the queue, a holder frees the word. The mode is a
+//! hint: a thread that reads an old mode loses one try, or is alone in the queue.
 //!
-//! With no more CPUs than [`FEW`](InPlace::FEW) threads never go to the queue: from when two have met all
-//! look at the word and wait for it, as at the default lock, which it is.  Hardly any other thread
-//! could bring anything while a section runs; and where threads are more than CPUs, a queue's next is one
-//! that has to be woken, where the default lock is taken by one that is running.
+//! With at most [`FEW`](InPlace::FEW) CPUs, threads never join the queue. After the first meeting,
+//! all threads wait for the word, as at the default lock, which it is. On so few CPUs, hardly any
+//! thread can publish a section while another runs. If threads outnumber CPUs, a queue's next
+//! thread must be woken, while a running thread can barge at the default lock.
 //!
-//! The thread in the first seat of a bus drives it: it takes the bus's place in the queue, and what is
-//! told of that is told to it.  The holder takes nobody aboard any more before it runs the sections,
-//! and tells all by one word once they have run; a thread that comes meanwhile has a place of its own.
-//! So nothing has to be agreed on when threads begin to share buses, or cease to.  They begin when a
-//! holder has run `MOST` sections and has found no end of the queue, and cease when holders run less
-//! than `CALM` on average.
+//! The thread in a batch's first seat takes the batch's place in the queue, and waits there for it.
+//! The holder closes the batch, runs its sections and announces their end by one word. A thread
+//! that arrives at a closed batch takes its own place. Therefore threads need no agreement to start
+//! or stop sharing batches. Sharing starts after a holder has run `MOST` sections without reaching
+//! the queue's end. It stops when holders run fewer than `CALM` sections on average.
 //!
-//! A thread that may give up takes a place of its own, since those aboard a bus are told by one word.  A
-//! place that was given up stays in the queue, and the holder that comes to it gives it back.
+//! A thread with a timeout takes its own place, since a batch has one answer for all its threads.
+//! An abandoned place stays in the queue, and the holder that reaches it returns it to the pool.
 //!
-//! **Left by a store.**  Where waiters never sleep a holder leaves the lock by a store, behind which the stores
-//! of its section may go on, as long as no thread that gives up comes to the queue.  The first that
-//! may give up asks for an exchange, and until a holder has said that it heeds that, comes only to a place
-//! of which it sees that it is the first there: by an exchange of the tail that it has seen.  Threads are
-//! the first in the queue one after the other, each told by the one before, so all later ones heed it, too.
-//! A place may be used again between that look and that exchange, and is not the first any more: then
-//! the thread waits for as long as it takes.
+//! **Release by a store.** Where waiters never sleep, a holder releases by a store while no thread
+//! with a timeout is in the queue. Stores of its section may still be in flight behind it. The
+//! first thread with a timeout requests an exchange. Until a holder confirms, such a thread joins
+//! only as the queue head: it reads the tail, sees that the place there is the first, and appends
+//! by a compare-exchange. Queue heads succeed each other by notification, so all later holders
+//! observe the confirmation, too. The place may be reused between the read and the
+//! compare-exchange, and then not be the first. In this case the thread waits without its timeout.
 //!
-//! At a queue of threads with places of their own, one line moves to the holder for each section;
-//! at one of buses, a place and one line or two for the sections of several threads.  What is
-//! brought is read where it stands and not taken out, since its thread looks at the same line.
+//! With a place per thread, one line moves to the holder for each section. With batches, a place
+//! and one or two lines move for the sections of several threads. The holder reads a section where
+//! it is, without taking it out, since its thread polls the same line.
 //!
-//! The number of a ride is compared for equality, so it moves on where `over` does: where a thread went
-//! aboard behind the first.  A thread that waits for its ride and does not look again before the bus has gone
-//! a multiple of `2^31` further waits for one more.
+//! Ride numbers are compared for equality. So the number advances exactly when `over` does: when a
+//! second thread boarded. A thread that polls only after the batch has advanced by a multiple of
+//! `2^31` rides waits for one ride more.
 //!
-//! **Who drops the lock.**  To tell of a place is the last that a holder does to the lock.  So the last user,
-//! whose section a holder has run, may drop it: the drop waits until that has come to the last place.  A
-//! thread aboard may learn of its ride later still; buses are of a pool, and count on for the next lock.
+//! **Drop.** Notifying a place is a holder's last access to the lock. The last user, whose section
+//! a holder ran, may drop the lock earlier; therefore the drop waits until the holder has reached
+//! the last place. A thread in a batch may read its answer even later: batches come from a pool and
+//! continue their numbers under the next lock.
 //!
-//! A child of a fork cannot go on with one that others had come to: their places are in its queue.
+//! A child of a fork cannot use a lock with arrivals of its parent: their places are in its queue.
 
 use super::told::{DONE, FIRST, Told, WAIT, YOURS};
 use super::{enter, leave, may_serve, run};
@@ -93,79 +93,80 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Publishes the fresh place to the next arrival; sees the one that is found there fresh.
+    /// Publishes the fresh place to the next arrival; acquires the place found in `tail`.
     PLUS_ARRIVE = AcqRel;
-    /// What is brought is seen with what its thread did before.
+    /// Publishes a place's contents, and what its thread wrote before.
     PLUS_BRING = Release;
-    /// Sees it.
+    /// Reads a place's contents.
     PLUS_BROUGHT = Acquire;
-    /// A section aboard is seen with what its thread did before.
+    /// Publishes a section in a batch, and what its thread wrote before.
     PLUS_SIT = Release;
-    /// Sees it.
+    /// Reads a seat.
     PLUS_SEATED = Acquire;
-    /// What sections did is seen by the threads aboard.
+    /// Publishes what the sections of a batch wrote to its threads.
     PLUS_OVER = Release;
-    /// Sees it.
+    /// Reads it.
     PLUS_RIDDEN = Acquire;
-    /// A bus that takes threads again is seen with its seats free.
+    /// Reopens a batch with its seats free.
     PLUS_OPEN = Release;
-    /// Sees that.
+    /// Boards an open batch with free seats.
     PLUS_BOARD = Acquire;
-    /// A bus is seen as its last lock has left it.
+    /// Publishes a batch in the state in which its last lock left it.
     PLUS_BUY = Release;
-    /// Sees that.
+    /// Reads that state.
     PLUS_FIND = Acquire;
 }
 
 flaws! {
-    /// A bus still takes threads while its sections are run.
+    /// An open batch accepts threads while its sections run.
     KEEP_OPEN = "sanl-plus.keep-open";
-    /// The sections of a bus are all run with the code of the first.
+    /// All sections of a batch run with the code of the first.
     BELIEVE_CODE = "sanl-plus.believe-code";
-    /// A thread that is in a section of another lock drives a bus of this one.
+    /// A thread inside another lock's section takes a batch's first seat.
     RIDE_INSIDE = "sanl-plus.ride-inside";
-    /// A holder that is in a section of another lock runs those of others here.
+    /// A holder inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "sanl-plus.serve-inside";
-    /// What stands between `lock` and `unlock` does not count as a section.
+    /// The code between `lock` and `unlock` does not count as a section.
     FORGET_LOCKED = "sanl-plus.forget-locked";
-    /// The first in the queue does not take the word.
+    /// The queue head does not acquire the word.
     FORGET_WORD = "sanl-plus.forget-word";
     /// A holder that leaves the queue does not free the word.
     KEEP_WORD = "sanl-plus.keep-word";
-    /// It tells the next that it has the lock.
+    /// It notifies the next thread as the holder, not as the queue head.
     HAND_FREE = "sanl-plus.hand-free";
-    /// The first in the queue gives up, and tells nobody that it is the first now.
+    /// The queue head gives up and notifies no next head.
     LEAVE_FIRST = "sanl-plus.leave-first";
-    /// A thread that may give up comes to a queue before holders heed that.
+    /// A thread with a timeout joins the queue before holders confirm the exchange.
     COME_UNHEEDED = "sanl-plus.come-unheeded";
-    /// A ride to which no other thread came has a number, and nothing says that it is over.
+    /// A ride with one thread advances the number without announcing its end.
     COUNT_ALONE = "sanl-plus.count-alone";
-    /// A holder learns from its turn when it has left the lock.
+    /// A holder updates the average after it has released the lock.
     LEARN_LATE = "sanl-plus.learn-late";
-    /// The lock is dropped while a holder is about to leave it.
+    /// The lock is dropped while a holder is about to release it.
     DROP_AT_ONCE = "sanl-plus.drop-at-once";
 }
 
-/// A mode: threads run their own sections, in place, and those that meet another go to the queue.
+/// Mode: threads run their own sections in place, and join the queue if they find the word taken.
 pub const IN_PLACE: u32 = 0;
-/// Threads bring their sections, each in a place of its own.
+/// Mode: threads publish their sections, each in its own place.
 pub const QUEUE: u32 = 1;
-/// Threads share buses.
+/// Mode: the threads of a NUMA node share batches.
 pub const RIDES: u32 = 2;
-/// Threads run their own sections, and all wait for the word.
+/// Mode: threads run their own sections, and all wait for the word.
 const STAYS: u32 = 3;
 
-/// Holders leave the lock by a store.
+/// Holders release the lock by a store.
 const UNASKED: u32 = 0;
-/// A thread that may give up has asked for an exchange.
+/// A thread with a timeout has requested an exchange.
 const ASKED: u32 = 1;
-/// They leave it by an exchange.
+/// Holders release the lock by an exchange.
 const HEEDED: u32 = 2;
 
-/// How sections are run in place.
+/// Parameters of in-place execution.
 ///
 /// # Safety
-/// [`take_as_first`](Self::take_as_first) takes the word if and only if it says so.
+/// [`take_as_first`](Self::take_as_first) reports an acquisition if and only if it acquires the
+/// word.
 ///
 /// ```
 /// use cohort::basic::Tas;
@@ -191,25 +192,26 @@ const HEEDED: u32 = 2;
 /// assert_eq!(total.run(|total| *total), 1);
 /// ```
 pub unsafe trait InPlace: Send + Sync + 'static {
-    /// What excludes.
+    /// The lock behind in-place sections.
     type Word: RawTry<Context = ()> + Abortable + ThreadOblivious;
-    /// With so many CPUs or fewer, all sections are.
+    /// Up to this number of CPUs, all sections run in place.
     const FEW: u32;
-    /// Sections are brought to the queue once threads have met so much more often than every fourth
-    /// time: a thread that has met another counts three, and one that has not takes one off.  At least 1.
+    /// Score at which threads switch to the queue. A meeting adds three, a turn without a meeting
+    /// subtracts one; so the score grows if more than every fourth turn is a meeting. At least 1.
     const OFTEN: u32;
-    /// And they are run in place again once they have been run at the queue so much more seldom by
-    /// another thread than every ninth time: a turn to which nobody else comes counts one, and each section
-    /// of another thread takes eight off.  At least 1, and at most `2^30`.
+    /// Score at which threads switch back to in-place sections. A turn without company adds one,
+    /// and each section of another thread subtracts eight; so the score grows if fewer than one in
+    /// nine sections is another thread's. At least 1, and at most `2^30`.
     const QUIET: u32;
-    /// And for a while, too, once the first in the queue has waited for so long while others took the word
-    /// in passing; `u64::MAX`: they always may.
+    /// Wait of the queue head after which the lock stays with the queue for a while, because others
+    /// barge; `u64::MAX`: never.
     const PASSING_NANOSECONDS: u64;
 
-    /// Blocks until the word is taken or patience runs out: in the one thread that waits for it, while
-    /// others may take it in passing.
+    /// Acquires the word, or gives up when patience runs out. Only the queue head calls it; other
+    /// threads may barge meanwhile.
     fn take_as_first(word: &Self::Word, patience: &Patience) -> Outcome {
-        // SAFETY: the word has no contexts, and stays where it is until it is freed, as the lock does.
+        // SAFETY: the word has no contexts, and does not move until it is freed, as the lock does
+        // not.
         unsafe {
             if patience.is_endless() {
                 word.acquire(&());
@@ -221,12 +223,12 @@ pub unsafe trait InPlace: Send + Sync + 'static {
     }
 }
 
-/// By the default lock.  So many meetings and turns change the mode, which every thread reads again then,
-/// that this costs each of them little.
+/// Parameters for the default lock. The scores are high enough that a mode change, after which
+/// every thread reads the mode anew, costs each of them little.
 #[derive(Debug)]
 pub enum Usual {}
 
-// SAFETY: the lock says whether it was taken.
+// SAFETY: the lock reports whether it was acquired.
 unsafe impl InPlace for Usual {
     type Word = FutexHmcs;
     const FEW: u32 = 4;
@@ -234,41 +236,42 @@ unsafe impl InPlace for Usual {
     const QUIET: u32 = 64;
     const PASSING_NANOSECONDS: u64 = 10_000;
 
-    /// As one of few: one that waits alone needs no order among waiters, nor turns.
+    /// As the one waiter: it needs no order among waiters, and no turns.
     fn take_as_first(word: &FutexHmcs, patience: &Patience) -> Outcome {
         word.acquire_as_first(patience)
     }
 }
 
-/// What a thread that has met another counts for in place, where one that has not takes one off.
+/// Score of a meeting in place, against minus one for a turn without a meeting.
 const MEETING: u32 = 3;
 
-/// What a section of another thread takes off at the queue, where a turn to which nobody else comes
-/// counts one.  It is more than in place since a turn there is longer, and meets more threads.
+/// Deduction for another thread's section in the queue, against plus one for a turn without
+/// company. Larger than [`MEETING`], since a turn there is longer and meets more threads.
 const SERVED: u32 = 8;
 
-/// Those aboard wait for a bus.
+/// The waiters of a batch.
 const CLASS: u32 = 1;
 
-/// Marks of a `next`: what is brought here is a bus.
+/// Mark of a `next`: the place contains a batch.
 const BUS: usize = 1;
-/// Its thread runs it.
+/// Mark of a `next`: the place's thread runs the section itself.
 const HERE: usize = 2;
-/// Its thread may give up: no bus does, nor a thread that runs what it brings.
+/// Marks of a `next`: the place's thread may give up. A batch's thread cannot, nor one marked
+/// `HERE`.
 const MAY_GO: usize = BUS | HERE;
-/// All of them.
+/// All marks.
 const MARKS: usize = BUS | HERE;
 
-/// Mark of a seat: a whole section stands there.
+/// Mark of a seat: it contains the address of a whole section.
 const WHOLE: usize = 1;
 
-/// So many aboard is more than there are seats.
+/// Added to the count of a closed batch; more than any number of seats.
 const FULL: u64 = 1 << 31;
 
-/// The parts in which the average is kept, of which the last holder's sections make one.
+/// Weight of the average: the last holder's sections make up one eighth.
 const PART: u64 = 8;
 
-/// Two words of a section.
+/// The two words of a section.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Words {
@@ -290,13 +293,13 @@ impl Words {
 /// Runs the section of these words.
 ///
 /// # Safety
-/// Its thread waits for that, and the caller has the lock.
+/// The section's thread waits for its end, and the caller holds the lock.
 unsafe fn run_words(words: [*mut (); 2]) {
     // SAFETY: the caller's.
     unsafe { run(Section::from_words(words)) };
 }
 
-/// A place in the queue; on one line with what the pool keeps of it.
+/// A place in the queue; on one line with the pool's own data.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Place {
@@ -307,45 +310,45 @@ pub struct Place {
 }
 
 pool! {
-    /// Places change hands with each section, so no frame owns one.
+    /// From a pool, since places change owners with each section.
     static PLACES: Place, cache 10
 }
 
 pool! {
-    /// Buses outlive their locks, since threads aboard may still look at them.
+    /// From a pool, since threads of a batch may read it after its lock is gone.
     static FLEET: Bus, placed
 }
 
-/// Bytes of all of both made so far.
+/// Bytes of all places and batches made so far.
 pub(super) fn pool_bytes() -> usize {
     PLACES.bytes() + FLEET.bytes()
 }
 
 impl Place {
-    /// A place where nothing is brought, which nobody else has.
+    /// Returns an empty place, owned by the caller.
     fn fresh() -> &'static Self {
         let place = PLACES.take();
         place.process.store(generation(), Order::RELAXED);
         place
     }
 
-    /// Whether a thread of this process has left it: then a holder that is to come to it is of this
-    /// process, too.
+    /// Returns whether a thread of this process appended the place; then the holder that will reach
+    /// it is of this process, too.
     fn is_of_here(&self) -> bool {
         self.process.load(Order::RELAXED) == generation()
     }
 
-    /// Gives it back, as such a place again.  An arrival's exchange waits for stores before it; these
-    /// are done by then.
+    /// Returns the place to the pool, empty. An arrival's exchange waits for earlier stores; these
+    /// have completed by then.
     fn give(&'static self) {
         self.next.store(ptr::null_mut(), Order::RELAXED);
         self.told.reset(WAIT);
-        // SAFETY: it came from this pool, and is the caller's: the thread that told this one has gone
-        // past it, or its own has given up.
+        // SAFETY: it came from this pool, and is the caller's: the thread that notified this place
+        // has passed it, or its own thread has given up.
         unsafe { PLACES.give(self) };
     }
 
-    /// The place behind it, with the marks of what is brought here; null and none if nothing is.
+    /// Returns the next place and the marks of this one's contents; null and 0 while it is empty.
     #[inline(always)]
     fn next(&self) -> (*const Self, usize) {
         let next = self.next.load(PLUS_BROUGHT);
@@ -358,10 +361,10 @@ impl Place {
     }
 }
 
-/// Seats of a bus, of which a lock may use fewer: two lines with what stands before them.
+/// Seats of a batch; a lock may use fewer. With the fields before them they fill two lines.
 const MOST_SEATS: usize = 14;
 
-/// A place in the queue that the threads of a NUMA node share.
+/// A batch: a place in the queue shared by the threads of a NUMA node.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Bus {
@@ -371,18 +374,18 @@ pub struct Bus {
     over: LinePadded<WaitCell<MayPark>>,
 }
 
-/// Which ride a bus is on, and how many are aboard.
+/// Splits `aboard` into the ride and the number of threads that boarded.
 const fn split(aboard: u64) -> (u32, u64) {
     ((aboard >> 32) as u32, aboard & u32::MAX as u64)
 }
 
-/// What a bus says while it is on that ride.
+/// The value of `over` during this ride.
 const fn on(ride: u32) -> u32 {
     ride & WaitCell::<MayPark>::MAX
 }
 
 impl Bus {
-    /// A bus on that ride: for a test.
+    /// Returns a bus with this ride; for a test.
     fn beginning_at(ride: u32) -> &'static Self {
         let bus = FLEET.take();
         bus.aboard.store(u64::from(ride) << 32, Order::RELAXED);
@@ -390,7 +393,7 @@ impl Bus {
         bus
     }
 
-    /// Gives it back, if it is as it was taken: not where a fork came between.
+    /// Returns the bus to the pool if it is open and empty. After a fork it may be neither.
     fn give(&'static self) {
         let (ride, taken) = split(self.aboard.load(Order::RELAXED));
         if taken == 0 && self.over.0.value(Order::RELAXED) == on(ride) {
@@ -399,11 +402,11 @@ impl Bus {
         }
     }
 
-    /// Takes the caller aboard, with a section of these words; where they stand in the caller's
-    /// frame, too.  The ride and the seat, if one of so many was free.
+    /// Boards the bus with a section of these words, kept in `whole` if its code differs from the
+    /// first section's. Returns the ride and the seat, or nothing if all seats were taken.
     ///
     /// # Safety
-    /// A caller that is aboard waits until the section has been run.
+    /// A caller that boards waits until the section has been run.
     unsafe fn board(
         &self,
         seats: usize,
@@ -426,8 +429,8 @@ impl Bus {
         Some((ride, taken))
     }
 
-    /// Takes nobody aboard any more, runs the sections that are, says so, and takes threads aboard
-    /// again.  The caller has the lock, and the bus a place.
+    /// Closes the bus, runs its sections, announces their end, and reopens it. The caller holds the
+    /// lock, and the bus has a place in the queue.
     fn carry<P: Parking>(&self, seats: usize) -> u64 {
         let aboard = if mutant(flaw::KEEP_OPEN) {
             self.aboard.load(Order::RELAXED)
@@ -438,7 +441,7 @@ impl Bus {
         let taken = taken.min(seats as u64);
         for seat in &self.seats[..taken as usize] {
             let sits = Self::seated(seat);
-            // SAFETY: the thread in that seat waits; the caller has the lock.
+            // SAFETY: the thread in that seat waits; the caller holds the lock.
             unsafe { self.run_seated(sits) };
             seat.store(ptr::null_mut(), Order::RELAXED);
         }
@@ -456,7 +459,7 @@ impl Bus {
         taken
     }
 
-    /// What the thread in that seat brings, as soon as it has sat down.
+    /// Waits for the seat's thread to write it, and returns its contents.
     fn seated(seat: &AtomicPtr<()>) -> *mut () {
         let mut spinner = Spinner::new();
         loop {
@@ -468,17 +471,17 @@ impl Bus {
         }
     }
 
-    /// Runs the section that sits there.
+    /// Runs the section in a seat.
     ///
     /// # Safety
     /// As [`run_words`].
     unsafe fn run_seated(&self, sits: *mut ()) {
         let words = if sits.addr() & WHOLE == 0 {
-            // The first seat is taken by the thread that writes it, before it sits down.
+            // The first seat's thread writes the code before the seat.
             [sits, self.code.load(Order::RELAXED)]
         } else {
             let whole = sits.map_addr(|at| at & !WHOLE).cast::<Words>();
-            // SAFETY: they stand in the frame of the thread in that seat.
+            // SAFETY: they are in the frame of the thread in that seat.
             unsafe { &*whole }.get()
         };
         // SAFETY: the caller's.
@@ -493,9 +496,9 @@ impl Bus {
     }
 }
 
-/// The lock.  It is in the mode `AT_FIRST`, which matters where CPUs are not few.  A holder runs about
-/// `MOST` sections of others; threads share buses from when one did, and until holders run less than
-/// `CALM` on average.
+/// The lock, with the initial mode `AT_FIRST`, which matters only with more than [`InPlace::FEW`]
+/// CPUs. A holder runs about `MOST` sections of other threads. Threads share batches after a holder
+/// reached that number, and until holders run fewer than `CALM` sections on average.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::SanlPlus};
@@ -548,7 +551,7 @@ impl<
     }
 }
 
-/// What all threads read, and hardly any writes.
+/// Fields that all threads read and that seldom change.
 #[derive(Debug)]
 #[repr(C)]
 struct Read {
@@ -556,7 +559,8 @@ struct Read {
     heeds: AtomicU32,
 }
 
-/// What a thread that runs its section in place takes; on one line, which it writes anyway.
+/// Fields written by threads that run their sections in place; on one line, which they write
+/// anyway.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Taken<W> {
@@ -564,25 +568,25 @@ struct Taken<W> {
     meetings: AtomicU32,
 }
 
-/// By how much turns to which nobody else comes prevail after one in which so many sections of others ran.
+/// The `QUIET` score after a turn that ran `others` sections of other threads.
 fn less_quiet(quiet: u32, others: u64) -> u32 {
     let others = u32::try_from(others).unwrap_or(u32::MAX);
     quiet.saturating_sub(others.saturating_mul(SERVED))
 }
 
-/// By what a thread has locked the lock: its place in the queue, and what it was told there; or
-/// nothing, if it did so in place.
+/// Proof of a `lock`: the place in the queue and its notification, or nothing if it was acquired in
+/// place.
 #[derive(Debug)]
 pub struct Turn(Option<(Queued, u32)>);
 
-/// A thread's place in the queue, and the one behind it.
+/// A thread's place in the queue, and the next place.
 #[derive(Debug)]
 struct Queued {
     mine: &'static Place,
     next: &'static Place,
 }
 
-/// What a thread brings to the queue.
+/// A place's contents.
 enum Brings {
     Section([*mut (); 2], bool),
     Bus(&'static Bus),
@@ -598,7 +602,7 @@ impl<
     I: InPlace,
 > SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
-    /// A lock whose buses are on that ride: for a test.
+    /// Returns a lock whose buses have this ride; for a test.
     #[must_use]
     pub fn beginning_at(ride: u32) -> Self {
         let lock = Self::default();
@@ -621,13 +625,13 @@ impl<
         &self.taken.0.word
     }
 
-    /// Whether the calling thread has taken the word, by which it is to run its section in that mode.
-    /// Blocks only in the one in which all do.
+    /// Acquires the word for a section in place, and returns whether it did. Blocks only in mode
+    /// `STAYS`.
     #[inline(always)]
     fn takes(&self, mode: u32) -> bool {
         if mode == STAYS {
-            // SAFETY: the word has no contexts, and stays where it is until it is freed, as this lock
-            // does; so for all below.
+            // SAFETY: the word has no contexts, and does not move until it is freed, as this lock
+            // does not; so for all below.
             unsafe { self.word().acquire(&()) };
             return true;
         }
@@ -635,8 +639,8 @@ impl<
         mode == IN_PLACE && unsafe { self.word().try_acquire(&()) }
     }
 
-    /// Whether all threads wait for the word: from here on, if the caller has not found it free and CPUs
-    /// are few.
+    /// Returns whether all threads wait for the word. Switches to that mode if CPUs are few; the
+    /// caller has found the word taken.
     fn stays(&self, mode: u32) -> bool {
         let begins = mode == IN_PLACE && AT_FIRST == IN_PLACE && cpus() <= I::FEW;
         if begins {
@@ -645,8 +649,8 @@ impl<
         begins || mode == STAYS
     }
 
-    /// [`takes`](Self::takes), or in the mode in which all wait blocks no longer than `patience` lasts;
-    /// nothing if the section is to be brought to the queue.
+    /// [`takes`](Self::takes), but in mode `STAYS` no longer than `patience` lasts. Returns nothing
+    /// if the section belongs to the queue.
     fn takes_within(&self, mode: u32, patience: &Patience) -> Option<Outcome> {
         if mode == IN_PLACE && self.takes(mode) {
             return Some(Outcome::Acquired);
@@ -656,10 +660,10 @@ impl<
         stays.then(|| unsafe { self.word().acquire_within(&(), patience) })
     }
 
-    /// Frees the word, which the caller has taken in place.
+    /// Frees the word.
     ///
     /// # Safety
-    /// So it is, and its section has ended.
+    /// The caller acquired it in place, and its section has ended.
     #[inline(always)]
     unsafe fn free_in_place(&self) {
         let meetings = self.taken.0.meetings.load(Order::RELAXED);
@@ -670,8 +674,8 @@ impl<
         unsafe { self.word().release(&()) };
     }
 
-    /// So many threads have met others in place, if that is where sections are run; if they do often,
-    /// sections are brought to the queue from here on.  The caller has the lock by the queue.
+    /// Counts `threads` meetings if sections run in place, and switches to the queue if they are
+    /// frequent. The caller holds the lock by the queue.
     fn meet(&self, threads: u64) {
         if threads == 0 || self.mode() != IN_PLACE {
             return;
@@ -689,7 +693,7 @@ impl<
     /// Runs the section, and frees the word.
     ///
     /// # Safety
-    /// As [`Section::run`]; the caller has taken the word in place.
+    /// As [`Section::run`]; the caller acquired the word in place.
     #[inline(always)]
     unsafe fn run_in_place(&self, section: Section<'_>) {
         // SAFETY: the caller's, and the word excludes.
@@ -699,23 +703,23 @@ impl<
         }
     }
 
-    /// Blocks until the section has been run, by the calling thread if that has to be `here`.
+    /// Blocks until the section has been run; if `here`, by the calling thread.
     #[inline(always)]
     fn run_at(&self, words: &Words, section: Section<'_>, here: bool) {
         let mode = self.mode();
         if self.takes(mode) {
-            // SAFETY: the word has just been taken; a section is run once, here.
+            // SAFETY: the word has just been acquired; the section runs once, here.
             unsafe { self.run_in_place(section) };
         } else {
             self.run_long(mode, words, section, here);
         }
     }
 
-    /// The same by a thread that has not found the word free in that mode.
+    /// Slow path of [`run_at`](Self::run_at), after the word was not acquired in that mode.
     #[inline(never)]
     fn run_long(&self, mode: u32, words: &Words, section: Section<'_>, here: bool) {
         if self.stays(mode) && self.takes(STAYS) {
-            // SAFETY: the word has just been taken; a section is run once, here.
+            // SAFETY: the word has just been acquired; the section runs once, here.
             return unsafe { self.run_in_place(section) };
         }
         let section = section.into_words();
@@ -723,8 +727,8 @@ impl<
         if !here {
             tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
         }
-        // What a section was made of is marked where it stands, which has to be even for that.
-        // The thread that has the first seat serves the others.
+        // A seat marks the section's data pointer in its lowest bit, so that pointer must be even.
+        // The thread in the first seat runs the other sections.
         if rides && !here && may_serve(flaw::RIDE_INSIDE) && section[0].addr() & WHOLE == 0 {
             let bus = self.bus();
             // SAFETY: this call waits.
@@ -735,20 +739,20 @@ impl<
                 None => {}
             }
         }
-        // SAFETY: this call outlives it.
+        // SAFETY: this call outlives the section.
         unsafe { self.bring(&Brings::Section(section, here)) };
     }
 
-    /// The bus of the calling thread's node.
+    /// Returns the bus of the calling thread's NUMA node.
     fn bus(&self) -> &'static Bus {
         const { assert!(SEATS <= MOST_SEATS, "a bus has not so many seats") };
         let place = &self.buses[cohort(Level::Numa) % BUSES];
-        // SAFETY: null, or of a pool whose nodes stay.
+        // SAFETY: null, or of a pool that frees no node.
         let known = unsafe { place.load(PLUS_FIND).cast_const().as_ref::<'static>() };
         known.unwrap_or_else(|| Self::new_bus(place))
     }
 
-    /// A bus for that place, or the one that another thread has put there.
+    /// Installs a new bus, or returns the one another thread installed first.
     #[cold]
     fn new_bus(place: &AtomicPtr<Bus>) -> &'static Bus {
         let new = FLEET.take();
@@ -763,10 +767,10 @@ impl<
         }
     }
 
-    /// Blocks until what is brought has been run.
+    /// Blocks until these sections have been run.
     ///
     /// # Safety
-    /// The section is outlived by the call, or the caller drives that bus.
+    /// The call outlives the section, or the caller has the first seat of that bus.
     unsafe fn bring(&self, what: &Brings) {
         let (words, marks) = match what {
             Brings::Section(words, false) => (*words, 0),
@@ -780,7 +784,7 @@ impl<
         let _ = self.take_as_told(told, &Patience::ENDLESS);
         let others = match what {
             Brings::Section(words, _) => {
-                // SAFETY: the caller's, which has the lock.
+                // SAFETY: the caller's; it holds the lock.
                 unsafe { run_words(*words) };
                 0
             }
@@ -789,8 +793,7 @@ impl<
         self.end(&queued, told, others);
     }
 
-    /// Blocks until the calling thread has the lock, which was told that of its place, or patience runs
-    /// out.
+    /// Acquires the lock after its place was notified; gives up when patience runs out.
     #[inline(always)]
     fn take_as_told(&self, told: u32, patience: &Patience) -> Outcome {
         if told != FIRST || mutant(flaw::FORGET_WORD) {
@@ -803,8 +806,9 @@ impl<
         outcome
     }
 
-    /// Blocks until the word is taken or patience runs out.  After a while others no longer take it in
-    /// passing: a thread that comes back at once would find it free each time before the caller does.
+    /// Acquires the word, or gives up when patience runs out. After `PASSING_NANOSECONDS`, stops
+    /// barging: a thread that reacquires at once would otherwise find the word free each time
+    /// before the queue head.
     fn take_as_first(&self, patience: &Patience) -> Outcome {
         if I::PASSING_NANOSECONDS == u64::MAX {
             return I::take_as_first(self.word(), patience);
@@ -820,7 +824,7 @@ impl<
         I::take_as_first(self.word(), patience)
     }
 
-    /// Brings these words, and blocks in that way until something is told of them.
+    /// Appends a place, publishes these words, and waits by `wait` for the notification.
     #[inline(always)]
     fn arrive<R>(
         &self,
@@ -833,8 +837,8 @@ impl<
         Self::bring_at(found, next, words, marks, wait)
     }
 
-    /// The same in the place that was found, or in a fresh one if there was none, where the `next` one is
-    /// known to those that come.
+    /// [`arrive`](Self::arrive), after the tail was exchanged: publishes in the place found there,
+    /// or in a fresh place if the queue was unused. `next` is already visible to other arrivals.
     #[inline(always)]
     fn bring_at<R>(
         found: *mut Place,
@@ -843,7 +847,7 @@ impl<
         marks: usize,
         wait: impl FnOnce(&Told) -> R,
     ) -> (Queued, R) {
-        // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
+        // SAFETY: a place stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| {
             let mine = Place::fresh();
@@ -857,10 +861,10 @@ impl<
         (Queued { mine, next }, told)
     }
 
-    /// Brings these words if there is nobody before the caller, and returns the word that it was told.
+    /// Publishes these words if the caller becomes the queue head. Returns its notification.
     fn arrive_first(&self, words: [*mut (); 2]) -> Option<(Queued, u32)> {
         let found = self.tail.0.load(PLUS_BROUGHT);
-        // SAFETY: places stay, of whichever lock.
+        // SAFETY: places are never freed, whichever lock uses them.
         let place = unsafe { found.cast_const().as_ref::<'static>() };
         if !place.is_none_or(|place| place.told.says_first()) {
             return None;
@@ -875,8 +879,8 @@ impl<
         Some(Self::bring_at(found, next, words, HERE, Told::wait::<P>))
     }
 
-    /// Brings these words, and blocks until something is told of them or patience runs out; nothing if they
-    /// were not brought, or if their place is the holder's.
+    /// Publishes these words and waits, at most as long as patience lasts. Returns nothing if it
+    /// did not publish, or left its place to a holder.
     fn arrive_within(&self, words: [*mut (); 2], patience: &Patience) -> Option<(Queued, u32)> {
         let heeds = &self.read.0.heeds;
         let heeded = || P::MAY_SLEEP || heeds.load(Order::RELAXED) == HEEDED;
@@ -897,8 +901,8 @@ impl<
         told.map(|told| (queued, told))
     }
 
-    /// Tells so the thread that comes to that place, now or later; false if that has given up.  The caller
-    /// is the first in the queue, or has the lock by it.
+    /// Notifies the current or future thread of that place; false if it has given up. The caller is
+    /// the queue head, or holds the lock by the queue.
     #[inline]
     fn hand(&self, at: &Place, word: u32) -> bool {
         if P::MAY_SLEEP {
@@ -916,24 +920,23 @@ impl<
         at.told.hand_as::<P>(word)
     }
 
-    /// Goes on behind that place, of which the caller was told that, and gives it back.  The caller has
-    /// the lock, and has run so many sections of others on the way.
+    /// Releases the lock at the end of a turn, and frees its place. The caller holds the lock by
+    /// the queue, was notified by `told`, and has run `others` sections of other threads.
     #[inline]
     fn end(&self, queued: &Queued, told: u32, others: u64) {
         self.go_on(queued.next, told.saturating_sub(YOURS), others);
         queued.mine.give();
     }
 
-    /// Blocks until the calling thread has the lock, as for a section of its own that is not a
-    /// function: it stands between this call and [`unlock`](Self::unlock).  A section must
-    /// not, in its own lock.
+    /// Acquires the lock without delegation: the section is the code between this call and
+    /// [`unlock`](Self::unlock). A section must not call this on its own lock.
     #[must_use = "the lock is held by it"]
     pub fn lock(&self) -> Turn {
         let mode = self.mode();
         let turn = if self.takes(mode) || self.stays(mode) && self.takes(STAYS) {
             None
         } else {
-            // Of a place that says so nobody is told that it is done.
+            // A holder never answers `DONE` for a place marked `HERE`.
             let (queued, told) = self.arrive([ptr::null_mut(); 2], HERE, Told::wait::<P>);
             let _ = self.take_as_told(told, &Patience::ENDLESS);
             Some((queued, told))
@@ -944,8 +947,8 @@ impl<
         Turn(turn)
     }
 
-    /// Runs what others have brought meanwhile, unless the calling thread has locked another one, which
-    /// those may want, and leaves the lock.
+    /// Releases the lock. First runs the published sections of other threads, unless the calling
+    /// thread holds another lock, which they may need.
     ///
     /// # Safety
     /// The turn is of this lock, and the caller's.
@@ -955,14 +958,14 @@ impl<
         }
         match turn.0 {
             Some((queued, told)) => self.end(&queued, told, 0),
-            // SAFETY: the caller has taken the word in place.
+            // SAFETY: the caller acquired the word in place.
             None => unsafe { self.free_in_place() },
         }
     }
 
-    /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it
-    /// comes to, or to the next that comes.  The caller has the lock, and has run so many sections of
-    /// `others`; by `quiet`, turns to which nobody else comes prevailed before its own.
+    /// Runs the published sections from that place on, and hands the lock to the thread of the
+    /// place it reaches, or to its future thread. The caller holds the lock and has run `others`
+    /// sections of other threads; `quiet` is the score before its turn.
     #[inline]
     fn go_on(&self, from: &'static Place, quiet: u32, others: u64) {
         if from.next.load(Order::RELAXED).is_null() {
@@ -977,7 +980,7 @@ impl<
             if quiet >= I::QUIET {
                 return self.go_in_place(from);
             }
-            // If it is left meanwhile by the thread that came there, the walk gives it back.
+            // If that place's thread gives up meanwhile, the loop below frees its place.
             if self.hand(from, YOURS + quiet) {
                 return;
             }
@@ -1003,16 +1006,16 @@ impl<
             }
             if marks == BUS {
                 let bus = at.words.of.load(Order::RELAXED).cast::<Bus>();
-                // SAFETY: it is this lock's.
+                // SAFETY: the bus is this lock's.
                 served += unsafe { &*bus }.carry::<P>(SEATS);
             } else {
-                // SAFETY: what is brought is the holder's, and its thread waits.
+                // SAFETY: the contents are the holder's, and their thread waits.
                 unsafe { run_words(at.words.get()) };
                 served += 1;
             }
             at.told.answer::<P>();
-            // SAFETY: a place stays until its thread is told, and the last one until somebody has
-            // brought something there.
+            // SAFETY: a place stays until its thread is notified, and the last one until an arrival
+            // has filled it.
             at = unsafe { &*next };
         }
         tally(Tallied::Served, served);
@@ -1025,26 +1028,27 @@ impl<
         if !mutant(flaw::LEARN_LATE) {
             self.learn(served);
         }
-        // Somebody has come, though it may not have been served.
+        // Another thread arrived, though its section may not have been run here.
         self.pass(at, YOURS + less_quiet(quiet, (served + others).max(1)));
         if mutant(flaw::LEARN_LATE) {
             self.learn(served);
         }
     }
 
-    /// Tells so the thread that comes to that place, now or later, or if that has given up, to the next.
+    /// Notifies the thread of that place, or, if it has given up, of the next place that is not
+    /// abandoned.
     #[inline]
     fn pass(&self, mut at: &'static Place, word: u32) {
         while !self.hand(at, word) {
             let (next, _) = at.next();
             at.give();
-            // SAFETY: a place stays until its thread is told; that one had brought something before
-            // it gave up.
+            // SAFETY: a place stays until its thread is notified; this thread had filled its place
+            // before it gave up.
             at = unsafe { &*next };
         }
     }
 
-    /// Has sections run in place from here on, and leaves the lock so.
+    /// Switches to in-place sections, and releases the lock.
     #[cold]
     fn go_in_place(&self, from: &'static Place) {
         self.taken.0.meetings.store(0, Order::RELAXED);
@@ -1052,11 +1056,11 @@ impl<
         self.free(from);
     }
 
-    /// Leaves the lock to threads that find it free, of which the one that comes to that place is the
-    /// first in the queue.  The caller has the lock by the queue.
+    /// Frees the word, and notifies the thread of that place as the queue head. The caller holds
+    /// the lock by the queue.
     fn free(&self, from: &'static Place) {
         if !mutant(flaw::KEEP_WORD) {
-            // SAFETY: the first in the queue took it, and each has left it to the next since.
+            // SAFETY: a queue head acquired it, and each holder has left it to the next since.
             unsafe { self.word().release(&()) };
         }
         let word = if mutant(flaw::HAND_FREE) {
@@ -1067,7 +1071,8 @@ impl<
         self.pass(from, word);
     }
 
-    /// Learns from how many sections the calling thread ran, which is about to leave the lock.
+    /// Updates the average, and the mode by it, with the sections that the caller ran before its
+    /// release.
     fn learn(&self, served: u64) {
         if self.mode() == RIDES {
             let average = self.average.0.load(Order::RELAXED);
@@ -1084,9 +1089,9 @@ impl<
     }
 }
 
-// SAFETY: the word excludes what is run in place and by the queue; in that one place at a time says that
-// its thread has the lock: the one that the last holder came
-// to; a section is run once, since the holder goes past it, before its thread is told.
+// SAFETY: the word excludes in-place sections and the queue from each other. In the queue, one
+// place at a time says that its thread holds the lock: the place that the last holder reached. A
+// section runs once, since the holder passes it before it notifies its thread.
 unsafe impl<
     P: Parking,
     const MOST: u64,
@@ -1110,7 +1115,8 @@ unsafe impl<
     }
 }
 
-// SAFETY: as above; one exchange decides whether what is given up is its thread's or the holder's.
+// SAFETY: as above; one exchange decides whether an abandoned section is its thread's or the
+// holder's.
 unsafe impl<
     P: Parking,
     const MOST: u64,
@@ -1124,7 +1130,7 @@ unsafe impl<
     fn run_within(&self, _: &mut Words, section: Section<'_>, patience: &Patience) -> Outcome {
         if let Some(outcome) = self.takes_within(self.mode(), patience) {
             if outcome == Outcome::Acquired {
-                // SAFETY: the word has just been taken; a section is run once, here.
+                // SAFETY: the word has just been acquired; the section runs once, here.
                 unsafe { self.run_in_place(section) };
             }
             return outcome;
@@ -1144,7 +1150,7 @@ unsafe impl<
                 return Outcome::GaveUp;
             }
             told => {
-                // SAFETY: this call outlives it, and has the lock.
+                // SAFETY: this call outlives the section, and holds the lock.
                 unsafe { run_words(words) };
                 self.end(&queued, told, 0);
             }
@@ -1167,7 +1173,7 @@ impl<
         let last = self.tail.0.load(PLUS_BROUGHT);
         // SAFETY: the last place is the lock's own.
         if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
-            // A parent's holder would have come to it; none of this process does.
+            // A parent's holder would have reached it; no holder of this process will.
             outlast(|| !last.is_of_here() || last.told.is_left() || mutant(flaw::DROP_AT_ONCE));
             if !last.is_of_here() && !last.told.is_left() {
                 return;
@@ -1175,7 +1181,7 @@ impl<
             last.give();
         }
         for bus in &self.buses {
-            // SAFETY: of the pool, and this lock's, which no thread uses any more.
+            // SAFETY: of the pool, and this lock's, which has no user left.
             if let Some(bus) = unsafe { bus.load(PLUS_FIND).cast_const().as_ref::<'static>() } {
                 bus.give();
             }
@@ -1204,7 +1210,7 @@ mod tests {
     use std::thread::{self, yield_now};
     use std::time::{Duration, Instant};
 
-    /// Two meetings in a row are often, and two turns alone are quiet.
+    /// Two meetings in a row switch to the queue, and two turns without company switch back.
     enum Soon {}
 
     // SAFETY: it says nothing of its own.
@@ -1216,7 +1222,7 @@ mod tests {
         const PASSING_NANOSECONDS: u64 = u64::MAX;
     }
 
-    /// Nobody passes the first in the queue for long.
+    /// Threads barge past the queue head for 1 ns at most.
     enum Insisting {}
 
     // SAFETY: as above.
@@ -1232,19 +1238,20 @@ mod tests {
 
     fn run<I: InPlace>(lock: &Lock<I>) {
         let mut nothing = || {};
-        // SAFETY: it does nothing.
+        // SAFETY: the section does nothing.
         lock.run(&mut Words::default(), unsafe { Section::new(&mut nothing) });
     }
 
-    /// So many threads bring sections while another has the lock, which it runs after its own if it has
-    /// it by the queue.
+    /// `threads` threads publish sections while another holds the lock. If it holds the lock by the
+    /// queue, it runs them after its own.
     fn meet<I: InPlace>(lock: &Lock<I>, threads: usize, meanwhile: impl Fn()) {
         let turn = lock.lock();
         thread::scope(|scope| {
             for _ in 0..threads {
                 let before = lock.tail.0.load(Order::RELAXED);
                 scope.spawn(|| run(lock));
-                // SAFETY: places stay; nobody gives that one back before the lock is unlocked.
+                // SAFETY: places are never freed; this one stays in the queue until the lock is
+                // released.
                 let place = unsafe { before.as_ref() };
                 let is_here = |place: &Place| !place.next.load(Order::RELAXED).is_null();
                 while lock.tail.0.load(Order::RELAXED) == before || !place.is_none_or(is_here) {
@@ -1252,7 +1259,7 @@ mod tests {
                 }
             }
             meanwhile();
-            // SAFETY: it is this lock's, and this thread's.
+            // SAFETY: the turn is of this lock, and this thread's.
             unsafe { lock.unlock(turn) };
         });
     }
@@ -1282,7 +1289,7 @@ mod tests {
         meet(&lock, 1, || {});
         assert_eq!(lock.mode(), QUEUE);
 
-        // The turn before was alone, after its meeting.
+        // The turn before had no company, after its meeting.
         run(&lock);
         assert_eq!(lock.mode(), IN_PLACE);
         run(&lock);

@@ -1,35 +1,35 @@
 //! Condition variables: a queue of waiters by real-time priority, FIFO among equals.
 //!
-//! Each waiter sleeps on a word of its own, so a signal reaches the thread it was
-//! meant for and nobody else, and the object may be destroyed as soon as the last
-//! waiter has been signalled: a chosen waiter never touches it again.
+//! Each waiter sleeps on its own word, so a signal wakes exactly the selected thread. A selected
+//! waiter never accesses the condition again; so the condition may be destroyed once the last
+//! waiter has been signalled.
 //!
-//! **A waiter looks before it sleeps** in [`wait_with`](RawCondvar::wait_with) and
-//! [`wait_between`](RawCondvar::wait_between): for some microseconds, if its thread has of late been told
-//! that soon, and else for longer, but hardly ever.  One that looks is told by a store, where one that
-//! sleeps costs its signaller a system call, and itself two and the way to a CPU.
+//! **Spinning.** In [`wait_with`](RawCondvar::wait_with) and
+//! [`wait_between`](RawCondvar::wait_between), a waiter spins before it sleeps: for a few
+//! microseconds if this recently paid for its thread, else longer but rarely. A store notifies a
+//! spinning waiter. A sleeping waiter costs its signaller one system call, and itself two and the
+//! wait for a CPU.
 //!
-//! **A chosen waiter is not woken while it cannot go on.**  It needs the mutex, which
-//! as a rule its signaller holds: woken now, it would sleep again at once, and each
-//! hand-over of the mutex would cost two sleeps.  So the signaller first offers it to
-//! the mutex, which may *adopt* it: the thread, asleep, becomes one of the mutex's own
-//! sleepers, and the release that it waits for wakes it.  Not so a single waiter that went to
-//! sleep from another CPU than its signaller's: by the time that it runs there the mutex is free,
-//! as a rule, and the signaller is spared the second system call.  The mutex may be touched for
-//! that, whether or not the signaller holds it, until the waiter has been told: a thread
-//! that waits with a mutex takes it again before it does anything else.
+//! **Wait morphing.** A selected waiter needs the mutex, which its signaller usually holds. Woken
+//! at once, it would sleep again, and each hand-over of the mutex would cost two sleeps. So the
+//! signaller first offers the waiter to the mutex, which may *adopt* it: the sleeping thread
+//! becomes a waiter of the mutex, and the release wakes it. A single waiter that went to sleep on
+//! another CPU than its signaller's is woken instead: by the time it runs there the mutex is
+//! usually free, and the signaller saves the second system call. The signaller may access the mutex
+//! until it has notified the waiter, whether or not it holds the mutex: a waiter acquires its mutex
+//! before it does anything else.
 //!
 //! | `state` of a waiter | meaning | set by |
 //! |---|---|---|
-//! | `LOOKING` | in the queue, and awake: it looks at this word for a while before it sleeps | itself |
-//! | `WAITING` | in the queue; it sleeps, or is about to | itself |
-//! | `LEAVING` | in the queue; its patience ran out or it was cancelled, no signal counts for it any more | itself |
-//! | `STIRRED` | in the queue, to leave it by itself: a thread that was chosen was cancelled too, and its signal must not be lost | that thread |
-//! | `CHOSEN` | out of the queue; its signaller has still to tell it how it ends | a signaller, holding the queue |
-//! | `MET` | the same, of one that looked | the same |
-//! | `LISTENING` | chosen and awake, and about to sleep until it is told | itself |
-//! | `SIGNALLED`, `BROADCAST` | free to go | that signaller |
-//! | the same with `ADOPTED` | free to go, once the mutex's release wakes it | that signaller |
+//! | `LOOKING` | in the queue and spinning on this word before it sleeps | itself |
+//! | `WAITING` | in the queue; asleep or about to sleep | itself |
+//! | `LEAVING` | in the queue; timed out or cancelled, and out of reach of signals | itself |
+//! | `STIRRED` | in the queue, to leave it by itself: a selected thread was cancelled, and passes its signal on | that thread |
+//! | `CHOSEN` | selected, out of the queue; notification pending | a signaller, holding the queue |
+//! | `MET` | the same for a spinning waiter | the same |
+//! | `LISTENING` | selected and awake, about to sleep until the notification | itself |
+//! | `SIGNALLED`, `BROADCAST` | notified | that signaller |
+//! | the same with `ADOPTED` | notified; the mutex's release wakes it | that signaller |
 
 use crate::basic::Futex;
 use crate::door::{
@@ -43,15 +43,14 @@ use core::mem::offset_of;
 use core::ptr;
 
 orders! {
-    /// A signaller that must wake somebody has seen the mutex that the waiter
-    /// released after it queued, so it sees a queue that is not empty.
+    /// A signaller that must wake a waiter has acquired the mutex after the waiter queued and
+    /// released it, so it reads a queue that is not empty.
     CONDVAR_PEEK = Relaxed;
-    /// The waiter sees what the signaller did, and its node is its own again.
+    /// The waiter acquires the signaller's writes, and owns its node again.
     CONDVAR_HEARD = Acquire;
-    /// As above, from the signaller's side.
+    /// The signaller's side of `CONDVAR_HEARD`.
     CONDVAR_TELL = Release;
-    /// Which of leaving, being stirred and being chosen comes first; the queue's lock
-    /// orders the rest.
+    /// Decides between leaving, being stirred and being selected; the queue's lock orders the rest.
     CONDVAR_CLAIM = Relaxed;
 }
 
@@ -72,7 +71,7 @@ const ADOPTED: u32 = 8;
 const LOOKING: u32 = 16;
 const MET: u32 = 17;
 
-/// The threads that sleep on a waiter's word: itself.
+/// A waiter's word has one sleeper, the waiter.
 const CLASS: u32 = 1;
 
 /// A waiter's node.
@@ -80,24 +79,24 @@ const CLASS: u32 = 1;
 #[repr(C)]
 pub struct Waiter {
     state: AtomicU32,
-    /// Neighbours in the queue, by number; guarded by the queue's lock, and `next`
-    /// by its signaller once chosen.
+    /// Neighbours in the queue, by number. Guarded by the queue's lock; `next` belongs to the
+    /// signaller after the selection.
     next: AtomicU32,
     previous: AtomicU32,
-    /// The CPU from which it went to sleep.
+    /// The CPU on which it went to sleep.
     cpu: AtomicU32,
-    /// The condition at which it waits; a name.
+    /// The condition's name.
     at: AtomicUsize,
-    /// What it will take when its wait is over, as the caller of `enqueue` named it.
+    /// The mutex that it acquires after its wait, as named by the caller of `enqueue`.
     mutex: AtomicUsize,
-    /// The waiting thread, as the caller of `enqueue_as` numbered it.
+    /// The waiting thread, as numbered by the caller of `enqueue_as`.
     thread: AtomicU32,
     /// Its real-time priority, or 0.
     priority: AtomicU32,
 }
 
 pool! {
-    /// The nodes of all threads that wait at conditions.
+    /// The nodes of all condition waiters.
     pub static WAITERS: Waiter, cache 2
 }
 
@@ -109,11 +108,11 @@ pub(crate) fn pool_bytes() -> usize {
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// By a signal meant for this waiter alone.
+    /// By a signal to this waiter alone.
     Signalled,
     /// By a broadcast.
     Broadcast,
-    /// Patience ran out first; no signal was used up.
+    /// Patience ran out first; no signal was consumed.
     GaveUp,
 }
 
@@ -122,19 +121,18 @@ pub enum Waited {
 pub struct Left {
     /// How its wait ended.
     pub waited: Waited,
-    /// Whether its mutex had adopted it, so that what woke it may have been the mutex's
-    /// release: the thread owes that wake-up an answer.
+    /// Whether its mutex adopted it. Then the mutex's release may have woken it, and it must
+    /// acquire the mutex as a woken waiter.
     pub adopted: bool,
 }
 
-/// What a signaller may do with a chosen waiter other than wake it.
+/// A signaller's alternative to waking a selected waiter.
 pub trait Adopt {
-    /// Makes the waiter's mutex adopt the waiter, by [`Waiter::sleep_at`]; false if it
-    /// has to be woken.
+    /// Makes the waiter a waiter of its mutex, by [`Waiter::sleep_at`]; false if it must be woken.
     fn adopt(&self, waiter: &Waiter) -> bool;
 }
 
-/// Every chosen waiter is woken.
+/// Wakes every selected waiter.
 #[derive(Clone, Copy, Debug)]
 pub struct WakeAll;
 
@@ -144,19 +142,18 @@ impl Adopt for WakeAll {
     }
 }
 
-/// Waiters whose mutex is named by the address of a [`FutexHmcs`], which adopts them; one whose
-/// mutex has no name is woken.
+/// Adopts waiters whose mutex is named by the address of a [`FutexHmcs`]; wakes nameless ones.
 #[derive(Clone, Copy, Debug)]
 struct ByWord;
 
-/// The name of a mutex that adopts nobody.
+/// The name of a mutex that adopts no waiter.
 pub const NAMELESS: usize = 0;
 
 impl Adopt for ByWord {
     fn adopt(&self, waiter: &Waiter) -> bool {
         let word: *const FutexHmcs = ptr::with_exposed_provenance(waiter.mutex());
-        // SAFETY: the waiter takes its mutex before it does anything else, so that is there
-        // until the waiter has been told.
+        // SAFETY: the waiter acquires its mutex before it does anything else, so the mutex stays
+        // until the waiter has been notified.
         waiter.mutex() != NAMELESS
             && waiter.sleep_at(|place, seen| unsafe { (*word).adopt(place, seen) })
     }
@@ -175,10 +172,10 @@ pub struct RawCondvar {
 /// No waiter.
 const NOBODY: u32 = 0;
 
-/// By nodes of [`WAITERS`], for locks that are the caller's own: what most callers need.
+/// Operations with nodes of [`WAITERS`], for the caller's own locks.
 impl RawCondvar {
     crate::door::constructor! {
-        /// A condition at which nobody waits.
+        /// A condition without waiters.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -190,22 +187,22 @@ impl RawCondvar {
         }
     }
 
-    /// Releases the lock, blocks until signalled or patience runs out, and takes the lock
-    /// again, which may take longer.  A signaller that holds the lock leaves the wake-up to
-    /// its release.
+    /// Releases the lock, blocks until signalled or until patience runs out, and acquires the lock
+    /// again, which may take longer. A signaller that holds the lock leaves the wake-up to its
+    /// release.
     ///
     /// # Safety
-    /// The caller holds the lock; and every thread that signals this condition does so by
-    /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
+    /// The caller holds the lock. All threads signal this condition by
+    /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all) only.
     pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
-        // A thread sleeps where another that may end its sleep finds it.
+        // A cancellable waiter sleeps only at the condition, where its canceller finds it.
         let name = if patience.is_cancellable() {
             NAMELESS
         } else {
             ptr::from_ref(lock).expose_provenance()
         };
         let waiter = self.enqueue_in_hope(name, patience);
-        // SAFETY: the caller holds it, by no context, and the waiter was queued above.
+        // SAFETY: the caller holds it, without a context, and the waiter was queued above.
         unsafe {
             lock.release(&());
             let left = self.wait(&WAITERS, waiter, patience);
@@ -218,7 +215,7 @@ impl RawCondvar {
         }
     }
 
-    /// The same with any other lock, by what releases it and what takes it again.
+    /// [`wait_with`](Self::wait_with) for any other lock, by its `release` and `acquire`.
     ///
     /// # Safety
     /// As [`wait_with`](Self::wait_with) about signals.
@@ -229,7 +226,7 @@ impl RawCondvar {
         patience: &Patience,
     ) -> Waited {
         let waiter = self.enqueue_in_hope(NAMELESS, patience);
-        // The caller has a guard, and goes on as if it held the lock.
+        // The caller has a guard, and continues as if it held the lock.
         to_its_end(true, || {
             release();
             // SAFETY: queued above.
@@ -239,36 +236,37 @@ impl RawCondvar {
         })
     }
 
-    /// Wakes the waiter of the highest real-time priority, FIFO among equals; false without a waiter.
+    /// Wakes the waiter of the highest real-time priority, FIFO among equals; false without a
+    /// waiter.
     pub fn notify_one(&self) -> bool {
         self.signal(&WAITERS, &ByWord)
     }
 
-    /// Whether a thread waits: one that joined the queue in a section which happens before the
-    /// question is seen.
+    /// Returns whether a thread waits. Sees a thread that queued in a critical section which
+    /// happens before this call.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         self.first.load(CONDVAR_PEEK) != NOBODY
     }
 
-    /// Lets every waiter go; how many there were.
+    /// Notifies all waiters, and returns their number.
     pub fn notify_all(&self) -> usize {
         self.broadcast(&WAITERS, &ByWord)
     }
 }
 
 impl RawCondvar {
-    /// Joins the queue; from here on a signal counts.  The caller, which holds
-    /// the mutex of that name, releases it next and then calls [`wait`](Self::wait).
+    /// Appends a waiter, which signals reach from here on. The caller holds the mutex of that name,
+    /// releases it next and then calls [`wait`](Self::wait).
     ///
     /// # Safety
-    /// All waiters of this condition are of that pool.  A signaller that adopts waiters reads the mutex of
-    /// that name until the waiter has been told, and `NAMELESS` is none.
+    /// All waiters of this condition are of that pool. A signaller that adopts waiters accesses the
+    /// mutex of that name until the waiter has been notified; `NAMELESS` names no mutex.
     pub unsafe fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
         self.join(pool, mutex, WAITING, 0, priority())
     }
 
-    /// The same, for a thread that has a number by which a signaller's [`Adopt`] knows it.
+    /// [`enqueue`](Self::enqueue) with a thread number for the signaller's [`Adopt`].
     ///
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
@@ -281,7 +279,7 @@ impl RawCondvar {
         self.join(pool, mutex, WAITING, thread, priority())
     }
 
-    /// The same, for a caller that looks for a while before it sleeps.
+    /// [`enqueue`](Self::enqueue) for a waiter that spins before it sleeps.
     ///
     /// # Safety
     /// As [`enqueue`](Self::enqueue).
@@ -293,7 +291,8 @@ impl RawCondvar {
         self.join(pool, mutex, LOOKING, 0, priority())
     }
 
-    /// Whichever is likely to pay for a wait within that patience.
+    /// Appends a spinning or a sleeping waiter, by which is likely to cost less within that
+    /// patience.
     fn enqueue_in_hope(&self, mutex: usize, patience: &Patience) -> &'static Waiter {
         let state = if !runs_out(patience) && hopes() {
             LOOKING
@@ -328,7 +327,7 @@ impl RawCondvar {
     fn link(&self, pool: &impl Pool<Waiter>, waiter: &Waiter, number: u32, priority: u32) {
         let mut previous = self.last.load(Order::RELAXED);
         let mut next = NOBODY;
-        // Ordinary threads are appended.
+        // Threads without a real-time priority are appended.
         while priority > 0 && previous != NOBODY {
             // SAFETY: queued, so its number is good.
             let before = unsafe { pool.at(previous) };
@@ -355,10 +354,11 @@ impl RawCondvar {
         }
     }
 
-    /// Runs that under the queue's lock.
+    /// Runs the section under the queue's lock.
     #[inline(always)]
     fn locked<R>(&self, section: impl FnOnce() -> R) -> R {
-        // SAFETY: the lock has no contexts, and stays for the release, as this object does.
+        // SAFETY: the lock has no contexts, and does not move before the release, as this object
+        // does not.
         unsafe {
             self.lock.acquire(&());
             let result = section();
@@ -367,12 +367,11 @@ impl RawCondvar {
         }
     }
 
-    /// Blocks until signalled or patience runs out, then leaves the queue.
-    /// The caller takes its mutex again afterwards.
+    /// Blocks until signalled or until patience runs out, and leaves the queue. The caller acquires
+    /// its mutex afterwards.
     ///
     /// # Safety
-    /// `waiter` came from [`enqueue`](Self::enqueue) on this object and is used
-    /// up by this.
+    /// `waiter` came from [`enqueue`](Self::enqueue) on this object; this call consumes it.
     pub unsafe fn wait(
         &self,
         pool: &impl Pool<Waiter>,
@@ -384,13 +383,13 @@ impl RawCondvar {
         unsafe { self.leave(pool, waiter) }
     }
 
-    /// Leaves the queue, whether signalled or not: after [`Waiter::sleeps`] said
-    /// that waiting is over, or when the waiter is cancelled.
+    /// Leaves the queue, signalled or not: after [`Waiter::sleeps`] returned false, or when the
+    /// waiter is cancelled.
     ///
     /// # Safety
     /// As [`wait`](Self::wait).
     pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Left {
-        // As a rule its signaller has just written it: a look alone does not take it from there.
+        // Usually the signaller has just written it; a load does not move the line from its CPU.
         let gave_up = match waiter.state.load(Order::RELAXED) {
             now @ (WAITING | LOOKING) => {
                 waiter
@@ -414,7 +413,7 @@ impl RawCondvar {
             }
             Err(_) => waiter.result(),
         };
-        // SAFETY: out of the queue, and its signaller is done with it.
+        // SAFETY: out of the queue, and its signaller has notified it.
         unsafe { pool.give_seldom(waiter) };
         left
     }
@@ -445,14 +444,14 @@ impl RawCondvar {
         chosen.is_some()
     }
 
-    /// Lets every waiter go; how many there were.
+    /// Notifies all waiters, and returns their number.
     #[inline(never)]
     pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) -> usize {
         if !self.is_awaited() {
             return 0;
         }
         self.generation.settle(|| self.inherit());
-        // The chosen, chained through `next`.
+        // The selected waiters, linked by `next`.
         let mut first = NOBODY;
         self.locked(|| {
             let mut number = self.first.load(Order::RELAXED);
@@ -475,7 +474,7 @@ impl RawCondvar {
         });
         let mut count = 0;
         while first != NOBODY {
-            // SAFETY: chosen, so nobody gives it back before it is told.
+            // SAFETY: selected, so its node stays until it is notified.
             let waiter = unsafe { pool.at(first) };
             first = waiter.next.load(Order::RELAXED);
             waiter.let_go(BROADCAST, mutexes);
@@ -484,19 +483,19 @@ impl RawCondvar {
         count
     }
 
-    /// Where the number of the first waiter is, for an onlooker that reads the memory of a process.
+    /// Offset of the first waiter's number, for an observer that reads a process's memory.
     pub const FIRST: usize = offset_of!(Self, first);
 
-    /// The condition, as a name: for [`stir`].
+    /// The condition's name, for [`stir`].
     #[must_use]
     pub fn name(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
-    /// Whether nobody is in the queue; takes the queue's lock, so that a thread
-    /// that left has also left this object.
+    /// Returns whether the queue is empty. Takes the queue's lock, so a thread that has left the
+    /// queue has finished with this object, too.
     pub fn is_quiet(&self) -> bool {
-        // Nobody can have to leave where nobody ever came.
+        // A new condition has had no waiter.
         if self.generation.is_new() {
             return true;
         }
@@ -504,7 +503,7 @@ impl RawCondvar {
         self.locked(|| self.first.load(Order::RELAXED) == NOBODY)
     }
 
-    /// Takes a waiter out; the caller holds the lock.
+    /// Unlinks a waiter; the caller holds the lock.
     #[inline(never)]
     fn unlink(&self, pool: &impl Pool<Waiter>, waiter: &Waiter) {
         let next = waiter.next.load(Order::RELAXED);
@@ -524,24 +523,24 @@ impl RawCondvar {
         }
     }
 
-    /// In a forked child nobody waits: the forking thread was not waiting, and
-    /// the others do not exist.
+    /// Empties the queue in a forked child: the forking thread did not wait, and the other threads
+    /// do not exist.
     #[cold]
     fn inherit(&self) {
         self.first.store(NOBODY, Order::RELAXED);
         self.last.store(NOBODY, Order::RELAXED);
-        // SAFETY: the caller is alone, and no thread of this process is in it.
+        // SAFETY: the caller is alone, and no thread of this process holds it.
         unsafe { self.lock.inherit(None) };
     }
 }
 
-/// Wakes every waiter of the condition of that name, as if by chance: for a thread that
-/// a signal reached and that was cancelled before it could use it.  The condition itself,
-/// which may be gone, is not touched.
+/// Wakes every waiter of the condition of that name, spuriously: for a thread that was cancelled
+/// after a signal selected it and before it used the signal. The condition, which may be gone, is
+/// not accessed.
 ///
-/// A thread that waited when the signal came is found: its node was written before that.  A node
-/// that is being used anew may be taken for one of this condition's, which wakes a stranger,
-/// as chance may.
+/// Threads that waited at the time of the signal are found, since they wrote their nodes before it.
+/// A node in reuse may still have this condition's name; then a foreign waiter wakes, also
+/// spuriously.
 pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
     pool.each(&mut |waiter| {
         if waiter.at.load(Order::RELAXED) == condition
@@ -553,18 +552,18 @@ pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
     });
 }
 
-/// For an onlooker that reads the memory of a process.
+/// Offsets and values for an observer that reads a process's memory.
 impl Waiter {
-    /// What a waiter's word holds while it sleeps in the queue.
+    /// The word of a waiter asleep in the queue.
     pub const WAITING: u32 = WAITING;
     /// The class in which it sleeps.
     pub const CLASS: u32 = CLASS;
-    /// Where the address of its condition is.
+    /// Offset of its condition's address.
     pub const AT: usize = offset_of!(Self, at);
-    /// Where the name of its mutex is.
+    /// Offset of its mutex's name.
     pub const MUTEX: usize = offset_of!(Self, mutex);
 
-    /// Whether a word says that the waiter sleeps at its mutex now.
+    /// Returns whether a waiter with this word sleeps at its mutex.
     #[must_use]
     pub const fn is_adopted(word: u32) -> bool {
         word & ADOPTED != 0
@@ -572,8 +571,8 @@ impl Waiter {
 }
 
 impl Waiter {
-    /// Sleeps once, or looks for a while; false when waiting is over, by a signal or by the deadline.
-    /// The one place where a waiter may be cancelled.
+    /// Sleeps once, or spins for a while; false once the wait is over, by a signal or by the
+    /// deadline. The only point at which a waiter may be cancelled.
     pub fn sleeps(&self, patience: &Patience) -> bool {
         match self.state.load(Order::RELAXED) {
             WAITING => sleep_within(&self.state, WAITING, CLASS, patience) != Slept::TimedOut,
@@ -585,47 +584,47 @@ impl Waiter {
         }
     }
 
-    /// Looks whether it is told, for as long as that may pay; afterwards it has to be woken.
+    /// Spins for the notification within the spin budget. Afterwards the waiter must be woken.
     fn looks(&self) {
         let looks = || self.state.load(Order::RELAXED) == LOOKING;
         watch_in_hope(looks);
         if looks() {
-            // It may be chosen meanwhile, or stirred.
+            // It may be selected or stirred meanwhile.
             let _ = self
                 .state
                 .compare_exchange(LOOKING, WAITING, CONDVAR_CLAIM, Order::RELAXED);
         }
     }
 
-    /// What the caller of [`RawCondvar::enqueue`] called its mutex.
+    /// The name of its mutex, from the caller of [`RawCondvar::enqueue`].
     #[must_use]
     pub fn mutex(&self) -> usize {
         self.mutex.load(Order::RELAXED)
     }
 
-    /// The number of its thread; 0: it has none.
+    /// The number of its thread; 0: none.
     #[must_use]
     pub fn thread(&self) -> u32 {
         self.thread.load(Order::RELAXED)
     }
 
-    /// Makes the chosen waiter, if it is asleep, one of a mutex's sleepers; whether it was.
-    /// `adopt` is given the word on which it sleeps, and what that holds.
+    /// Makes a selected, sleeping waiter a waiter of its mutex, and returns whether it did. `adopt`
+    /// receives the word on which it sleeps, and the word's value.
     pub fn sleep_at(&self, adopt: impl FnOnce(&AtomicU32, u32) -> bool) -> bool {
         adopt(&self.state, CHOSEN)
     }
 
-    /// How it ended, for a waiter that was chosen.
+    /// Waits for the notification of a selected waiter, and returns how the wait ended.
     fn result(&self) -> Left {
-        // The signaller may need this CPU for the next few instructions, or another thread takes
-        // a turn given to it, for milliseconds.
+        // The signaller may need this CPU for the next few instructions; or another thread uses a
+        // time slice given to it, for milliseconds.
         let mut spinner = Spinner::keeping_turns_if_lost();
         loop {
             let state = self.state.load(CONDVAR_HEARD);
             let waited = match state & !ADOPTED {
                 SIGNALLED => Waited::Signalled,
                 BROADCAST => Waited::Broadcast,
-                // Its signaller is between choosing and telling.
+                // Selected; the signaller has still to notify it.
                 _ => {
                     debug_assert!(matches!(state, CHOSEN | MET | LISTENING));
                     if spinner.step() == Advice::Sleep && self.listens(state) {
@@ -641,7 +640,7 @@ impl Waiter {
         }
     }
 
-    /// Sees to it that the waiter, which is awake, is woken when it is told.
+    /// Registers the awake waiter for a wake-up with its notification.
     fn listens(&self, state: u32) -> bool {
         state == LISTENING
             || self
@@ -650,13 +649,12 @@ impl Waiter {
                 .is_ok()
     }
 
-    /// Claims the waiter for a signal; false if it is leaving.
+    /// Selects the waiter for a signal; false if it is leaving.
     fn choose(&self) -> bool {
         self.becomes(MET, CHOSEN)
     }
 
-    /// Turns the state of a waiter that looks into the first of these, or that of one that sleeps into
-    /// the second; false if it does neither.
+    /// Changes the state `LOOKING` to `looking`, or `WAITING` to `waiting`; false in other states.
     fn becomes(&self, looking: u32, waiting: u32) -> bool {
         let claim = |from, to| {
             self.state
@@ -664,7 +662,7 @@ impl Waiter {
         };
         match claim(WAITING, waiting) {
             Ok(_) => true,
-            // It may fall asleep meanwhile, and then looks no more.
+            // It may stop spinning meanwhile, and not start again.
             Err(LOOKING) => {
                 claim(LOOKING, looking).is_ok()
                     || !mutant(flaw::LOOK_ONLY) && claim(WAITING, waiting).is_ok()
@@ -673,17 +671,17 @@ impl Waiter {
         }
     }
 
-    /// Whether the waiter, once awake, is likely to want the caller's CPU.  Else it comes to another
-    /// while the caller releases the mutex, and finds it free.
+    /// Returns whether the woken waiter is likely to need the caller's CPU. Otherwise it runs on
+    /// another CPU while the caller releases the mutex, and finds the mutex free.
     fn waits_for_this_cpu(&self) -> bool {
         self.cpu.load(Order::RELAXED) == cpu()
     }
 
-    /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
-    /// may be another's, whose address is only a name, and the mutex may be gone.
+    /// Notifies the selected waiter: its mutex adopts it, or it is woken. After the notification
+    /// the node may be reused, so its address is only a name, and the mutex may be gone.
     #[inline(never)]
     fn let_go(&self, how: u32, mutexes: &impl Adopt) {
-        // One that is awake needs neither.
+        // An awake waiter needs neither.
         let adopted = self.state.load(Order::RELAXED) == CHOSEN
             && (how == BROADCAST || self.waits_for_this_cpu())
             && mutexes.adopt(self);
@@ -703,7 +701,7 @@ mod tests {
     use cohort_raw::Deadline;
     use core::cell::Cell;
 
-    /// Counts the waiters that it is offered, and adopts none.
+    /// Counts the waiters offered to it, and adopts none.
     struct Offered(Cell<u32>);
 
     impl Adopt for Offered {
@@ -741,7 +739,7 @@ mod tests {
         let priorities = [0, 5, 0, 20, 5, 20, 1];
         let waiters = priorities.map(|p| condvar.join(&WAITERS, NAMELESS, WAITING, 0, p));
         let is_chosen = |at: usize| waiters[at].state.load(Order::RELAXED) == SIGNALLED;
-        // The places of the waiters, in the order in which they are chosen.
+        // The waiters' positions, in the order of their selection.
         for at in [3, 5, 1, 4, 6, 0, 2] {
             assert!(!is_chosen(at) && condvar.notify_one() && is_chosen(at));
         }

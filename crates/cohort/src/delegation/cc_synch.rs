@@ -1,29 +1,28 @@
-//! `cc-synch`: threads bring their sections to a queue by one exchange, and the first in it runs
-//! those behind it (Fatourou and Kallimanis 2012; Zhang et al. 2017 §1, §2.1).
+//! `cc-synch`: threads publish their critical sections in a queue by one exchange, and the queue
+//! head runs the sections behind it (Fatourou and Kallimanis 2012; Zhang et al. 2017 §1, §2.1).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! for more runnable threads than CPUs unless its waiters may sleep, since the first in the
-//! queue runs all.
+//! **Not for** sections that wait for other threads: the combiner may have such a thread's section
+//! pending. Nor for more runnable threads than CPUs unless the waiters may sleep, since all wait
+//! for the combiner.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `tail` | the node in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
-//! | a node's `section`, `marks` | the section; whether its owner is to run it, or may give up | the arrival that found the node |
-//! | a node's `next` | the node after it, where the next one brings its section; null: nothing is brought here yet | the same, last |
-//! | a node's `process` | the process of the arrival that left the node | that arrival, before others see it |
-//! | a node's `told` | see [`told`](super::told): by `YOURS` its thread is the combiner | the combiner; its thread, as it gives up |
+//! | `tail` | the node for the next arrival's section; null: unused | arrivals, by an exchange |
+//! | a node's `section`, `marks` | the section; whether its thread runs it itself, or may give up | the arrival that found the node |
+//! | a node's `next` | the node after it, for the next section; null: no section is here yet | the same, last |
+//! | a node's `process` | the process of the arrival that appended the node | that arrival, before it publishes the node |
+//! | a node's `told` | see [`told`](super::told); `YOURS` makes its thread the combiner | the combiner; its thread, as it gives up |
 //!
-//! An arrival leaves a fresh node for the next one and takes the one that it found, which is its
-//! own until it returns.  A combiner runs `MOST` sections at most, and then leaves its part to
-//! the node that it has come to: to the thread that waits there, or to the one that comes next.
-//! So the lock is free if and only if `YOURS` stands in the last node, and its releases need no
-//! look at anything else.  A node of a thread that has given up stays in the queue, and the combiner that
-//! comes to it gives it back.
+//! An arrival appends a fresh node for the next arrival, and owns the node that it found until it
+//! returns. A combiner runs at most `MOST` sections. Then it hands the lock to the thread of the
+//! next node, whether it waits there or has still to arrive. So the lock is free if and only if the
+//! last node contains `YOURS`, and a release accesses only this node. The node of a thread that
+//! gave up stays in the queue, and the combiner that reaches it returns it to the pool.
 //!
-//! To leave the lock is the last that a combiner does to it.  The last user may drop the lock once its section
-//! has run: the drop waits until the combiner has come to the last node.
+//! Notifying the next node is a combiner's last access to the lock. The last user may drop the lock
+//! once its section has run: the drop waits until the combiner has reached the last node.
 //!
-//! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.
+//! A child of a fork cannot use a lock with arrivals of its parent: their nodes are in its queue.
 
 use super::told::{Told, WAIT, YOURS};
 use super::{may_serve, run};
@@ -38,27 +37,27 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Publishes the fresh node to the next arrival; sees the one that is found there fresh.
+    /// Publishes the fresh node to the next arrival; acquires the node found in `tail`.
     CC_ARRIVE = AcqRel;
-    /// The section is seen with what its thread did before.
+    /// Publishes the section, and what its thread wrote before.
     CC_BRING = Release;
-    /// Sees it.
+    /// Reads a section or a node.
     CC_BROUGHT = Acquire;
 }
 
 flaws! {
-    /// A combiner that is in a section of another lock runs those of others here.
+    /// A combiner inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "cc-synch.serve-inside";
-    /// The lock is dropped while a combiner is about to leave it.
+    /// The lock is dropped while a combiner is about to release it.
     DROP_AT_ONCE = "cc-synch.drop-at-once";
 }
 
-/// Marks of a node: its thread runs its section.
+/// Mark of a node: its thread runs its section.
 pub(super) const HERE: u32 = 1;
-/// Its thread may give up.
+/// Mark of a node: its thread may give up.
 const MAY_GO: u32 = 2;
 
-/// A place in the queue.
+/// A node of the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Node {
@@ -70,16 +69,16 @@ pub struct Node {
 }
 
 pool! {
-    /// Nodes change hands with each section, so no frame owns one.
+    /// From a pool, since nodes change owners with each section.
     static NODES: Node, cache 9
 }
 
-/// Bytes of all of them made so far.
+/// Bytes of all nodes made so far.
 pub(super) fn pool_bytes() -> usize {
     NODES.bytes()
 }
 
-/// The lock.  A combiner runs `MOST` sections, its own among them.
+/// The lock. A combiner runs at most `MOST` sections, its own among them.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::CcSynch};
@@ -105,7 +104,7 @@ impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
 }
 
 impl Node {
-    /// A node that says so, which nobody else has.
+    /// Returns a fresh node with this notification, owned by the caller.
     fn fresh(told: u32) -> &'static Self {
         let node = NODES.take();
         node.next.store(ptr::null_mut(), Order::RELAXED);
@@ -114,55 +113,56 @@ impl Node {
         node
     }
 
-    /// Runs its section.
+    /// Runs the node's section.
     ///
     /// # Safety
-    /// The caller is the combiner, and a section was brought.
+    /// The caller is the combiner, and a section was published here.
     unsafe fn serve(&self) {
-        // SAFETY: a section that was brought is the combiner's.
+        // SAFETY: a published section is the combiner's.
         if let Some(section) = self.section.with_mut(|place| unsafe { (*place).take() }) {
             // SAFETY: there is one combiner.
             unsafe { run(section) };
         }
     }
 
-    /// The node behind it, if a section is brought here.
+    /// Returns the next node, if a section was published in this one.
     fn next(&self) -> Option<&'static Self> {
-        // SAFETY: a node that is linked stays until its thread is answered, and the last one
-        // until somebody has brought a section there.
+        // SAFETY: a linked node stays until its thread is answered, and the last node until a
+        // section is published there.
         unsafe { self.next.load(CC_BROUGHT).cast_const().as_ref() }
     }
 
-    /// Whether a thread of this process has left it: then a combiner that is to come to it is of
-    /// this process, too.
+    /// Returns whether a thread of this process appended the node; then the combiner that will
+    /// reach it is of this process, too.
     fn is_of_here(&self) -> bool {
         self.process.load(Order::RELAXED) == generation()
     }
 
-    /// Gives it back; what is left in it is nobody's.
+    /// Returns the node to the pool; its contents are dead.
     ///
     /// # Safety
-    /// It is the caller's: nobody goes past it any more, and its thread has left it, or is the caller.
+    /// It is the caller's: all other threads have passed it, and its thread has left it, or is the
+    /// caller.
     unsafe fn give(&'static self) {
-        // SAFETY: it came from this pool, and the caller says the rest.
+        // SAFETY: it came from this pool; the rest is the caller's.
         unsafe { NODES.give(self) };
     }
 }
 
 impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
-    /// The node in which the next arrival brings its section, if one has come yet.
+    /// Returns the node for the next arrival, if the lock has been used.
     fn last(&self) -> Option<&'static Node> {
-        // SAFETY: the last node stays until a section is brought there.
+        // SAFETY: the last node stays until a section is published there.
         unsafe { self.tail.load(CC_BROUGHT).cast_const().as_ref::<'static>() }
     }
 
-    /// Whether a thread of this process has come.
+    /// Returns whether a thread of this process has used the lock.
     pub(super) fn is_used_here(&self) -> bool {
         self.last().is_some_and(Node::is_of_here)
     }
 
-    /// Blocks until the section has been run, by the calling thread if it is marked `HERE`.  If that
-    /// thread has become the combiner, it runs what `under` is given, inside of it.
+    /// Blocks until the section has been run; if marked `HERE`, by the calling thread. A thread
+    /// that becomes the combiner combines inside `under`.
     pub(super) fn bring(
         &self,
         section: Section<'_>,
@@ -174,16 +174,16 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         self.end(mine, told, under);
     }
 
-    /// Brings the section; the node in which it stands.
+    /// Publishes the section, and returns its node.
     fn arrive(&self, section: Section<'_>, marks: u32) -> &'static Node {
         let next = Node::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
-        // SAFETY: a node stays as long as it is in the queue; this one is now the caller's.
+        // SAFETY: a node stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| Node::fresh(YOURS));
         // SAFETY: the caller waits until it has been run, or takes it back.
         let section = unsafe { section.outliving() };
-        // SAFETY: nobody looks there until the next node is known.
+        // SAFETY: unpublished until the next node is linked.
         mine.section
             .with_mut(|place| unsafe { *place = Some(section) });
         mine.marks.store(marks, Order::RELAXED);
@@ -191,16 +191,16 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         mine
     }
 
-    /// Combines, if that is what the caller was told of its node, and gives it back.
+    /// Combines, if the caller was notified as the combiner, and frees its node.
     fn end(&self, mine: &'static Node, told: u32, under: impl FnOnce(&mut dyn FnMut())) {
         if told == YOURS {
             under(&mut || self.combine(mine));
         }
-        // SAFETY: the thread that told of it has gone past it.
+        // SAFETY: the thread that notified it has passed it.
         unsafe { mine.give() };
     }
 
-    /// Runs the sections from the caller's node on, and leaves that to another.
+    /// Runs the sections from the caller's node on, and hands the lock over.
     fn combine(&self, mine: &'static Node) {
         let most = if may_serve(flaw::SERVE_INSIDE) {
             MOST
@@ -216,7 +216,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
             };
             let marks = node.marks.load(Order::RELAXED);
             if ptr::eq(node, mine) {
-                // SAFETY: this thread was told that it combines.
+                // SAFETY: this thread was notified as the combiner.
                 unsafe { node.serve() };
             } else if marks & HERE != 0 {
                 break;
@@ -243,8 +243,8 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     }
 }
 
-// SAFETY: one node at a time says that its owner combines: the one that the last combiner came
-// to; each section is taken out of its node by that owner, before its thread is answered.
+// SAFETY: one node at a time makes its thread the combiner: the node that the last combiner
+// reached. The combiner takes each section out of its node before it answers its thread.
 unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
     type Context = ();
 
@@ -258,7 +258,7 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
     }
 }
 
-// SAFETY: as above; one exchange decides whether a section that is given up is its thread's or the
+// SAFETY: as above; one exchange decides whether an abandoned section is its thread's or the
 // combiner's.
 unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> {
     fn run_within(&self, (): &mut (), section: Section<'_>, patience: &Patience) -> Outcome {
@@ -274,12 +274,12 @@ unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> 
 impl<P: Parking, const MOST: u32> Drop for CcSynch<P, MOST> {
     fn drop(&mut self) {
         let Some(last) = self.last() else { return };
-        // A parent's combiner would have come to it; none of this process does.
+        // A parent's combiner would have reached it; no combiner of this process will.
         outlast(|| !last.is_of_here() || last.told.is_left() || mutant(flaw::DROP_AT_ONCE));
         if !last.is_of_here() && !last.told.is_left() {
             return;
         }
-        // SAFETY: nobody uses this lock any more, and its last node is its own.
+        // SAFETY: the lock has no users left, and its last node is its own.
         unsafe { last.give() };
     }
 }

@@ -1,35 +1,35 @@
-//! `fc`: flat combining, in which each thread publishes its section in a record of its own, and the
-//! one that takes the lock goes through all records (Hendler et al. 2010; Zhang et al. 2017 §2.2,
-//! §3.2).
+//! `fc`: flat combining. Each thread publishes its critical section in its own record; the thread
+//! that acquires the lock scans all records and runs their sections (Hendler et al. 2010; Zhang et
+//! al. 2017 §2.2, §3.2).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! where the lock is little wanted: a combiner goes through the records a fixed number of times,
-//! also in vain.
+//! **Not for** sections that wait for other threads: the combiner may have such a thread's section
+//! pending. Nor for low contention: a combiner scans the records a fixed number of times, even in
+//! vain.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `lock` | its holder combines | its queue |
-//! | `passes` | how often combiners have gone through the records; it wraps | the holder |
-//! | `asleep` | threads that sleep until their section has been run, or are about to | they |
-//! | what a seat `says` | whether combiners look at its record: 1, or 0 if not | its thread; a combiner, once the record is old |
+//! | `passes` | scans by all combiners; wraps | the holder |
+//! | `asleep` | threads asleep, or about to sleep, until their section has been run | they |
+//! | what a seat `says` | 1 if combiners scan its record, else 0 | its thread; a combiner, once the record is old |
 //! | a record's `request` | see [`request`](super::request) | its thread, and the holder |
-//! | a record's `age` | the last pass in which something was found there | the holder |
+//! | a record's `age` | the last pass that found a section there | the holder |
 //! | a record's `busy` | see [`roster`](super::roster) | its thread |
 //!
-//! The papers' combiner unlinks a record from a list when nothing was in it for long, and its thread
-//! links it again, by a compare-and-swap that all of them make.  Here a record stays where it is,
-//! in the thread's seat of a [`Roster`], and what changes is whether combiners look at it; a thread
-//! that waits says again and again that they should.
+//! The papers' combiner unlinks a record from a list after a long time without a section; its
+//! thread links it again, by a compare-and-swap on a shared word. Here a record stays in the
+//! thread's seat of a [`Roster`], and a flag excludes it from scans. A waiting thread sets the flag
+//! again and again.
 //!
-//! A thread that leaves the lock looks once more at all records, old ones too, if somebody sleeps:
-//! one of the two sees the other, by a fence on both sides.  It runs what it finds; in a section of
-//! another lock it tells one of their threads to take this one and run its own section, and that thread
-//! looks in its turn.
+//! If threads sleep, a releasing thread scans all records once more, old ones too. Both sides
+//! fence, so one of the two sees the other. The releasing thread runs the sections that it finds.
+//! Inside another lock's section, it notifies one of the sleepers instead, which acquires the lock,
+//! runs its own section and scans in turn.
 //!
-//! A thread that may give up never sleeps, so nobody has to look after it: it is not counted, nor told to
-//! take the lock, and takes that when it finds it free.
+//! A thread that may give up never sleeps and needs no such scan: it is not counted or notified,
+//! and acquires the lock when it finds it free.
 //!
-//! A child of a fork cannot go on with one that others had come to.
+//! A child of a fork cannot use a lock with arrivals of its parent.
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Roster, Seat, Seated};
@@ -46,31 +46,31 @@ use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section
 use core::marker::PhantomData;
 
 orders! {
-    /// A section that is published, or a lock that is left, comes before the look at the other.
+    /// A section, or a release, is ordered before the load of the other.
     FC_LOOK = SeqCst;
 }
 
 flaws! {
     FORGET_ASLEEP = "fc.forget-asleep";
-    /// A combiner that is in a section of another lock runs those of others here.
+    /// A combiner inside another lock's section runs sections of other threads here.
     COMBINE_INSIDE = "fc.combine-inside";
-    /// The same of a thread that leaves the lock.
+    /// A releasing thread inside another lock's section does so.
     SERVE_INSIDE = "fc.serve-inside";
-    /// A thread that is told to run its section does so without the lock.
+    /// A thread notified to run its section runs it without the lock.
     RUN_UNLOCKED = "fc.run-unlocked";
 }
 
-/// How a wait ended.
+/// End of a wait.
 enum Ended {
     /// The section has been run.
     Served,
-    /// The thread has the lock.
+    /// The thread holds the lock.
     Holding,
     /// The thread has taken its section back.
     GaveUp,
 }
 
-/// What the lock keeps for a thread.
+/// The lock's data for one thread.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Record {
@@ -84,7 +84,7 @@ pool! {
     static RECORDS: Seat<Record>, placed
 }
 
-/// Bytes of all of them made so far.
+/// Bytes of all records made so far.
 pub(super) fn pool_bytes() -> usize {
     RECORDS.bytes()
 }
@@ -110,8 +110,8 @@ impl Seated for Record {
     }
 }
 
-/// The lock.  A combiner goes through the records `ROUNDS` times; a record in which nothing was
-/// found for more than `AGE` passes is old.
+/// The lock. A combiner scans the records `ROUNDS` times. A record without a section for more than
+/// `AGE` passes is old.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::Fc};
@@ -143,14 +143,15 @@ impl<L: Default, P: Parking, const ROUNDS: u32, const AGE: u32> Default for Fc<L
 }
 
 impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, AGE> {
-    /// Takes the lock, if it is free.
+    /// Acquires the lock, if it is free.
     #[inline]
     fn try_hold(&self, cx: &L::Context) -> bool {
         // SAFETY: a call has its context for itself, and releases the lock before it returns.
         !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) }
     }
 
-    /// Runs the section, and those of others.  The caller has the lock by that context.
+    /// Runs the section and those of other threads, and releases the lock. The caller holds it by
+    /// that context.
     fn combine(&self, cx: &L::Context, section: Section<'_>) {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
@@ -165,7 +166,7 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         self.leave(cx);
     }
 
-    /// Goes through the records once.
+    /// Scans the records once.
     fn pass(&self) {
         let pass = self.passes.load(Order::RELAXED).wrapping_add(1);
         self.passes.store(pass, Order::RELAXED);
@@ -180,10 +181,11 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         tally(Tallied::Passes, 1);
     }
 
-    /// Runs what is published there; whether anything was.  The caller has the lock.
+    /// Runs the section of that record, if one is published; returns whether it was. The caller
+    /// holds the lock.
     #[inline]
     fn serve(seat: &Seat<Record>) -> bool {
-        // SAFETY: the caller has the lock.
+        // SAFETY: the caller holds the lock.
         let Some(section) = (unsafe { seat.own.request.take::<P>() }) else {
             return false;
         };
@@ -194,10 +196,10 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         true
     }
 
-    /// Releases the lock, and sees to it that what sleepers have published will be run.
+    /// Releases the lock, and makes sure that sleepers' sections are run.
     fn leave(&self, cx: &L::Context) {
         loop {
-            // SAFETY: the caller has it, by that context.
+            // SAFETY: the caller holds it, by that context.
             unsafe { self.lock.release(cx) };
             fence(FC_LOOK);
             let is_due = || {
@@ -221,14 +223,13 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
                     Self::serve(seat);
                 }
             } else if self.roster.seats().any(hands) {
-                // The thread there takes the lock, and looks after the others.
-                // SAFETY: as above.
+                // The notified thread acquires the lock and serves the others. SAFETY: as above.
                 return unsafe { self.lock.release(cx) };
             }
         }
     }
 
-    /// Publishes the section, and blocks until it has been run, or patience runs out.
+    /// Publishes the section, and blocks until it has been run or patience runs out.
     fn bring(&self, cx: &L::Context, section: Section<'_>, patience: Option<&Patience>) -> Outcome {
         let call = self.roster.call(CHAINS);
         let seat = &*call;
@@ -241,7 +242,7 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         match self.wait(cx, seat, patience) {
             Ended::GaveUp => return Outcome::GaveUp,
             Ended::Served => {}
-            // SAFETY: this thread has published it, and has the lock.
+            // SAFETY: this thread published it, and holds the lock.
             Ended::Holding => match unsafe { seat.own.request.take_back() } {
                 Some(section) => self.combine(cx, section),
                 None => self.leave(cx),
@@ -250,8 +251,8 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         Outcome::Acquired
     }
 
-    /// Waits until the section that is published there has been run, its thread has the lock, or
-    /// patience runs out.
+    /// Waits until the section published there has been run, its thread holds the lock, or patience
+    /// runs out.
     fn wait(&self, cx: &L::Context, seat: &Seat<Record>, patience: Option<&Patience>) -> Ended {
         let mut spinner = Spinner::new();
         loop {
@@ -295,8 +296,8 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
     }
 }
 
-// SAFETY: sections are run by the holder of a lock that excludes; each is taken out of its record
-// by the one that runs it, which says so there, and its thread waits for that.
+// SAFETY: the holder of a lock that excludes runs all sections. It takes each out of its record and
+// answers there, and the section's thread waits for that.
 unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Delegate
     for Fc<L, P, ROUNDS, AGE>
 {
@@ -314,12 +315,12 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Delegate
     }
 }
 
-// SAFETY: as above; a section that was taken back is in nobody's hands.
+// SAFETY: as above; a section that was taken back is out of the combiners' reach.
 unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> AbortableDelegate
     for Fc<L, P, ROUNDS, AGE>
 {
-    /// A thread with a deadline looks again and again, without sleep, and may come late behind threads that
-    /// wait for the lock itself to run their own sections.
+    /// A thread with a deadline retries without sleeping, and may wait long behind the lock's own
+    /// waiters.
     fn run_within(
         &self,
         cx: &mut L::Context,

@@ -1,38 +1,38 @@
-//! `qd`: queue delegation, in which the holder of a lock opens a queue of fixed length, runs what is
-//! put there, and closes it before it releases the lock (Klaftenegger et al. 2014; Dice et al. 2015
-//! §1.1).
+//! `qd`: queue delegation. The holder of a lock opens a queue of fixed length, runs the critical
+//! sections posted there, and closes it before it releases the lock (Klaftenegger et al. 2014; Dice
+//! et al. 2015 §1.1).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! for more runnable threads than CPUs: a holder waits for a thread that has a place in the queue
-//! and has not yet put its section there.
+//! **Not for** sections that wait for other threads: the holder may have such a thread's section
+//! pending. Nor for more runnable threads than CPUs: a holder waits for threads that have drawn a
+//! place in the queue and not yet filled it.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `lock` | its holder opens the queue, runs sections and closes it | its queue |
-//! | `posted` | how many places have been given away since the queue was opened; at least `PLACES`: it is closed, or full | threads that post, by an addition; the holder |
+//! | `posted` | places drawn since the queue was opened; at least `PLACES`: closed or full | threads that post, by an addition; the holder |
 //! | `serving` | see `serving.rs` | the holder |
-//! | `patient` | beside it: threads that may take back what they have posted | they |
-//! | a place's `section` | what is to be run | the thread to which the place was given |
-//! | a place's `poster` | where that thread waits, marked if it may give up; null: nothing is here yet; `GONE`: it has given up | that thread, last; the holder, as it takes the section |
+//! | `patient` | beside it: posters that may still withdraw their sections | they |
+//! | a place's `section` | the section to run | the thread that drew the place |
+//! | a place's `poster` | the address where that thread waits, marked if it may give up; null: empty; `GONE`: withdrawn | that thread, last; the holder, as it takes the section |
 //! | a context's `told` | whether its section has been run | the holder |
 //!
 //! | the paper | here |
 //! |---|---|
-//! | a thread that has put a section there goes on, and asks for the result later if at all | it waits until the section has been run, since that may borrow from it, and is told where it waits |
-//! | the queue has bytes, in which a section and what it takes along lie | it has places, of the two words of a section and where its thread waits |
-//! | beside the number stands a flag, which says that the queue is closed | a number that is too large says so |
-//! | a thread that finds the lock held and the queue closed tries both again, for ever | it pauses in between as waiters of [`bo`](crate::basic::bo) do, since all of them would miss a queue that is open for a moment only; after [`LOOKS`] times, or when it is to sleep, it waits for the lock, which strict locks hand to it in its turn |
-//! | a holder always opens the queue | not one that is in a section of another lock, which serves nobody |
-//! | readers of the same data share the lock | there are none |
-//! | nobody gives up | a thread with a deadline takes back what it has posted, by an exchange on both sides |
+//! | a poster continues at once, and waits for the result later if at all | it waits until the section has been run, since the section may borrow from it, and is notified at its own address |
+//! | the queue consists of bytes, for a section and its captured data | it consists of places, each for a section's two words and its thread's address |
+//! | a flag beside the number closes the queue | a number beyond the last place does |
+//! | a thread that finds the lock held and the queue closed retries both for ever | it pauses between tries as waiters of [`bo`](crate::basic::bo) do, since otherwise all would miss a briefly open queue; after [`LOOKS`] tries, or when it is to sleep, it waits for the lock, which strict locks grant in FIFO order |
+//! | a holder always opens the queue | a holder inside another lock's section does not |
+//! | readers of the same data share the lock | there are no readers |
+//! | posters never give up | a thread with a deadline withdraws its section, by an exchange on both sides |
 //!
-//! A thread that gets a number after the queue was closed gets one that is too large, and goes back to
-//! the lock: so the holder, which closes by an exchange, has seen every number that counts.
+//! A number drawn after the closing is beyond the last place, and its thread returns to the lock.
+//! So the holder, which closes by an exchange, has seen every valid number.
 //!
-//! The last user may drop the lock once its section has run: the drop waits until the holder has released it,
-//! and until threads that may give up do not look at their places any more.
+//! The last user may drop the lock once its section has run. The drop waits until the holder has
+//! released the lock, and until threads that may give up have left their places.
 //!
-//! A child of a fork cannot go on with one that others had come to.
+//! A child of a fork cannot use a lock with arrivals of its parent.
 
 use super::serving::Serving;
 use super::{may_serve, run};
@@ -51,57 +51,57 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Places are seen empty, with all that was done there before the queue was opened.
+    /// Publishes the places as empty.
     QD_OPEN = Release;
-    /// Sees that.
+    /// Draws an empty place.
     QD_NUMBER = Acquire;
-    /// The section is seen with what its thread did before.
+    /// Publishes the section, and what its thread wrote before.
     QD_POST = Release;
-    /// Sees it.
+    /// Reads it.
     QD_POSTED = Acquire;
-    /// What the section did is seen by its thread.
+    /// Publishes the section's writes to its thread.
     QD_ANSWER = Release;
-    /// Sees it.
+    /// Reads them.
     QD_ANSWERED = Acquire;
-    /// The end of a call comes after its look at its place.
+    /// Orders a call's end after its last access to its place.
     QD_GO = Release;
-    /// Sees that.
+    /// Reads that end.
     QD_GONE = Acquire;
 }
 
 flaws! {
-    /// The queue is closed without a look at what was posted since the last one.
+    /// The queue is closed without reading the latest numbers.
     FORGET_LATE = "qd.forget-late";
-    /// A thread that got its number after the close takes a place all the same.
+    /// A thread that drew its number after the closing uses a place all the same.
     POST_LATE = "qd.post-late";
-    /// A place still says that something is there, once that has been run.
+    /// A place stays marked as full after its section has run.
     KEEP_POSTED = "qd.keep-posted";
-    /// A holder runs what its thread has taken back.
+    /// A holder runs a withdrawn section.
     RUN_WITHDRAWN = "qd.run-withdrawn";
-    /// A holder that is in a section of another lock runs those of others here.
+    /// A holder inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "qd.serve-inside";
     /// The lock is dropped while its holder is about to release it.
     DROP_AT_ONCE = "qd.drop-at-once";
-    /// The same while a thread is about to take back what has been run.
+    /// The lock is dropped while a thread is about to withdraw a section that has run.
     DROP_BESIDE = "qd.drop-beside";
 }
 
-/// So often a thread tries to take the lock or to post, before it waits for the lock.
+/// Tries to acquire the lock or a place, before a thread waits for the lock.
 pub const LOOKS: u32 = 1 << 6;
 
 const WAIT: u32 = 0;
 const DONE: u32 = 1;
 
-/// A poster waits for its own section only.
+/// A poster waits only for its own section.
 const CLASS: u32 = 1;
 
-/// Mark of a `poster`: it may give up.
+/// Mark of a `poster` that may give up.
 const PATIENT: usize = 1;
 
-/// No address of a poster.
+/// A `poster` that withdrew; no valid address.
 const GONE: usize = 2;
 
-/// What a call carries: where its thread waits, and what the lock wants.
+/// The context of a call: where its thread waits, and the lock's context.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Call<C> {
@@ -109,7 +109,7 @@ pub struct Call<C> {
     of_lock: C,
 }
 
-/// A place in the queue: on one line, and not on two.
+/// A place in the queue; the alignment keeps it on one line.
 #[derive(Debug, Default)]
 #[repr(C, align(32))]
 struct Place {
@@ -117,7 +117,7 @@ struct Place {
     section: Cell<Option<Section<'static>>>,
 }
 
-/// The lock.  A holder runs its own section and those of `PLACES` others at most.
+/// The lock. A holder runs its own section and at most `PLACES` of other threads.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::Qd};
@@ -136,7 +136,7 @@ pub struct Qd<L: RawTry = Mcs, P: Parking = MayPark, const PLACES: usize = 256> 
     parking: PhantomData<P>,
 }
 
-/// What a drop waits for.
+/// The fields that a drop waits for.
 #[derive(Debug, Default)]
 struct Calls {
     serving: Serving,
@@ -156,8 +156,8 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Default for Qd<L, P, PLACES> {
 }
 
 impl Place {
-    /// The section that is put here, as soon as it is, and where its thread waits; nothing if that
-    /// has given up.
+    /// Waits for the section of this place, and returns it with the address where its thread waits;
+    /// nothing if the thread has withdrawn it.
     fn take(&self) -> Option<(Section<'static>, *mut WaitCell<MayPark>)> {
         let poster = self.await_poster();
         let is_patient = poster.addr() & PATIENT != 0 && !mutant(flaw::RUN_WITHDRAWN);
@@ -173,12 +173,12 @@ impl Place {
         if has_gone {
             return None;
         }
-        // SAFETY: what stands here is the holder's, since its thread has not given up.
+        // SAFETY: the section is the holder's, since its thread has not withdrawn it.
         let section = self.section.with_mut(|place| unsafe { (*place).take() })?;
         Some((section, poster.map_addr(|at| at & !PATIENT)))
     }
 
-    /// What the thread writes to which this place was given.
+    /// Waits for the poster's address or `GONE`.
     fn await_poster(&self) -> *mut WaitCell<MayPark> {
         let mut spinner = Spinner::new();
         loop {
@@ -192,21 +192,22 @@ impl Place {
 }
 
 impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
-    /// From this number on there are no places.
+    /// The first number beyond the places.
     const CLOSED: u32 = PLACES as u32;
 
-    /// Takes the lock, if it is free.
+    /// Acquires the lock, if it is free.
     #[inline]
     fn try_hold(&self, cx: &Call<L::Context>) -> bool {
         // SAFETY: a call has its context for itself, and releases the lock before it returns.
         !self.lock.0.is_locked() && unsafe { self.lock.0.try_acquire(&cx.of_lock) }
     }
 
-    /// Runs the section, and what others post meanwhile.  The caller has the lock by that context.
+    /// Runs the section and the sections posted meanwhile. The caller holds the lock by that
+    /// context, and the call releases it.
     fn hold(&self, cx: &Call<L::Context>, section: Section<'_>) {
         let serves = may_serve(flaw::SERVE_INSIDE);
         if serves {
-            // By an exchange, which comes behind all numbers that were taken too late.
+            // An exchange, which is ordered after all numbers drawn too late.
             self.posted.0.swap(0, QD_OPEN);
         }
         // SAFETY: the lock excludes.
@@ -217,11 +218,11 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
             self.serve();
             tally(Tallied::Serving, tally_moment() - moment);
         }
-        // SAFETY: the caller has it, by that context.
+        // SAFETY: the caller holds it, by that context.
         unsafe { self.lock.0.release(&cx.of_lock) };
     }
 
-    /// Runs what is posted until nothing is, or there are no more places; the queue is closed then.
+    /// Runs posted sections until none is left or all places are used; then the queue is closed.
     fn serve(&self) {
         let mut done = 0;
         self.calls.0.serving.begin();
@@ -240,7 +241,7 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
         }
     }
 
-    /// Closes the queue; how many places had been given away.
+    /// Closes the queue, and returns the number of drawn places.
     fn close(&self, done: u32) -> u32 {
         if mutant(flaw::FORGET_LATE) {
             self.posted.0.store(Self::CLOSED, Order::RELAXED);
@@ -249,7 +250,7 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
         self.posted.0.swap(Self::CLOSED, Order::RELAXED)
     }
 
-    /// Runs what is put in that place, and tells its thread.  The caller has the lock.
+    /// Runs the section of that place, and notifies its thread. The caller holds the lock.
     #[inline]
     fn run_posted(&self, place: &Place) {
         let Some((section, told)) = place.take() else {
@@ -258,11 +259,11 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
         tally(Tallied::Served, 1);
-        // SAFETY: the thread of a section that was taken waits there until it is told.
+        // SAFETY: the thread of a section that was taken waits there until it is notified.
         unsafe { &*told }.in_form::<P>().set(DONE, QD_ANSWER);
     }
 
-    /// Has the lock taken, if it is free, or a place given to the caller, if the queue is open.
+    /// Acquires the lock, if it is free, or draws a place, if the queue is open.
     fn try_begin(&self, cx: &Call<L::Context>) -> Option<Begun<'_>> {
         if self.try_hold(cx) {
             return Some(Begun::Holds);
@@ -277,7 +278,8 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
         Some(Begun::At(&self.places[number as usize % PLACES]))
     }
 
-    /// The same again and again, as long as the caller goes on; that is told what each pause advises.
+    /// Repeats [`try_begin`](Self::try_begin) while `goes_on`, which receives the advice of each
+    /// pause.
     fn begin(
         &self,
         cx: &Call<L::Context>,
@@ -297,41 +299,41 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
     }
 }
 
-/// How a call has begun.
+/// The start of a call.
 enum Begun<'a> {
-    /// Its thread has the lock.
+    /// Its thread holds the lock.
     Holds,
-    /// It has that place in the queue, where its section is waited for.
+    /// It has drawn that place, where the holder waits for its section.
     At(&'a Place),
 }
 
 impl<C> Call<C> {
-    /// Where the thread waits, with those marks.
+    /// Returns the address where the thread waits, with those marks.
     fn marked(&self, marks: usize) -> *mut WaitCell<MayPark> {
         let told = ptr::from_ref(&self.told).cast_mut();
         told.map_addr(|at| at | marks)
     }
 
-    /// Puts a section in that place, with those marks.
+    /// Posts a section in that place, with those marks.
     ///
     /// # Safety
-    /// The place was given to the caller, which waits until the section has been run, or takes it back.
+    /// The caller has drawn the place, and waits until the section has been run, or withdraws it.
     unsafe fn post(&self, place: &Place, section: Section<'_>, marks: usize) {
         self.told.reset(WAIT);
         // SAFETY: the caller's.
         let section = unsafe { section.outliving() };
-        // SAFETY: nobody looks there until the place says so.
+        // SAFETY: unpublished until the poster is stored.
         place.section.with_mut(|at| unsafe { *at = Some(section) });
         place.poster.store(self.marked(marks), QD_POST);
     }
 
-    /// Blocks until the section that was posted has been run.
+    /// Blocks until the posted section has been run.
     fn wait<P: Parking>(&self) {
         let told = self.told.in_form::<P>();
         told.wait_for(QD_ANSWERED, CLASS, |told| told != WAIT);
     }
 
-    /// The same of one that was posted there, no longer than `patience` lasts; then it is taken back,
+    /// Blocks until the section posted there has been run, or withdraws it when patience runs out,
     /// unless it has begun.
     fn wait_within<P: Parking>(&self, place: &Place, patience: &Patience) -> Outcome {
         let told = self.told.in_form::<P>();
@@ -353,8 +355,8 @@ impl<C> Call<C> {
     }
 }
 
-// SAFETY: sections are run by the holder of a lock that excludes; each has a place of its own, from
-// which the holder takes it once, and its thread waits for that.
+// SAFETY: the holder of a lock that excludes runs all sections. Each has its own place; the holder
+// takes it once, and its thread waits for that.
 unsafe impl<L: RawTry, P: Parking, const PLACES: usize> Delegate for Qd<L, P, PLACES> {
     type Context = Call<L::Context>;
 
@@ -367,7 +369,7 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> Delegate for Qd<L, P, PL
         match begun {
             Some(Begun::Holds) => self.hold(cx, section),
             Some(Begun::At(place)) => {
-                // SAFETY: it was given to this call, which waits.
+                // SAFETY: this call has drawn it, and waits.
                 unsafe { cx.post(place, section, 0) };
                 cx.wait::<P>();
             }
@@ -393,11 +395,11 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> TryDelegate for Qd<L, P,
     }
 }
 
-// SAFETY: as above; a section that was taken back is in nobody's hands, since one exchange decides
-// whether its thread or the holder has it.
+// SAFETY: as above; one exchange decides whether a withdrawn section is its thread's or the
+// holder's.
 unsafe impl<L: RawTry, P: Parking, const PLACES: usize> AbortableDelegate for Qd<L, P, PLACES> {
-    /// The lock's own queue may let nobody go, so a thread that finds the queue closed tries again and
-    /// again, without sleep: it may come late behind threads that wait for the lock.
+    /// The lock's own waiters may be unable to give up. So a thread that finds the queue closed
+    /// retries without sleeping, and may wait long behind the lock's waiters.
     fn run_within(
         &self,
         cx: &mut Call<L::Context>,
@@ -418,7 +420,7 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> AbortableDelegate for Qd
             Some(Begun::At(place)) => {
                 let patient = &self.calls.0.patient;
                 patient.fetch_add(1, Order::RELAXED);
-                // SAFETY: it was given to this call, which waits, or takes the section back.
+                // SAFETY: this call has drawn it, and waits, or withdraws the section.
                 unsafe { cx.post(place, section, PATIENT) };
                 let outcome = cx.wait_within::<P>(place, patience);
                 patient.fetch_sub(1, QD_GO);

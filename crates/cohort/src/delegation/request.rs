@@ -1,43 +1,43 @@
-//! A section that is brought to another thread, and what has become of it.
+//! A section posted for another thread, and its progress.
 //!
 //! | `state` | meaning | written by |
 //! |---|---|---|
-//! | `IDLE` | there is none, or it has been run | the server; its poster, as it takes it back |
-//! | `POSTED` | it is to be run; its poster may be handed the lock | its poster |
+//! | `IDLE` | no section, or it has been run | the server; its poster, as it takes it back |
+//! | `POSTED` | pending; its poster may receive the lock | its poster |
 //! | with `PATIENT` | the same, and its poster may take it back at any time | its poster |
-//! | `QUEUED` | it is to be run; its poster acquires the lock itself | its poster |
-//! | `HANDED` | its poster has the lock, and is to run it; in [`fc`](super::fc) it is to take the lock first | the thread that had the lock |
-//! | `RUNNING` | it is being run; only if it was patient, else that is not said | the server |
+//! | `QUEUED` | pending; its poster acquires the lock itself | its poster |
+//! | `HANDED` | its poster holds the lock, and is to run it; in [`fc`](super::fc) it must acquire the lock first | the previous holder |
+//! | `RUNNING` | running; used for patient requests only | the server |
 //!
-//! One thread at a time serves and hands on, which the lock around it says.  A poster takes a
-//! request back while it has that lock, when nobody serves; or, if the request is *patient*, at
-//! any time, by an exchange, and then the server takes it by one too.
+//! The lock's holder alone serves requests and hands the lock over. A poster takes its request back
+//! while it holds that lock. It may take back a *patient* request at any time, by an exchange;
+//! therefore the server takes it by an exchange, too.
 
 use crate::door::{Cell, Order, Tallied, flaws, mutant, orders, runs_out, tally};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{Patience, Section};
 
 orders! {
-    /// The section is seen with what its poster did before.
+    /// Publishes the section, and what its poster wrote before.
     REQUEST_POST = Release;
-    /// Sees it.
+    /// Reads it.
     REQUEST_SEEN = Acquire;
-    /// What the section did is seen by its poster.
+    /// Publishes the section's writes to its poster.
     REQUEST_DONE = Release;
-    /// Sees it, or what the last holder did; and what the server did with the request, which is
-    /// written again next.
+    /// Reads the writes of the section or the last holder, and the server's accesses to the
+    /// request, which is overwritten next.
     REQUEST_ANSWERED = Acquire;
-    /// What holders did is seen by the poster that is handed the lock.
+    /// Publishes the holders' writes to the poster that receives the lock.
     REQUEST_HAND = Release;
-    /// The next thread in this seat sees the request taken back.
+    /// Publishes the empty request to the next thread in this seat.
     REQUEST_RETURN = Release;
-    /// Sees that, or what was done last to the request of a thread that has ended.
+    /// Reads that, or the last state of an ended thread's request.
     REQUEST_INHERIT = Acquire;
 }
 
 flaws! {
-    /// A section runs while its request still says that it is to be run (Zhang et al. 2017,
-    /// algorithm 2, lines 7 to 10).
+    /// A section runs while its request still says that it is pending (Zhang et al. 2017, algorithm
+    /// 2, lines 7 to 10).
     LEAVE_POSTED = "request.leave-posted";
 }
 
@@ -46,11 +46,10 @@ const POSTED: u32 = 1;
 const QUEUED: u32 = 2;
 const HANDED: u32 = 3;
 const RUNNING: u32 = 4;
-/// Beside `POSTED`.  In the same word, so that a server never takes one request's state with
-/// another's patience.
+/// Mark beside `POSTED`; in the same word, so that a server reads both of the same request.
 const PATIENT: u32 = 8;
 
-/// A poster waits for its own request only.
+/// A poster waits only for its own request.
 const CLASS: u32 = 1;
 
 /// One thread's request at one lock.
@@ -61,22 +60,22 @@ pub struct Request {
     section: Cell<Option<Section<'static>>>,
 }
 
-/// What a poster is told.
+/// A poster's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// The section has been run.
     Served,
-    /// The poster has the lock, or is to take it, as the lock has it.
+    /// The poster holds the lock, or must acquire it, depending on the lock.
     Handed,
 }
 
 impl Request {
-    /// Makes it one of a thread that has posted nothing: nobody else looks at it.
+    /// Empties an unpublished request.
     pub fn renew(&self) {
         self.state.reset(IDLE);
     }
 
-    /// Makes it a new thread's, whose owner is no more; sees what was done to it last.
+    /// Empties the request of an ended thread for a new one; acquires its last state.
     pub fn inherit(&self) {
         self.state.swap(IDLE, REQUEST_INHERIT);
     }
@@ -84,34 +83,34 @@ impl Request {
     /// Posts a section.
     ///
     /// # Safety
-    /// Nothing is posted, and this request is that of the caller, which waits for the answer or
-    /// takes the section back before the section's lifetime ends.
+    /// The request is empty and the caller's. The caller waits for the answer, or takes the section
+    /// back before the section's lifetime ends.
     #[inline]
     pub unsafe fn post(&self, section: Section<'_>, patient: bool) {
         // SAFETY: the caller's.
         let section = unsafe { section.outliving() };
-        // SAFETY: nobody looks there until the state says so.
+        // SAFETY: unpublished until the state is stored.
         self.section
             .with_mut(|place| unsafe { *place = Some(section) });
         let state = if patient { POSTED | PATIENT } else { POSTED };
         self.state.put(state, REQUEST_POST);
     }
 
-    /// Whether a section is to be run whose poster may be handed the lock.
+    /// Returns whether a section is pending and its poster may receive the lock.
     #[inline]
     pub fn is_posted(&self) -> bool {
         self.state.value(Order::RELAXED) & !PATIENT == POSTED
     }
 
-    /// The same of one that its poster never takes back for lack of time.
+    /// Returns whether such a section is pending whose poster has no deadline.
     pub fn is_endless(&self) -> bool {
         self.state.value(Order::RELAXED) == POSTED
     }
 
-    /// The section, if there is one: to be run, and then [answered](Self::answer).
+    /// Takes the pending section, which must then be [answered](Self::answer).
     ///
     /// # Safety
-    /// The caller has the lock.
+    /// The caller holds the lock.
     #[inline]
     pub unsafe fn take<P: Parking>(&self) -> Option<Section<'static>> {
         let state = self.state.in_form::<P>();
@@ -121,46 +120,47 @@ impl Request {
                 && (mutant(flaw::LEAVE_POSTED) || state.change(seen, RUNNING, REQUEST_SEEN)) => {}
             _ => return None,
         }
-        // SAFETY: a posted section is the server's, which the lock says that the caller is.
+        // SAFETY: a posted section is the server's, which is the lock's holder, the caller.
         self.section.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Tells the poster that its section has been run.
+    /// Notifies the poster that its section has been run.
     #[inline]
     pub fn answer<P: Parking>(&self) {
         self.state.in_form::<P>().set(IDLE, REQUEST_DONE);
     }
 
-    /// Hands the caller's lock to the poster, or tells it to take that; whether there is one that does.
+    /// Hands the caller's lock to the poster, or has the poster acquire it; false without a waiting
+    /// poster.
     pub fn hand<P: Parking>(&self) -> bool {
         let state = self.state.in_form::<P>();
         let seen = state.value(Order::RELAXED);
         seen & !PATIENT == POSTED && state.change(seen, HANDED, REQUEST_HAND)
     }
 
-    /// The poster will acquire the lock, and cannot be handed it any more; whether it still had
-    /// to.
+    /// Excludes the poster from hand-overs, since it will acquire the lock itself; false if it has
+    /// been answered already.
     pub fn queue(&self) -> bool {
         self.state
             .exchange(POSTED, QUEUED, Order::RELAXED, Order::RELAXED)
     }
 
-    /// The poster takes its section back, if it has not been run.
+    /// Takes the section back for its poster, unless it has been run.
     ///
     /// # Safety
-    /// The caller has posted it, and has the lock.
+    /// The caller posted it, and holds the lock.
     pub unsafe fn take_back(&self) -> Option<Section<'static>> {
         if self.state.value(REQUEST_ANSWERED) == IDLE {
             return None;
         }
-        // SAFETY: nobody serves.
+        // SAFETY: no thread serves while the caller holds the lock.
         let section = self.section.with_mut(|place| unsafe { (*place).take() });
         self.state.put(IDLE, REQUEST_RETURN);
         section
     }
 
-    /// Gives a patient request up for its poster, if patience has run out; whether it did.  If
-    /// somebody has begun to serve it, blocks until its section has been run.
+    /// Withdraws a patient request when patience has run out; returns whether it did. If the
+    /// request is being served, blocks until its section has been run.
     pub fn gives_up<P: Parking>(&self, patience: &Patience) -> bool {
         if !runs_out(patience) {
             return false;
@@ -169,20 +169,20 @@ impl Request {
             tally(Tallied::Withdrawals, 1);
             return true;
         }
-        // It is being run, unless something has been told.
+        // It is being run, or has been answered.
         self.wait::<P>(&Patience::ENDLESS);
         false
     }
 
-    /// The poster of a patient request gives it up; whether it could, before anybody began to
-    /// serve it or handed the lock to it.
+    /// Withdraws a patient request; false if a server has begun it, or has handed the lock to its
+    /// poster.
     fn withdraw(&self) -> bool {
-        // What is left there is nobody's, until it is posted over.
+        // The section that stays there is dead, and the next one overwrites it.
         self.state
             .exchange(POSTED | PATIENT, IDLE, Order::RELAXED, Order::RELAXED)
     }
 
-    /// What its poster is told now; nothing while it waits.
+    /// Returns the poster's answer, if there is one.
     #[inline]
     pub fn told(&self) -> Option<Told> {
         match self.state.value(REQUEST_ANSWERED) {
@@ -192,7 +192,7 @@ impl Request {
         }
     }
 
-    /// Blocks until its poster is told something, no longer than `patience` lasts.
+    /// Blocks until the poster is answered, at most as long as `patience` lasts.
     pub fn wait<P: Parking>(&self, patience: &Patience) {
         let state = self.state.in_form::<P>();
         let told = |state| matches!(state, IDLE | HANDED);

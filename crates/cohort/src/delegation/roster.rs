@@ -1,24 +1,24 @@
-//! The threads that use one lock, each with a seat of its own there, which nobody has to give
-//! back: Zhang et al. 2017 §3.2's request array and Id manager in one.
+//! Registry of the threads that use one lock: each has its own seat, which it need not return.
+//! Combines the request array and the Id manager of Zhang et al. 2017 §3.2.
 //!
-//! A thread finds its seat again by its number, in one of a few short chains.  The seat of a
-//! thread that is no more is taken by the next one of that chain that has none; so a lock has
-//! about as many seats as threads ever used it at once, whatever came and went.  The number is
-//! [the thread's own](thread_number): a new thread has the kernel's number of an ended one, whose
-//! seat a third thread may be taking.
+//! A thread finds its seat by its number, in one of a few short chains. A new thread reuses the
+//! seat of an ended thread in its chain. So a lock has about as many seats as it ever had
+//! simultaneous users. The number is [the thread's own](thread_number), since the kernel's numbers
+//! are reused: a new thread may have the number of an ended one, while a third thread reuses that
+//! one's seat.
 //!
-//! A call marks its seat as *busy* from before it first touches the lock until after it last does.
-//! So the last user may drop the lock as soon as its section has run: the drop waits for other calls,
-//! whose sections have run too and which are about to return.
+//! A call marks its seat as *busy* from before its first access to the lock until after its last.
+//! So the last user may drop the lock as soon as its section has run: the drop waits for other
+//! calls, whose sections have also run.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `chains` | the last seat of each chain | the thread that adds one |
-//! | `last` | the last seat of all, for threads that look through them | the same |
-//! | a seat's `owner` | its thread's number | that thread; a later one that finds it gone |
-//! | a seat's `says` | what the lock's servers are to know of its thread at every look | that thread, seldom |
-//! | a seat's `chained`, `next` | the seat that was there before it | the first of them, before others see it |
-//! | [`busy`](Seated::busy) | the process in which its thread is in a call, or 0 if it is in none | that thread |
+//! | `last` | the last seat of all, for scans | the same |
+//! | a seat's `owner` | its thread's number | that thread; a later thread, after its end |
+//! | a seat's `says` | its thread's announcement to the lock's servers, read in every scan | that thread, seldom |
+//! | a seat's `chained`, `next` | the seat added before it | its first thread, before it publishes the seat |
+//! | [`busy`](Seated::busy) | the process of its thread's current call, or 0 | that thread |
 
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, Order, flaws, generation, has_ended, mutant, orders, outlast,
@@ -28,69 +28,68 @@ use crate::host::Pool;
 use core::ptr;
 
 orders! {
-    /// Publishes a fresh seat, with the links behind it.
+    /// Publishes a fresh seat and its links.
     ROSTER_ADD = Release;
-    /// Sees it.
+    /// Reads them.
     ROSTER_LOOK = Acquire;
-    /// The end of a call comes after all that it did to the lock.
+    /// Orders a call's end after all its accesses to the lock.
     ROSTER_LEAVE = Release;
-    /// Sees all of that.
+    /// Reads that end.
     ROSTER_LEFT = Acquire;
 }
 
 flaws! {
-    /// A seat is named by the kernel's number of its thread.
+    /// Seats are named by the kernel's thread numbers.
     NAME_BY_ID = "roster.name-by-id";
-    /// The lock is dropped while a call of another thread is about to return.
+    /// The lock is dropped while another thread's call is about to return.
     DROP_AT_ONCE = "roster.drop-at-once";
 }
 
-/// Chains of a lock: threads whose numbers follow each other are in different ones.
+/// Chains of a lock; threads with consecutive numbers are in different ones.
 pub const CHAINS: usize = 16;
 
-/// What one lock keeps for one thread.
+/// A lock's data for one thread.
 pub trait Seated: Default + Send + Sync + 'static {
-    /// Where such seats come from.
+    /// The pool of such seats.
     fn pool() -> &'static (impl Pool<Seat<Self>> + 'static);
 
-    /// Makes it one of a lock that has had no such thread yet.
+    /// Initialises the data for the first thread of a new seat.
     fn begin(&self);
 
-    /// Whether a thread that is gone has left nothing here that is still in use.
+    /// Returns whether an ended thread's data is out of use.
     fn is_left(&self) -> bool {
         true
     }
 
-    /// In which process its thread is in a call, or 0: on a line that no other thread looks at again and again.
+    /// The process of its thread's current call, or 0; on a line that no other thread polls.
     fn busy(&self) -> &AtomicU32;
 
-    /// Makes it another thread's, since the one that had it last is no more; sees what was done
-    /// to it.
+    /// Resets the data of an ended thread for a new one; acquires its last state.
     fn inherit(&self);
 }
 
-/// A thread's seat: what is read again and again, and then its own.
+/// A thread's seat: first the data that others scan, then its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Seat<T: 'static> {
     owner: AtomicU64,
     chained: AtomicPtr<Seat<T>>,
     next: AtomicPtr<Seat<T>>,
-    /// What those that look through the seats are to know of the thread at every look: on the line
-    /// of the links, which stays in their caches as long as the thread says the same.
+    /// The thread's announcement, read in every scan. On the line of the links, which stays in the
+    /// scanning CPUs' caches until the announcement changes.
     says: AtomicU32,
-    /// What the lock keeps for the thread.
+    /// The lock's data for the thread.
     pub own: T,
 }
 
 impl<T> Seat<T> {
-    /// What its thread says.
+    /// Returns its thread's announcement.
     #[inline]
     pub fn says(&self) -> u32 {
         self.says.load(Order::RELAXED)
     }
 
-    /// From here on the seat says that it is the calling thread's.
+    /// Sets the calling thread's announcement.
     #[inline]
     pub fn say(&self, what: u32) {
         if self.says() != what {
@@ -99,7 +98,7 @@ impl<T> Seat<T> {
     }
 }
 
-/// A call of a thread that has a seat.
+/// A call by a thread with a seat.
 pub struct Call<'a, T: Seated> {
     seat: &'a Seat<T>,
 }
@@ -114,7 +113,7 @@ impl<T: Seated> core::ops::Deref for Call<'_, T> {
 }
 
 impl<T: Seated> Drop for Call<'_, T> {
-    /// The last that the call does to the lock, of which the seat is a part no longer than until here.
+    /// The call's last access to the lock, which owns the seat.
     #[inline]
     fn drop(&mut self) {
         self.seat.own.busy().store(0, ROSTER_LEAVE);
@@ -138,7 +137,8 @@ impl<T: Seated> Default for Roster<T> {
 }
 
 impl<T: Seated> Roster<T> {
-    /// Begins a call of the calling thread, in the first `chains` chains: the same number each time.
+    /// Begins a call by the calling thread. Uses the first `chains` chains, the same number each
+    /// time.
     #[inline]
     pub fn call(&self, chains: usize) -> Call<'_, T> {
         let seat = self.seat(chains);
@@ -158,7 +158,7 @@ impl<T: Seated> Roster<T> {
         }
     }
 
-    /// A seat for a thread that has none.
+    /// Finds a free seat for a thread, or adds one.
     #[cold]
     fn join(&self, chain: &AtomicPtr<Seat<T>>, me: u64) -> &Seat<T> {
         for seat in from(chain.load(ROSTER_LOOK), |seat| &seat.chained) {
@@ -184,8 +184,8 @@ impl<T: Seated> Roster<T> {
         seat
     }
 
-    /// Blocks until every call of a thread of this process has ended: the caller drops the lock, whose
-    /// users' sections have run.
+    /// Blocks until every call by a thread of this process has ended. The caller drops the lock,
+    /// whose users' sections have run.
     pub fn settle(&self) {
         if mutant(flaw::DROP_AT_ONCE) {
             return;
@@ -196,14 +196,14 @@ impl<T: Seated> Roster<T> {
         }
     }
 
-    /// Every seat there is, the newest first.
+    /// Iterates over all seats, the newest first.
     #[inline]
     pub fn seats(&self) -> impl Iterator<Item = &Seat<T>> {
         from(self.last.load(ROSTER_LOOK), |seat| &seat.next)
     }
 }
 
-/// Whether that owner is that thread.
+/// Returns whether the owner is that thread.
 #[inline]
 fn is_of(owner: u64, thread: u64) -> bool {
     if mutant(flaw::NAME_BY_ID) {
@@ -225,7 +225,7 @@ fn add<T>(list: &AtomicPtr<Seat<T>>, seat: &Seat<T>, link: &AtomicPtr<Seat<T>>) 
     }
 }
 
-/// The seats of a list, from one on.
+/// Iterates over the seats of a list.
 #[inline]
 fn from<'a, T: 'static>(
     first: *mut Seat<T>,
@@ -233,7 +233,7 @@ fn from<'a, T: 'static>(
 ) -> impl Iterator<Item = &'a Seat<T>> {
     let mut at = first;
     core::iter::from_fn(move || {
-        // SAFETY: a seat stays until its lock, which the caller has, is dropped.
+        // SAFETY: a seat stays until its lock, which the caller uses, is dropped.
         let seat = unsafe { at.as_ref() }?;
         at = link(seat).load(Order::RELAXED);
         Some(seat)
@@ -243,7 +243,7 @@ fn from<'a, T: 'static>(
 impl<T: Seated> Drop for Roster<T> {
     fn drop(&mut self) {
         let mut at = self.last.load(ROSTER_LOOK);
-        // SAFETY: the seats are of the pool, and nobody uses this lock any more.
+        // SAFETY: the seats are of the pool, and the lock has no users left.
         while let Some(seat) = unsafe { at.cast_const().as_ref::<'static>() } {
             at = seat.next.load(Order::RELAXED);
             // SAFETY: as above.

@@ -1,63 +1,63 @@
-//! `sanl`: threads take a lock and run their sections in place while it is little wanted, and
-//! vote to bring them to one of them, the server, while it is much wanted (Zhang et al. 2017
-//! §3).
+//! `sanl`: under low contention, threads acquire a lock and run their critical sections in place.
+//! Under high contention, they vote to send them to one thread, the server (Zhang et al. 2017 §3).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for
-//! (`run_here` is); nor where one or two threads at a time want the lock, which `mcs` serves as
+//! **Not for** sections that wait for other threads (`run_here` is for those): the server may have
+//! the other thread's section pending. Nor for one or two threads at a time, which `mcs` serves as
 //! well without a vote.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `lock` | whose holder runs sections: its own, or as the server those of others too | its queue |
-//! | `attended` | of [`rcl`](super::rcl): whether a thread serves, or is to have the lock for that next: 1, or 0 if not | that thread |
-//! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
-//! | `consecutive` | how often it was handed on since it was last released | the holder |
-//! | `asleep` | posters that sleep, or are about to | they |
-//! | `votes` | how many users there are, how they vote, and since when sections are brought | voters; each census |
-//! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
-//! | `gates` | a bit for each NUMA node one of whose threads queues in `lock` to become its server | that thread |
+//! | `lock` | its holder runs sections: its own, or, as the server, those of other threads too | its queue |
+//! | `attended` | for [`rcl`](super::rcl): 1 while a thread serves or is to acquire the lock for that, else 0 | that thread |
+//! | `in_hand` | the context of the acquisition that is being handed over | the holder |
+//! | `consecutive` | hand-overs since the last release | the holder |
+//! | `asleep` | posters asleep or about to sleep | they |
+//! | `votes` | number of users, their votes, and the start of delegation | voters; each census |
+//! | `generation` | the process of the last use | a forked child's first arrival, or its holder |
+//! | `gates` | a bit per NUMA node: one of its threads queues in `lock` to become its server | that thread |
 //! | a place's `request` | see [`request`](super::request) | its thread, and the holder |
-//! | what a seat `says` | whether its request is for servers of its own node: 1 plus the node; 0 if not | its thread |
-//! | a place's `holds` | whether its thread runs sections: 1, or 0 if not | its thread |
+//! | what a seat `says` | 1 plus the NUMA node, for a request to servers of its own node; 0 for any server | its thread |
+//! | a place's `holds` | 1 while its thread runs sections, else 0 | its thread |
 //! | a place's `busy` | see [`roster`](super::roster) | its thread |
-//! | the rest of a place | what its thread has found, and how it votes | its thread; `known` and `used` each census too |
+//! | the rest of a place | its thread's measurements and votes | its thread; `known` and `used` each census too |
 //!
-//! A thread that brings its section posts it by one store, and waits for the answer.  Meanwhile it
-//! takes the lock if it finds that free; queues for it after `T_w`; or is handed it.  The thread
-//! that has it so is the server: it goes through all places, `T_s` times or for a millisecond
-//! at most, and leaves sooner if it has found nothing more than `L_s` times.  It hands the lock on
-//! to a thread that has posted, if there is one, with the context by which it is held,
-//! `MOST_CONSECUTIVE` times in a row; then it releases it, for the threads that queue.  A thread that has released
-//! the lock looks for sections that were posted meanwhile, and takes it once more to hand it on: a server
-//! always, others only if somebody sleeps.  A store, a fence and a look on both sides: the
-//! poster finds the lock free, or the thread that left it finds the poster.
+//! A thread delegates its section: it posts a request by one store, and waits for the answer.
+//! Meanwhile it may acquire the lock if it finds it free, queue for it after `T_w`, or receive it
+//! from a holder. A thread that acquires the lock so is the server. It scans all places `T_s`
+//! times, for at most a millisecond, and stops after more than `L_s` scans in vain. Then it hands
+//! the lock to a poster, if there is one, with the context of its acquisition, up to
+//! `MOST_CONSECUTIVE` times in a row. After that it releases the lock to the queue. After a
+//! release, a thread scans for new requests, and if it finds one, acquires the lock again to hand
+//! it over. A server always scans; other threads scan only if a poster sleeps. Both sides store,
+//! fence and load: either the poster finds the lock free, or the releasing thread finds the
+//! request.
 //!
-//! What differs from the printed algorithms, and why:
+//! Differences from the printed algorithms, with reasons:
 //!
 //! | Zhang et al. 2017 | here |
 //! |---|---|
-//! | `C_l` from Algorithm 3's lines 1 and 25, by each section | the same, wait included, in 1024ths; a thread that finds the lock free counts it as not wanted, without asking a clock |
+//! | `C_l` from Algorithm 3's lines 1 and 25, for each section | the same, wait included, in 1024ths; a thread that finds the lock free counts zero contention, without reading a clock |
 //! | `Boundary`, no default given | 4 |
-//! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them, unless `cohort tune sanl` has found others |
-//! | §3.1: `C_g` and `N` of all threads | of this lock's users of late: a census every 10 ms leaves out those that have not come; one user alone never brings its sections |
+//! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them, unless `cohort tune sanl` found others |
+//! | §3.1: `C_g` and `N` of all threads | of this lock's recent users: a census every 10 ms drops the others; a single user never delegates |
 //! | Fig. 4: an array of 256 places for each CPU, one Id manager | a [`Roster`]: places for the threads that use this lock |
 //! | Alg. 2, 7: `code` stays set during a section, which the next server may run again in a conditional wait | a section is moved out of its request before it runs; there is no conditional wait |
-//! | Alg. 3, 9 to 10: a client that has been its own server posts its request again | it returns: its section is gone, as the type says |
-//! | Alg. 3, 19 to 26: `context` is returned in place of its own result | results are written by the section itself |
-//! | Alg. 3, 22 to 24: a client that was served upgrades all the same | it serves nobody, and leaves |
-//! | Alg. 2, 19 and Alg. 3, 7: the lock is handed over and locked once more | it is handed over locked, by an exchange that a client which queues, or has given up, refuses |
-//! | `Q`: a list with a lock, of one client for each node | the posters are found in their places, those of the next nodes first; one of each node queues in `lock` |
-//! | Alg. 3, 17: after `T_w`, tries alone | queues: tries starve behind those that wait in place |
-//! | Alg. 1: the votes alone decide | a mode that was left in vain is kept longer: see `Votes::follow` |
-//! | §3.3.1: under high contention a server serves its own node | the same, and all nodes after a pass without a request of its node |
+//! | Alg. 3, 9 to 10: a client that was its own server posts its request again | it returns: its section is consumed, by its type |
+//! | Alg. 3, 19 to 26: `context` is returned instead of its own result | the section itself writes its result |
+//! | Alg. 3, 22 to 24: a client that was served still upgrades | it serves no other thread, and leaves |
+//! | Alg. 2, 19 and Alg. 3, 7: the lock is handed over and locked again | it is handed over locked, by an exchange that fails for a client which queues or has given up |
+//! | `Q`: a list with a lock, with one client for each node | posters are found in their places, the next nodes' first; one of each node queues in `lock` |
+//! | Alg. 3, 17: after `T_w`, only tries | queues: tries starve behind in-place waiters |
+//! | Alg. 1: the votes alone decide | after a short in-place period, delegation lasts longer: see `Votes::follow` |
+//! | §3.3.1: under high contention a server serves its own node | the same, and all nodes after a scan without a request of its node |
 //! | Alg. 2, 16: `T_s` bounds rounds | and time, to a millisecond |
-//! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, 1000 at most, unless `cohort tune sanl` has fitted another |
+//! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, at most 1000, unless `cohort tune sanl` fitted another |
 //! | `T_w` counts polls: 10,000 | time: 100 µs |
 //!
-//! The child of a fork goes on with a lock that no thread was using, or whose section forked in
-//! place (`run_here`): it drops what its parent's other threads had posted, and that they queued.
-//! If another thread ran a section, the child waits for it for ever, as it would for a mutex.
-//! That a fork in a section that a server runs goes as well is meant, and not checked.
+//! A forked child can use the lock if it was unused at the fork, or if its section forked in place
+//! (`run_here`). The child drops the requests and queue of its parent's other threads. If another
+//! thread ran a section, the child waits for ever, as at a mutex. Forking inside a delegated
+//! section should work too; this is untested.
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
@@ -80,81 +80,84 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// A section that is posted, or a lock that is left, comes before the look at the other.
+    /// A request, or a release, is ordered before the load of the other.
     SANL_LOOK = SeqCst;
 }
 
 flaws! {
     FORGET_ASLEEP = "sanl.forget-asleep";
     FORGET_POSTED = "sanl.forget-posted";
-    /// Zhang et al. 2017, algorithm 3, lines 9 and 10.
+    /// Repeats a section: Zhang et al. 2017, algorithm 3, lines 9 and 10.
     POST_AGAIN = "sanl.post-again";
-    /// Zhang et al. 2017, algorithm 3, lines 19 to 26.
+    /// Loses a section's result: Zhang et al. 2017, algorithm 3, lines 19 to 26.
     LOSE_RESULT = "sanl.lose-result";
-    /// Zhang et al. 2017, algorithm 3, lines 22 to 24.
+    /// Serves after having been served: Zhang et al. 2017, algorithm 3, lines 22 to 24.
     UPGRADE_SERVED = "sanl.upgrade-served";
-    /// Zhang et al. 2017, algorithm 2, line 19, and 3, line 7.
+    /// Acquires a lock that was handed over: Zhang et al. 2017, algorithm 2, line 19, and 3, line
+    /// 7.
     LOCK_TWICE = "sanl.lock-twice";
     HAND_TO_QUEUED = "sanl.hand-to-queued";
     KEEP_POSTED = "sanl.keep-posted";
     KEEP_QUEUE = "sanl.keep-queue";
-    /// A server that is in a section of another lock runs those of others here.
+    /// A server inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "sanl.serve-inside";
 }
 
 policies! {
-    /// No vote brings sections.
+    /// No vote starts delegation.
     CARRY_NOTHING = "sanl.carry-nothing";
-    /// A vote changes at the first sight of another contention, whatever `Boundary` is.
+    /// A vote changes at the first deviating contention, whatever `Boundary` is.
     VOTE_AT_ONCE = "sanl.vote-at-once";
     /// Every contention is above `θ_f`.
     IGNORE_SHARE = "sanl.ignore-share";
-    /// Servers run the sections of every node.
+    /// Servers run the sections of every NUMA node.
     SERVE_EVERY_NODE = "sanl.serve-every-node";
-    /// A server that finds nothing goes on, whatever `L_s` is.
+    /// A server continues in vain, whatever `L_s` is.
     SERVE_ON = "sanl.serve-on";
-    /// Servers serve their own node alone, also while it posts nothing.
+    /// Servers serve only their own NUMA node, even while it posts nothing.
     STAY_IDLE = "sanl.stay-idle";
-    /// Sections run in place as soon as the votes say so, however often that was undone.
+    /// Sections run in place as soon as the votes say so, however short the last in-place period
+    /// was.
     RETURN_AT_ONCE = "sanl.return-at-once";
 }
 
-/// How often the lock is handed on before the threads that queue for it have a turn.  Once would be too
-/// few: that may go to another node each time, while threads that share a node, one of which queues at a
-/// time, wait for ever (the model under Spin).
+/// Hand-overs before queued threads get the lock. One would be too few: it may go to another node
+/// each time. Then the threads of one node, which queue one at a time, would starve (the model
+/// under Spin).
 const MOST_CONSECUTIVE: u32 = 4;
 
-/// From one census of a lock's users to the next.
+/// Interval between two censuses of a lock's users.
 const CENSUS_NANOSECONDS: u64 = 10_000_000;
 
-/// For how long a server serves at most.
+/// Longest time of a server.
 const SERVES_NANOSECONDS: u64 = 1_000_000;
 
-/// The longest time of delegation against the votes: under a steady load the mode changes once a second.
+/// The longest delegation period against the votes: under a steady load, the mode changes at most
+/// once a second.
 const LONGEST_STAY_NANOSECONDS: u64 = 2_000_000_000;
 
-/// Which threads a server has time for.
+/// NUMA policy: the threads that a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// For every thread.
+    /// All threads.
     Flat,
-    /// For those of their own NUMA node (Zhang et al. 2017 §3.3).
+    /// Threads of the server's NUMA node (Zhang et al. 2017 §3.3).
     DistanceFirst,
-    /// For every thread; while the lock is wanted so much that they have no time for all, for those
-    /// of their own NUMA node, and others that want it less (Zhang et al. 2017 §3.3.1).
+    /// All threads; under contention beyond a server's capacity, threads of its own NUMA node, and
+    /// other threads that use the lock less (Zhang et al. 2017 §3.3.1).
     ServingFirst,
 }
 
-/// What is fixed of a lock when it is made.
+/// Compile-time parameters of a lock.
 pub trait Tuning: Send + Sync + 'static {
     /// Its NUMA policy.
     const POLICY: Policy;
-    /// The thresholds that it begins with.
+    /// Its initial thresholds.
     const THRESHOLDS: Thresholds = Thresholds::USUAL;
-    /// Among how many chains it looks for a thread's place.
+    /// Number of hash chains in which it looks up a thread's place.
     const CHAINS: usize = CHAINS;
-    /// Whether a thread may [attend](cohort_raw::Attended): nobody else takes the lock meanwhile to
-    /// serve.
+    /// Whether a thread may [attend](cohort_raw::Attended); then no other thread acquires the lock
+    /// to serve.
     const IS_ATTENDED: bool = false;
 }
 
@@ -182,7 +185,7 @@ impl Tuning for DistanceFirst {
     const POLICY: Policy = Policy::DistanceFirst;
 }
 
-/// A vote and how near it is to changing (Zhang et al. 2017, algorithm 1).
+/// A vote and its distance from a change (Zhang et al. 2017, algorithm 1).
 #[derive(Debug, Default)]
 struct Vote {
     /// 1: for; 0: against.
@@ -200,7 +203,7 @@ impl Vote {
         self.cast.load(Order::RELAXED) != 0
     }
 
-    /// Votes on contention; the sum of all votes follows.
+    /// Votes by contention, and updates the sum of all votes.
     fn cast(&self, contention: u32, threshold: u32, boundary: u32, sum: &AtomicU32) {
         let is_cast = self.is_cast();
         let count = self.count.load(Order::RELAXED);
@@ -222,19 +225,19 @@ impl Vote {
     }
 }
 
-/// How the users of a lock vote.  A thread may come while a census counts: what one of the two
-/// loses, the next census finds.
+/// The votes of a lock's users. A thread may arrive during a census; the next census corrects the
+/// sums.
 ///
 /// | field | meaning |
 /// |---|---|
-/// | `users` | threads that have come of late |
-/// | `bring` | those of them that would bring their sections |
-/// | `strict` | those that find the lock so much wanted that each node should have a server in turn |
-/// | `counted` | when the last census was |
-/// | `brought` | since when sections are brought; 0: they run in place |
-/// | `stay` | how long they are brought at least |
-/// | `lasted` | how long they were brought the last time |
-/// | `left` | when that ended |
+/// | `users` | recent users |
+/// | `bring` | their votes for delegation |
+/// | `strict` | their votes for a server per NUMA node in turn |
+/// | `counted` | time of the last census |
+/// | `brought` | start of the delegation period; 0: sections run in place |
+/// | `stay` | its shortest length |
+/// | `lasted` | length of the last delegation period |
+/// | `left` | its end |
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Votes {
@@ -249,23 +252,23 @@ struct Votes {
 }
 
 impl Votes {
-    /// Whether more than half of the users, of which there are several, have cast such a vote.
+    /// Returns whether more than half of the users, and more than one, cast such a vote.
     #[inline]
     fn carry(&self, votes: &AtomicU32) -> bool {
         let users = self.users.load(Order::RELAXED);
-        // A sum that was counted anew may be one less than none for a moment.
+        // During a census a sum may drop below zero for a moment.
         let votes = votes.load(Order::RELAXED).cast_signed();
         let carried = users > 1 && i64::from(votes) * 2 > i64::from(users);
         carried && !mutant(policy::CARRY_NOTHING)
     }
 
-    /// Whether sections are brought.
+    /// Returns whether sections are delegated.
     #[inline]
     fn are_brought(&self) -> bool {
         self.brought.load(Order::RELAXED) != 0
     }
 
-    /// Changes the mode as the votes say; whether sections are brought from now on.
+    /// Changes the mode by the votes, and returns whether sections are delegated from here on.
     ///
     /// Delegation shortens waits, so that threads vote against it; in-place waits are long, and they vote
     /// for it.  Some loads would alternate for ever.  If an in-place period is shorter than the
@@ -293,7 +296,7 @@ impl Votes {
         }
         let lasted = now.saturating_sub(since);
         let stays = lasted < self.stay.load(Order::RELAXED) && !mutant(policy::RETURN_AT_ONCE);
-        // A single user serves itself without waiting.
+        // A single user runs its sections without waiting.
         if stays && self.users.load(Order::RELAXED) > 1 {
             return true;
         }
@@ -304,7 +307,7 @@ impl Votes {
         false
     }
 
-    /// Forgets how sections ran.
+    /// Resets the votes and the mode.
     fn forget(&self) {
         self.count(0, 0, 0);
         for time in [&self.brought, &self.stay, &self.lasted, &self.left] {
@@ -319,7 +322,7 @@ impl Votes {
     }
 }
 
-/// What the lock keeps for a thread.
+/// The lock's data for one thread.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Place {
@@ -327,20 +330,20 @@ pub struct Place {
     mine: Mine,
 }
 
-/// What servers do not look at; on lines of its own.
+/// Data that servers do not read; on their own lines.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Mine {
     busy: AtomicU32,
     holds: AtomicU32,
-    /// Contention as this thread finds it, in 1024ths of its time.
+    /// Contention measured by this thread, in 1024ths of its time.
     contention: AtomicU32,
-    /// Whether it has come since the last census, and whether it is among the users.
+    /// Whether it used the lock since the last census, and whether it counts as a user.
     used: AtomicU32,
     known: AtomicU32,
     bring: Vote,
     strict: Vote,
-    /// When its last section but this was brought, and how long that took; 0: not known.
+    /// Start of its previous section, and its duration with the wait; 0: unknown.
     began: AtomicU64,
     took: AtomicU64,
 }
@@ -350,7 +353,7 @@ pool! {
     static PLACES: Seat<Place>, placed
 }
 
-/// Bytes of all of them made so far.
+/// Bytes of all places made so far.
 pub(super) fn pool_bytes() -> usize {
     PLACES.bytes()
 }
@@ -383,7 +386,7 @@ impl Seated for Place {
 }
 
 impl Place {
-    /// Makes it one of a thread that has found nothing yet.
+    /// Resets the measurements and votes.
     fn forget(&self) {
         self.mine.contention.store(0, Order::RELAXED);
         self.mine.known.store(0, Order::RELAXED);
@@ -393,24 +396,24 @@ impl Place {
     }
 }
 
-/// Whether a server of that node is not to run the section of that seat's thread.
+/// Returns whether the seat's thread declines a server of that NUMA node.
 #[inline]
 fn keeps_from(seat: &Seat<Place>, node: usize) -> bool {
     let keeps = seat.says();
     keeps != 0 && keeps as usize != 1 + node
 }
 
-/// How a poster's wait ends.
+/// End of a poster's wait.
 enum Ended<L: Served> {
     /// Its section has been run.
     Served,
-    /// It has the lock.
+    /// It holds the lock.
     Holding(Kept<L>),
     /// It has given up.
     GaveUp,
 }
 
-/// What changes at every hand-over, which all that wait would see on the line of the lock.
+/// Fields that change with each hand-over; not on the lock's line, which all waiters read.
 #[repr(C, align(64))]
 struct Hand<L: Served> {
     in_hand: AtomicPtr<L::Context>,
@@ -424,7 +427,7 @@ impl<L: Served> fmt::Debug for Hand<L> {
     }
 }
 
-/// The lock, of which another one is a part.
+/// The lock, built on another lock.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::Sanl};
@@ -458,7 +461,7 @@ pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark>
 /// ```
 pub type SanlFlat = Sanl<Mcs, Flat>;
 
-/// [`Sanl`] whose threads wait for a server of their own node.
+/// [`Sanl`] whose threads wait for a server of their own NUMA node.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::SanlDistanceFirst};
@@ -498,14 +501,13 @@ impl<L: Served, T: Tuning, P: Parking> Tunable for Sanl<L, T, P> {
 }
 
 impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
-    /// [`run`](Delegate::run), but the section is brought to a server, or served with others,
-    /// however the threads vote.
+    /// [`run`](Delegate::run), but delegated whatever the votes are.
     pub fn run_by_server(&self, section: Section<'_>) {
         self.come();
         let _ = self.bring(&self.call(), section, None);
     }
 
-    /// [`run_here`](Delegate::run_here), with `acquired` before the section.
+    /// [`run_here`](Delegate::run_here), which calls `acquired` before the section.
     pub(super) fn run_here_once(
         &self,
         cx: &mut L::Context,
@@ -520,23 +522,22 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.run_in_place(cx, &call.own, section);
     }
 
-    /// From here on nobody takes the lock to run what was brought, but the calling thread; whether
-    /// it is the only one that does.
+    /// Reserves serving for the calling thread; false if another thread has reserved it.
     pub(super) fn announce(&self) -> bool {
         self.come();
         let free = self.attended.load(Order::RELAXED) == 0;
         free && self.attended.swap(1, Order::RELAXED) == 0
     }
 
-    /// The lock, to serve others, if it is free.  The calling thread has announced that.
+    /// Acquires the lock to serve, if it is free. The calling thread has announced itself.
     pub(super) fn try_attend(&self) -> Option<Kept<L>> {
         let held = self.try_acquire()?;
         self.place().mine.holds.store(1, Order::RELAXED);
         Some(held)
     }
 
-    /// Runs what is posted, once round; whether anything was.  The caller has the lock by that
-    /// context.
+    /// Scans all places once and runs their sections; returns whether there were any. The caller
+    /// holds the lock by that context.
     pub(super) fn attend_once(&self, cx: &L::Context) -> bool {
         let moment = tally_moment();
         let mut found = false;
@@ -549,23 +550,21 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         found
     }
 
-    /// Lets threads go first that queue for the lock.  The caller has announced that it serves,
-    /// and has the lock.
+    /// Releases the lock to queued threads. The caller has announced itself, and holds the lock.
     pub(super) fn let_go(&self, held: Kept<L>) {
         self.place().mine.holds.store(0, Order::RELAXED);
-        // SAFETY: the caller has it, by that context.
+        // SAFETY: the caller holds it, by that context.
         unsafe { self.lock.release(held.get()) };
     }
 
-    /// The calling thread, which has announced that it serves, does no longer.  It does not have
-    /// the lock.
+    /// Ends serving by the calling thread, which has announced itself and does not hold the lock.
     pub(super) fn renounce(&self) {
         self.attended.store(0, Order::RELAXED);
         fence(SANL_LOOK);
         self.look_after();
     }
 
-    /// Whether a thread serves, or will.
+    /// Returns whether a thread serves, or will.
     #[inline]
     fn is_attended(&self) -> bool {
         T::IS_ATTENDED && self.attended.load(Order::RELAXED) != 0
@@ -576,7 +575,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         &self.roster.seat(T::CHAINS).own
     }
 
-    /// Begins a call of the calling thread.
+    /// Begins a call by the calling thread.
     #[inline]
     fn call(&self) -> Call<'_, Place> {
         timed(Tallied::Places, Tallied::Finding, || {
@@ -584,7 +583,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         })
     }
 
-    /// Counts the thread of that place among the users.
+    /// Counts the place's thread among the users.
     #[inline]
     fn count(&self, place: &Place) {
         if place.mine.used.load(Order::RELAXED) == 0 {
@@ -605,7 +604,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Learns from the last section, and votes.
+    /// Measures contention from the last section, and votes.
     fn vote(&self, place: &Place, at: u64) {
         let began = place.mine.began.load(Order::RELAXED);
         if began != 0 {
@@ -637,7 +636,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Counts the section of a thread that found the lock free.
+    /// Counts a section with an uncontended acquisition.
     #[inline]
     fn was_free(&self, place: &Place) {
         let contention = place.mine.contention.load(Order::RELAXED);
@@ -649,8 +648,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Counts the users and their votes again, without those that have not come since the last
-    /// time, if that is long ago.  The caller has the lock.
+    /// Recounts the users and their votes if the last census is old; drops threads that did not use
+    /// the lock since. The caller holds the lock.
     #[inline]
     fn take_census(&self, now: u64) {
         // Another thread's time may be later.
@@ -677,7 +676,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.votes.count(users, bring, strict);
     }
 
-    /// Whether servers are for their own NUMA nodes, but for threads that want the lock little.
+    /// Returns whether servers serve only their own NUMA node, and threads that use the lock
+    /// little.
     fn is_strict(&self) -> bool {
         match T::POLICY {
             Policy::Flat => false,
@@ -686,7 +686,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Which servers are to run the sections of that place, as its seat says it.
+    /// The server preference of the place's thread, as its seat announces it.
     fn keeps(place: &Place) -> u32 {
         let keeps = match T::POLICY {
             Policy::Flat => false,
@@ -700,7 +700,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// The lock, if it is free, and no thread is to have it to serve.
+    /// Acquires the lock if it is free and not reserved for a serving thread.
     #[inline]
     fn try_hold(&self) -> Option<Kept<L>> {
         if self.is_attended() {
@@ -709,19 +709,19 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.try_acquire()
     }
 
-    /// The lock, if it is free.
+    /// Acquires the lock if it is free.
     #[inline]
     fn try_acquire(&self) -> Option<Kept<L>> {
         if self.lock.is_locked() {
             return None;
         }
         let held = Kept::new();
-        // SAFETY: a new context in a block, which goes from holder to holder; as of all blocks here, the
-        // one that releases the lock gives it back.
+        // SAFETY: a new context in a block, which goes from holder to holder; the releasing thread
+        // frees the block, here and elsewhere.
         unsafe { self.lock.try_acquire(held.get()) }.then_some(held)
     }
 
-    /// Runs the section in place.  The caller has the lock by that context, which is released.
+    /// Runs the section in place. The caller holds the lock by that context; the call releases it.
     #[inline]
     fn run_in_place(&self, cx: &L::Context, place: &Place, section: Section<'_>) {
         place.mine.holds.store(1, Order::RELAXED);
@@ -729,7 +729,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         unsafe { run(section) };
         self.settle(cx);
         place.mine.holds.store(0, Order::RELAXED);
-        // SAFETY: the caller has it, by that context.
+        // SAFETY: the caller holds it, by that context.
         unsafe { self.lock.release(cx) };
         fence(SANL_LOOK);
         if self.hand.asleep.load(Order::RELAXED) != 0 && !mutant(flaw::FORGET_ASLEEP) {
@@ -737,7 +737,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Hands the lock to a thread that has posted, unless another has it and will look, too.
+    /// Hands the lock to a poster, unless it is held: then its holder scans, too.
     #[cold]
     fn look_after(&self) {
         if let Some(held) = self.try_hold() {
@@ -745,7 +745,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Runs the section and serves others.  The caller has the lock.
+    /// Runs the section, serves others and leaves the lock. The caller holds it.
     fn serve(&self, held: Kept<L>, place: &Place, section: Section<'_>) {
         place.mine.holds.store(1, Order::RELAXED);
         // SAFETY: the lock excludes.
@@ -770,7 +770,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let mut vain = 0;
         for round in 1..=self.thresholds.serves {
             let mut found = false;
-            // After a pass without a request of its node, the server has time for all nodes.
+            // After a scan without a request of its node, the server serves all nodes.
             let strict = self.is_strict() && (vain == 0 || mutant(policy::STAY_IDLE));
             for seat in self.roster.seats() {
                 if strict && keeps_from(seat, node) && !mutant(policy::SERVE_EVERY_NODE) {
@@ -781,7 +781,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             }
             tally(Tallied::Passes, 1);
             vain = if found { vain.max(1) - 1 } else { vain + 1 };
-            // Now and then, since a clock takes as long as some sections.
+            // Not every round, since a clock takes as long as some sections.
             let late = round.is_multiple_of(8) && now() - began > SERVES_NANOSECONDS;
             if vain > idle && !mutant(policy::SERVE_ON) || late {
                 break;
@@ -791,10 +791,11 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.take_census(began);
     }
 
-    /// Runs what is posted there; whether anything was.  The caller has the lock by that context.
+    /// Runs the section of that request, if it is posted; returns whether it was. The caller holds
+    /// the lock by that context.
     #[inline]
     fn serve_one(&self, cx: &L::Context, request: &Request) -> bool {
-        // SAFETY: the caller has the lock.
+        // SAFETY: the caller holds the lock.
         let Some(section) = (unsafe { request.take::<P>() }) else {
             return false;
         };
@@ -805,14 +806,14 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         if generation() == process {
             request.answer::<P>();
         } else {
-            // Its poster is in the parent; the place may be another thread's already.
+            // Its poster is in the parent; the place may already have another thread.
             self.settle(cx);
         }
         true
     }
 
-    /// Hands the lock on, or releases it, and sees to it that what is posted will be run.  The
-    /// caller has it.
+    /// Hands the lock over, or releases it and makes sure that posted requests are served. The
+    /// caller holds it.
     fn leave(&self, held: Kept<L>) {
         let context = ptr::from_ref(held.get()).cast_mut();
         loop {
@@ -822,13 +823,13 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 self.hand.in_hand.store(context, Order::RELAXED);
                 if self.hand_on() {
                     tally(Tallied::HandOvers, 1);
-                    // It is the one's that has the lock now.
+                    // The receiver owns the context now.
                     let _ = held.into_raw();
                     return;
                 }
             }
             self.hand.consecutive.store(0, Order::RELAXED);
-            // SAFETY: the caller has it, by that context.
+            // SAFETY: the caller holds it, by that context.
             unsafe { self.lock.release(held.get()) };
             fence(SANL_LOOK);
             let posted = || self.roster.seats().any(|seat| seat.own.request.is_posted());
@@ -840,19 +841,19 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Hands the lock to a thread that has posted, first to one of another node that waits for a
-    /// server of its own, of each node in turn; whether there was one.
+    /// Hands the lock to a poster, and returns whether there was one. Prefers posters that wait for
+    /// a server of another node, and goes round the nodes.
     fn hand_on(&self) -> bool {
         let hands = |seat: &Seat<Place>| seat.own.request.hand::<P>();
         if T::POLICY != Policy::Flat {
             let here = cohort(Level::Numa);
-            // How far on the node is from which a seat's thread wants a server; 0 for any server and
-            // for one of this node.
+            // Distance in node numbers to the server that the seat's thread requests; 0 for any
+            // server and for this node's.
             let beyond = |seat: &Seat<Place>| match seat.says() as usize {
                 0 => 0,
                 keeps => (keeps + NODES - 1 - here % NODES) % NODES,
             };
-            // Requests are looked at one node at a time, since each look may move a line.
+            // Reads requests one node at a time, since each read may move a line.
             let mut passed = 0;
             loop {
                 let further = self
@@ -874,7 +875,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.roster.seats().any(hands)
     }
 
-    /// Brings the section to a server, or serves.
+    /// Delegates the section, or serves.
     fn bring(
         &self,
         seat: &Seat<Place>,
@@ -900,7 +901,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             Ended::Served => return Outcome::Acquired,
             Ended::Holding(held) => held,
         };
-        // SAFETY: this thread has posted it, and has the lock.
+        // SAFETY: this thread posted it, and holds the lock.
         match unsafe { place.request.take_back() }.or(again) {
             Some(_) if mutant(flaw::LOSE_RESULT) => self.leave(held),
             Some(section) => self.serve(held, place, section),
@@ -909,7 +910,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         Outcome::Acquired
     }
 
-    /// Waits until what is posted there has been run, its thread is to run it, or patience runs
+    /// Waits until the request has been served, the calling thread holds the lock, or patience runs
     /// out.
     fn wait(&self, seat: &Seat<Place>, patience: Option<&Patience>) -> Ended<L> {
         let request = &seat.own.request;
@@ -955,7 +956,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Queues for the lock; not if another thread does, for the same node's server.
+    /// Queues for the lock, unless another thread already queues to serve the same node.
     fn queue(&self, seat: &Seat<Place>) -> Option<Ended<L>> {
         let keeps = seat.says() as usize;
         let gate = match keeps {
@@ -973,11 +974,11 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             }
         };
         if !mutant(flaw::HAND_TO_QUEUED) && !seat.own.request.queue() {
-            // It has been told something meanwhile.
+            // It was served or handed the lock meanwhile.
             open();
             return None;
         }
-        // A server of any node may run it from here on.
+        // From here on, a server of any node may run it.
         seat.say(0);
         let held = Kept::new();
         // SAFETY: a new context, as in `try_acquire`.
@@ -986,10 +987,10 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         Some(Ended::Holding(held))
     }
 
-    /// The lock that was handed to the calling thread.
+    /// The context of the lock handed to the calling thread.
     fn receive(&self) -> Kept<L> {
         let context = self.hand.in_hand.load(Order::RELAXED);
-        // SAFETY: the thread that handed the lock on has put it there, and gives it away.
+        // SAFETY: the thread that handed the lock over stored it there, and gave up its ownership.
         let held: Kept<L> = unsafe { Kept::from_raw(ptr::NonNull::new_unchecked(context)) };
         if mutant(flaw::LOCK_TWICE) {
             // SAFETY: none: this is the flaw.
@@ -998,7 +999,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         held
     }
 
-    /// Sleeps until the poster is told something, or patience runs out.
+    /// Sleeps until the request is answered, or patience runs out.
     fn sleep(&self, request: &Request, patience: &Patience) {
         self.hand.asleep.fetch_add(1, Order::RELAXED);
         fence_after_update(SANL_LOOK);
@@ -1008,7 +1009,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.hand.asleep.fetch_sub(1, Order::RELAXED);
     }
 
-    /// Makes sure that the lock is one of this process: the first thing that a call does.
+    /// Makes the lock usable in this process; every call starts with it.
     #[inline]
     fn come(&self) {
         if !self.generation.is_settled() {
@@ -1016,13 +1017,14 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Makes a lock that was inherited one of this process, unless a section of the parent's goes
-    /// on, or patience runs out; whether it is.
+    /// Makes an inherited lock usable in this process, and returns whether it is. Waits, within its
+    /// patience, while a section of the parent's is unfinished.
     #[cold]
     fn come_first(&self, patience: Option<&Patience>) -> bool {
         let mut spinner = Spinner::new();
         while !self.generation.is_settled() {
-            // The forking thread's, which settles at its end; or another's, and has no end.
+            // The section is the forking thread's, which settles at its end; or another thread's,
+            // and never ends.
             if !self.roster.seats().all(|seat| seat.own.is_left()) {
                 if patience.is_some_and(runs_out) {
                     return false;
@@ -1035,17 +1037,17 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         true
     }
 
-    /// The same at the end of a section, whose thread has the lock by that context: it may have
-    /// forked there.
+    /// Makes the lock usable at the end of a section that may have forked. Its thread holds the
+    /// lock by that context.
     #[inline]
     fn settle(&self, cx: &L::Context) {
         self.generation.settle(|| self.inherit(Some(cx)));
     }
 
-    /// Forgets every thread but the holder's.
+    /// Drops every thread but the holder.
     fn inherit(&self, holder: Option<&L::Context>) {
         if !mutant(flaw::KEEP_QUEUE) {
-            // SAFETY: the others are not of this process, and those of this process wait until
+            // SAFETY: the others are not of this process, and threads of this process wait until
             // this is done; the holder's context is the caller's.
             unsafe { self.lock.inherit(holder) };
         }
@@ -1063,15 +1065,15 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 }
 
-/// A section that is to be run twice: for flaws.
+/// Copies a section, to run it twice: for flaws.
 fn twice(section: &Section<'_>) -> Section<'static> {
-    // SAFETY: a flaw is none; what it does to a section's memory, which outlives the thread in
-    // models, is what they look for.
+    // SAFETY: none: this is a flaw. Models look for its effect on a section's memory, which
+    // outlives the thread there.
     unsafe { ptr::read(section).outliving() }
 }
 
-// SAFETY: sections run by the holder of a lock that excludes; each is taken out of its request by
-// the one that runs it, which says so there, and its poster waits for that.
+// SAFETY: sections run in the holder of a lock that excludes. The thread that runs a section takes
+// it out of its request and answers there; the poster waits for that.
 unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
     type Context = L::Context;
 
@@ -1082,8 +1084,8 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
         self.count(place);
         let carried = self.votes.carry(&self.votes.bring);
         let in_place = !carried && !self.votes.are_brought();
-        // SAFETY: a call has its context for itself, and releases the lock before it returns; so for all
-        // below.
+        // SAFETY: a call has its context for itself, and releases the lock before it returns; so
+        // for all below.
         if in_place && !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) } {
             self.was_free(place);
             return self.run_in_place(cx, place, section);
@@ -1126,11 +1128,11 @@ unsafe impl<L: Served, T: Tuning, P: Parking> TryDelegate for Sanl<L, T, P> {
     }
 }
 
-// SAFETY: as above; a section that was taken back is in nobody's hands.
+// SAFETY: as above; a section that was taken back is out of the servers' reach.
 unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P> {
-    /// The lock's own queue lets nobody go, so a section with a deadline is posted, however the
-    /// threads vote, and its poster takes the lock only when it finds that free or is handed it:
-    /// it may come late behind threads that wait in place.
+    /// Posts the section whatever the votes are, since waiters in the lock's own queue cannot give
+    /// up. Its poster acquires the lock only if it finds it free or receives it. Under in-place
+    /// waiters it may wait long.
     fn run_within(&self, _: &mut L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
         if !self.generation.is_settled() && !self.come_first(Some(patience)) {
             return Outcome::GaveUp;

@@ -1,22 +1,22 @@
-//! `Once`: a section that one thread runs, and for which all others wait.
+//! `Once`: a section run by one thread, with a wait for all others.
 //!
 //! | state | meaning | set by |
 //! |---|---|---|
-//! | `NEW` | no thread has come | |
-//! | `RUNNING` | a thread is inside; others wait for the state to change | that thread |
-//! | `POISONED` | it panicked inside | it |
-//! | `DONE` | for ever | it |
+//! | `NEW` | unused | |
+//! | `RUNNING` | a thread runs the section; others wait for the state to change | that thread |
+//! | `POISONED` | the section panicked | that thread |
+//! | `DONE` | the section has been run, for good | that thread |
 
 use crate::door::{Order, caught, constructor, flaws, mutant, orders, panic_on};
 use crate::wait::WaitCell;
 use core::fmt;
 
 orders! {
-    /// A thread that finds the section run sees what it did.
+    /// A thread that reads `DONE` sees the section's writes.
     ONCE_FOUND = Acquire;
-    /// A thread that runs the section again sees what it did until it panicked.
+    /// A thread that runs the section again sees the writes before the panic.
     ONCE_CLAIM = Acquire;
-    /// What the section did is seen by those that find it run, or run it again.
+    /// Publishes the section's writes to later callers.
     ONCE_END = Release;
 }
 
@@ -30,14 +30,14 @@ const RUNNING: u32 = 1;
 const POISONED: u32 = 2;
 const DONE: u32 = 3;
 
-/// All that wait are woken at once.
+/// All waiters are woken at once.
 const CLASS: u32 = 1;
 
-/// A section that is run once, by the thread that comes first: for what is made when it is first
-/// needed.  Four bytes.
+/// A section run once, by the first caller: for lazy initialisation. Four bytes.
 ///
-/// A section that panics poisons the object, as in `std` and `parking_lot`; no other lock here
-/// is poisoned.  Without the feature `std` such a panic ends the process.  A child that is forked while another thread runs the section waits for ever.
+/// A section that panics poisons the object, as in `std` and `parking_lot`; no other lock of this
+/// crate is poisoned. Without the feature `std`, such a panic ends the process. A child forked
+/// while another thread runs the section waits for ever.
 ///
 /// ```
 /// use cohort::{Mutex, Once};
@@ -57,7 +57,7 @@ pub struct Once {
     state: WaitCell,
 }
 
-/// How far a [`Once`] is.
+/// The progress of a [`Once`].
 ///
 /// ```
 /// use cohort::{Once, OnceState};
@@ -69,18 +69,18 @@ pub struct Once {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceState {
-    /// No thread has come.
+    /// No call has begun.
     New,
-    /// A thread panicked in the section, and none has run it to its end.
+    /// The section panicked, and no later call has completed it.
     Poisoned,
     /// A thread runs the section.
     InProgress,
-    /// The section has been run to its end.
+    /// The section has been completed.
     Done,
 }
 
 impl OnceState {
-    /// Whether a thread panicked in the section and none has run it to its end.
+    /// Returns whether the section panicked and no later call has completed it.
     ///
     /// ```
     /// assert!(cohort::OnceState::Poisoned.poisoned());
@@ -91,7 +91,7 @@ impl OnceState {
         matches!(self, Self::Poisoned)
     }
 
-    /// Whether the section has been run to its end.
+    /// Returns whether the section has been completed.
     ///
     /// ```
     /// assert!(cohort::OnceState::Done.done());
@@ -114,7 +114,7 @@ impl OnceState {
 
 impl Once {
     constructor! {
-        /// A section that no thread has run.
+        /// Creates a `Once` whose section has not been run.
         ///
         /// ```
         /// static READY: cohort::Once = cohort::Once::new();
@@ -128,8 +128,8 @@ impl Once {
         }
     }
 
-    /// How far it was a moment ago.  Never blocks; after [`OnceState::Done`] the caller sees
-    /// what the section did.
+    /// Returns the progress as of a moment ago. Never blocks. After [`OnceState::Done`] the caller
+    /// sees the section's writes.
     ///
     /// ```
     /// use cohort::{Once, OnceState};
@@ -142,11 +142,12 @@ impl Once {
         OnceState::of(self.state.value(ONCE_FOUND))
     }
 
-    /// Runs `section` if no thread has; blocks while another thread runs its own.  Afterwards the
-    /// caller sees what was done.  A section that calls this for its own object never returns.
+    /// Runs `section` if this is the first call; blocks while another thread runs its own.
+    /// Afterwards the caller sees the section's writes. A section that calls this on its own object
+    /// never returns.
     ///
     /// # Panics
-    /// If the section panics; and if it panicked in another thread before.
+    /// If the section panics, or panicked in an earlier call.
     ///
     /// ```
     /// let once = cohort::Once::new();
@@ -161,8 +162,8 @@ impl Once {
         }
     }
 
-    /// The same, but a section that panicked before is run again; `section` gets to know whether
-    /// one did.
+    /// [`call_once`](Self::call_once), but runs `section` again after a panic. `section` receives
+    /// the state before the call.
     ///
     /// # Panics
     /// If the section panics.
@@ -200,7 +201,8 @@ impl Once {
         }
     }
 
-    /// Blocks until the section has been run, or is the caller's to run: then what was found.
+    /// Blocks until the section has been run or is the caller's to run; in the latter case, returns
+    /// the state found.
     #[cold]
     fn claim(&self, forced: bool) -> Option<u32> {
         while !self.is_done() {
@@ -210,7 +212,7 @@ impl Once {
                 RUNNING => {
                     let is_over = |state| state != RUNNING;
                     let class = CLASS;
-                    // Many may look at once, so no CPU watches the word for them.
+                    // Many threads may wait at once, so none uses UMWAIT or WFET.
                     self.state
                         .wait_spaced(Order::RELAXED, class, is_over, |_| 0, || true);
                 }

@@ -1,17 +1,17 @@
-//! A word that ends waits: [`Token`].
+//! Cancellation of waits: [`Token`].
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `cancelled` | threads that cancel, holding `lock` | waiters, at each look | waits are over |
-//! | `first`, and a [`Sleeper`]'s fields | holders of `lock` | the same | the waiters that sleep, or are about to, and the word on which each does |
+//! | `cancelled` | threads that cancel, holding `lock` | waiters, in each poll | waits are over |
+//! | `first`, and a [`Sleeper`]'s fields | holders of `lock` | the same | waiters asleep or about to sleep, and the word on which each sleeps |
 //!
-//! **Waking sleepers.**  A waiter sleeps on its lock's word, which knows of the lock's wakes alone;
-//! so it says first on which.  The thread that cancels wakes that word, again and again until nobody is in
-//! the list any more: a waiter that had entered the list, and had not fallen asleep yet, misses a
-//! wake.  Others that sleep on the word look again, as after a wake that was somebody else's.
+//! **Waking sleepers.** A waiter sleeps on its lock's word, which only the lock wakes; so it
+//! registers this word here first. The cancelling thread wakes the registered words again and again
+//! until the list is empty: a waiter that is registered and not yet asleep misses a wake. Other
+//! waiters on the word wake spuriously and check their locks.
 //!
-//! A sleep has its entry in its own frame, which leaves the list also where the sleep panics.  A thread
-//! sleeps within several tokens at once, or within one token several times, and each has an entry.
+//! A sleep's entry is in its own frame, and leaves the list even if the sleep panics. A thread may
+//! sleep within several tokens at once, or within one token several times; each has an entry.
 
 use crate::basic::Futex;
 use crate::defer::Defer;
@@ -22,9 +22,9 @@ use core::fmt;
 use core::ptr;
 
 orders! {
-    /// What was done before cancelling is seen by the threads that it takes from their wait.
+    /// Publishes the writes before the cancellation to the cancelled waiters.
     TOKEN_CANCEL = Release;
-    /// Sees it.
+    /// Reads them.
     TOKEN_CANCELLED = Acquire;
 }
 
@@ -37,13 +37,12 @@ flaws! {
 /// All classes of sleepers.
 const EVERY_CLASS: u32 = u32::MAX;
 
-/// A word by which one thread ends the waits of others, for good: they give up as at a deadline.
-/// Nobody asks for it meanwhile but threads that are awake and look at their lock anyway; those
-/// that sleep are woken.
+/// A flag by which one thread ends the waits of others, for good: they give up as at a deadline.
+/// Awake waiters check it in their polls; sleeping waiters are woken.
 ///
-/// Any number of waits, at any locks with waiters that can give up, may be within
-/// [`Patience`](crate::Patience)`::unless` of one token.  It is for the threads of one process: a
-/// forked child makes its own.
+/// Any number of waits, at any locks with abortable waiters, may be within
+/// [`Patience`](crate::Patience)`::unless` of one token. A token is for the threads of one process:
+/// a forked child makes its own.
 ///
 /// ```
 /// use cohort::{Mutex, Token};
@@ -71,9 +70,9 @@ struct List(*const Sleeper);
 
 /// One sleep, in the frame of [`Cancellation::sleep`].
 struct Sleeper {
-    /// The address of the word on which the thread sleeps, or is about to.
+    /// The address of the word on which the thread sleeps, or is about to sleep.
     word: usize,
-    /// The next of the list; the list's lock guards it.
+    /// The next entry of the list, guarded by the list's lock.
     next: cell::Cell<*const Self>,
 }
 
@@ -83,15 +82,15 @@ impl Default for List {
     }
 }
 
-// SAFETY: the thread that holds the token's lock alone touches the list and its entries, each of which stays
-// until its own thread has taken it out.
+// SAFETY: only the holder of the token's lock accesses the list and its entries. An entry stays
+// until its own thread has unlinked it.
 unsafe impl Send for Token {}
 // SAFETY: as above.
 unsafe impl Sync for Token {}
 
 impl Token {
     constructor! {
-        /// One that has not been cancelled.
+        /// Creates a token that is not cancelled.
         ///
         /// ```
         /// static STOP: cohort::Token = cohort::Token::new();
@@ -107,8 +106,8 @@ impl Token {
         }
     }
 
-    /// Ends all waits within it, those that begin later too; once more does nothing more.  Blocks
-    /// until each thread that sleeps in one is awake; not in a signal handler.
+    /// Ends all waits within this token, later ones too; idempotent. Blocks until the sleeping
+    /// waiters are awake. Not for signal handlers.
     ///
     /// ```
     /// let (lock, stop) = (cohort::RwLock::new(1), cohort::Token::new());
@@ -126,7 +125,7 @@ impl Token {
         }
     }
 
-    /// Whether it has been cancelled.  Never blocks.
+    /// Returns whether the token has been cancelled. Never blocks.
     ///
     /// ```
     /// let stop = cohort::Token::new();
@@ -138,10 +137,10 @@ impl Token {
         self.cancelled.load(TOKEN_CANCELLED) != 0
     }
 
-    /// Lets `section` have the list.
+    /// Runs `section` on the list under its lock.
     fn locked<R>(&self, section: impl FnOnce(&mut *const Sleeper) -> R) -> R {
-        // SAFETY: the lock has no contexts, and stays for the release, as this object does; it guards the
-        // list.
+        // SAFETY: the lock has no contexts, and does not move before the release, as this object
+        // does not; it guards the list.
         unsafe {
             self.lock.acquire(&());
             let result = self.first.with_mut(|list| section(&mut (*list).0));
@@ -150,7 +149,7 @@ impl Token {
         }
     }
 
-    /// Whether there may be some that sleep on.
+    /// Cancels, wakes registered sleepers once, and returns whether there were any.
     fn wake_sleepers(&self) -> bool {
         self.locked(|first| {
             self.cancelled.store(1, TOKEN_CANCEL);
@@ -169,7 +168,7 @@ impl Token {
         })
     }
 
-    /// Puts the entry into the list; false if waits are over.
+    /// Links the entry; false if the token is cancelled.
     fn enter(&self, sleeper: &Sleeper) -> bool {
         self.locked(|first| {
             if self.cancelled.load(Order::RELAXED) != 0 && !mutant(flaw::FALL_ASLEEP_LATE) {
@@ -181,7 +180,7 @@ impl Token {
         })
     }
 
-    /// Takes it out again.
+    /// Unlinks the entry.
     fn leave(&self, sleeper: &Sleeper) {
         self.locked(|first| {
             if ptr::eq(*first, sleeper) {

@@ -1,26 +1,26 @@
-//! `h-synch`: the threads of each NUMA node bring their sections to a queue of their own, as to
-//! [`cc-synch`](super::cc_synch), and the thread that runs those of a queue has a lock that all
-//! share (Fatourou and Kallimanis 2012; Zhang et al. 2017 §2.1, §2.2).
+//! `h-synch`: the threads of each NUMA node publish their critical sections in their node's queue,
+//! as in [`cc-synch`](super::cc_synch). The combiner of a queue acquires a lock shared by all nodes
+//! (Fatourou and Kallimanis 2012; Zhang et al. 2017 §2.1, §2.2).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! where the threads of a node seldom want it at once: then the lock goes from node to node with
-//! one section or two, and each waits for two queues.
+//! **Not for** sections that wait for other threads: the combiner may have such a thread's section
+//! pending. Nor for low contention within a node: then the lock changes nodes after one or two
+//! sections, and each thread waits in two queues.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `lock` | its holder runs sections, its own among them | its queue |
-//! | `clusters` | the queue of each NUMA node; nodes beyond their number share | its threads |
+//! | `clusters` | the queue of each NUMA node; nodes beyond their number share a queue | its threads |
 //!
-//! A combiner takes the lock before it runs the first section and releases it once it has left its
-//! part to the next of its queue, which takes it by itself: behind the other nodes that wait.
+//! A combiner acquires the lock before its first section. It releases the lock after it has handed
+//! its queue to the next combiner, which acquires the lock anew, behind other waiting nodes.
 //!
-//! No thread can give up: one that is to combine waits in the queue of `lock`, which lets nobody go, and its
-//! whole node waits behind it.
+//! No thread can give up: a new combiner waits in the queue of `lock`, whose waiters cannot give
+//! up, and its whole node waits behind it.
 //!
-//! The last user may drop the lock once its section has run: the drop waits for the combiner that has the
-//! lock, by acquiring that.
+//! The last user may drop the lock once its section has run: the drop acquires `lock`, and so waits
+//! for the current combiner.
 //!
-//! A child of a fork cannot go on with one that others had come to: their nodes are in its queues.
+//! A child of a fork cannot use a lock with arrivals of its parent: their nodes are in its queues.
 
 use super::CcSynch;
 use super::cc_synch::HERE;
@@ -31,13 +31,13 @@ use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{Delegate, RawLock, Section, TwoForms};
 
 flaws! {
-    /// The queues of two nodes run sections at once.
+    /// The queues of two NUMA nodes run sections at the same time.
     FORGET_LOCK = "h-synch.forget-lock";
     /// The lock is dropped while a combiner is about to release it.
     DROP_AT_ONCE = "h-synch.drop-at-once";
 }
 
-/// The lock.  A combiner runs `MOST` sections of its node, its own among them.
+/// The lock. A combiner runs at most `MOST` sections of its NUMA node, its own among them.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::HSynch};
@@ -70,7 +70,7 @@ impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Default
 }
 
 impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> HSynch<L, P, MOST, CLUSTERS> {
-    /// Blocks until the section has been run, by the calling thread if it is marked `HERE`.
+    /// Blocks until the section has been run; if marked `HERE`, by the calling thread.
     fn bring(&self, cx: &L::Context, section: Section<'_>, marks: u32) {
         let cluster = &self.clusters[cohort(Level::Numa) % CLUSTERS].0;
         cluster.bring(section, marks, |combine| {
@@ -87,8 +87,8 @@ impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> HSynch<L, P
     }
 }
 
-// SAFETY: sections are run while the lock is held, which excludes and orders them; each by the one
-// combiner of its queue, before its thread is answered.
+// SAFETY: sections run while the lock is held, which excludes and orders them. The one combiner of
+// a queue runs each, before it answers the section's thread.
 unsafe impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Delegate
     for HSynch<L, P, MOST, CLUSTERS>
 {

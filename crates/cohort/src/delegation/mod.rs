@@ -1,16 +1,16 @@
-//! Locks that take the code to the data: a thread brings its section to the one that runs
-//! sections already and has the data in its cache (Zhang et al. 2017 §2.2), one file each, under
-//! their papers' names.
+//! Delegation locks: a thread sends its critical section to the thread that already runs sections
+//! and has the data in its cache (Zhang et al. 2017 §2.2). One file each, under their papers'
+//! names.
 //!
-//! [`p_sim`] is none of them: it applies operations to copies of the data, and waits for nobody.
+//! [`p_sim`] is no delegation lock: it applies operations to copies of the data, and is wait-free.
 //!
-//! `request` is how a section is brought and answered for, in a queue `told`, `roster` which
-//! threads bring them.
+//! `request` passes a section and its answer; `told` does so in a queue. `roster` registers the
+//! threads.
 //!
-//! **Who drops a lock.**  In its section a thread may find that it is the last user, as a count in the data
-//! says, and drop the lock and free its memory as soon as the section has run.  The thread that ran
-//! it may still use the lock then, and so may threads whose sections ran before and which are about to
-//! return.  Each drop waits for them; they wait for nobody.
+//! **Drop.** In its section, a thread may find by a count in the data that it is the last user. It
+//! may drop the lock and free its memory as soon as the section has run. The thread that ran the
+//! section may still use the lock then; so may threads whose sections ran before and which are
+//! about to return. Each drop waits for them; they wait for no other thread.
 
 pub mod cc_synch;
 pub mod fc;
@@ -48,7 +48,7 @@ pub use sanl_plus::SanlPlus;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
 use cohort_raw::{Delegate, Section};
 
-/// Bytes of all that these locks have taken for their threads so far, and keep.
+/// Bytes of all memory that these locks have taken for their threads; it is kept.
 #[must_use]
 pub fn pool_bytes() -> usize {
     cc_synch::pool_bytes() + fc::pool_bytes() + sanl::pool_bytes() + sanl_plus::pool_bytes()
@@ -66,29 +66,29 @@ unsafe fn run(section: Section<'_>) {
     leave();
 }
 
-/// The calling thread is in one section more, of whichever delegate.
+/// Counts the calling thread into one more section, of any delegate.
 #[inline]
 fn enter() {
     let inside = &thread().inside;
     inside.set(inside.get() + 1);
 }
 
-/// The calling thread is in one section less.
+/// Counts the calling thread out of a section.
 #[inline]
 fn leave() {
     let inside = &thread().inside;
     inside.set(inside.get() - 1);
 }
 
-/// Whether the calling thread may run the sections of others.  One that is in a section
-/// already serves nobody: those would wait for what it does next, and it for them.  `unless` is the
-/// flaw that forgets so at one place.
+/// Returns whether the calling thread may run sections of other threads. Inside a section it may
+/// not: they would wait for its further steps, and it for them. `unless` is the flaw that omits
+/// this check in one place.
 #[inline]
 pub(crate) fn may_serve(unless: Flaw) -> bool {
     thread().inside.get() == 0 || mutant(unless)
 }
 
-/// Does something that is counted where counting takes no time, as is how long it takes.
+/// Runs `does`; in builds that count, counts it and its duration.
 #[inline(always)]
 fn timed<R>(what: Tallied, takes: Tallied, does: impl FnOnce() -> R) -> R {
     let moment = tally_moment();
@@ -98,7 +98,7 @@ fn timed<R>(what: Tallied, takes: Tallied, does: impl FnOnce() -> R) -> R {
     done
 }
 
-/// A delegate that is compiled in two forms, as a lock of [`TwoForms`](cohort_raw::TwoForms) is.
+/// A delegate compiled in two forms, like a lock of [`TwoForms`](cohort_raw::TwoForms).
 pub trait InTwoForms: Delegate {
     /// The form whose waiters never sleep.
     type Spinning: Delegate;

@@ -1,40 +1,41 @@
-//! `oyama`: a thread that finds the lock held puts its section on a list in the lock's word, and the
-//! holder takes the whole list and runs it before it leaves (Oyama et al. 1999; Dice et al. 2015 §1.1,
-//! Zhang et al. 2017 §2.2).
+//! `oyama`: a thread that finds the lock held prepends its critical section to a list in the lock's
+//! word. Before its release, the holder takes the whole list and runs it (Oyama et al. 1999; Dice
+//! et al. 2015 §1.1, Zhang et al. 2017 §2.2).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! for many threads that come at once: each exchanges the one word until it succeeds; nor where callers
-//! want to give up: the list leads through their frames, so none may go before the holder has gone past it.
+//! **Not for** sections that wait for other threads: the holder may have such a thread's section
+//! pending. Nor for many simultaneous arrivals: each retries an exchange on one word. Nor for
+//! callers that give up: the list links nodes in their frames, so none can leave before the holder
+//! has passed its node.
 //!
 //! | `word` | state |
 //! |---|---|
 //! | null | free |
-//! | `HELD` | held, with nothing on the list |
-//! | a node | held; the last section that was put on the list |
+//! | `HELD` | held, with an empty list |
+//! | a node | held; the newest section of the list |
 //!
 //! | field of a node | meaning | written by |
 //! |---|---|---|
-//! | `section`, `here` | the section; whether its thread is to run it: 1, or 0 if not | its thread |
-//! | `next` | the node that was on the list before; `HELD` after the last | its thread; the holder, as it reverses what it has taken |
+//! | `section`, `here` | the section; 1 if its thread must run it, else 0 | its thread |
+//! | `next` | the next older node of the list; `HELD` after the oldest | its thread; the holder, as it reverses the list it took |
 //! | `told` | see below | the holder |
 //!
 //! | `told` | meaning |
 //! |---|---|
-//! | `WAIT` | its section is to be run |
-//! | `DONE` | it has been |
-//! | `YOURS` | its thread has the lock, and with it the nodes from `next` on: it runs its section, and theirs |
+//! | `WAIT` | its section is pending |
+//! | `DONE` | its section has been run |
+//! | `YOURS` | its thread holds the lock and owns the nodes from `next` on: it runs its section, and theirs |
 //!
 //! | the paper | here |
 //! |---|---|
-//! | the holder runs whatever comes, for ever | it runs `MOST` sections, and then leaves the lock and the rest of what it has taken to the thread of the next one |
-//! | a thread may go on before its section has been run | it waits, since that may borrow from it; the node is in its own frame |
-//! | what has come last is run first; it may be reversed | `IN_ORDER` reverses it; both serve all that were taken at once before any that came later |
-//! | a thread exchanges the word until it succeeds | the same, with pauses in between as waiters of [`bo`](crate::basic::bo) have |
-//! | every thread serves | not one that is in a section of another lock, which leaves the lock to the next; nor may others run a section that is to run `here`, which is left to its thread likewise |
+//! | the holder runs all arriving sections, without a bound | it runs at most `MOST`, then hands the lock and the rest of its list to the next section's thread |
+//! | a thread may continue before its section has been run | it waits, since the section may borrow from it; the node is in its frame |
+//! | the newest section runs first; the list may be reversed | `IN_ORDER` reverses it; either way a whole list runs before later arrivals |
+//! | a thread retries the exchange at once | it pauses between tries as waiters of [`bo`](crate::basic::bo) do |
+//! | every holder runs others' sections | a holder inside another lock's section hands the lock to the next thread; so does a holder that reaches a section to be run `here` |
 //!
-//! Leaving the lock is the last that a holder does to it, and the last user's drop waits for that.
+//! The release is a holder's last access to the lock, and the last user's drop waits for it.
 //!
-//! A child of a fork cannot go on with one that others had come to: their nodes are on its list.
+//! A child of a fork cannot use a lock with arrivals of its parent: their nodes are on its list.
 
 use super::serving::Serving;
 use super::{may_serve, run};
@@ -49,33 +50,33 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Sees what the last holder did.
+    /// Reads the last holder's writes.
     OYAMA_TAKE = Acquire;
-    /// What holders did is seen by the next.
+    /// Publishes the holders' writes to the next one.
     OYAMA_LEAVE = Release;
-    /// The section is seen with what its thread did before.
+    /// Publishes the section, and what its thread wrote before.
     OYAMA_PUT = Release;
-    /// Sees that of all that is on the list.
+    /// Reads all sections of the list.
     OYAMA_DETACH = Acquire;
-    /// What the section did is seen by its thread, what all of them did by the thread that is left
-    /// the lock.
+    /// Publishes a section's writes to its thread, and all sections' writes to the thread that
+    /// receives the lock.
     OYAMA_ANSWER = Release;
-    /// Sees it.
+    /// Reads them.
     OYAMA_ANSWERED = Acquire;
 }
 
 flaws! {
-    /// The lock is left without a look at what was put on the list meanwhile.
+    /// The lock is released without reading the latest list.
     FORGET_LATE = "oyama.forget-late";
-    /// A thread that is left the lock forgets the nodes that come with it.
+    /// A thread that receives the lock drops the nodes that belong to it.
     FORGET_REST = "oyama.forget-rest";
-    /// A holder runs whatever comes.
+    /// A holder runs sections without a bound.
     FORGET_BOUND = "oyama.forget-bound";
-    /// What has come last is run first where it should not be.
+    /// The newest section runs first in spite of `IN_ORDER`.
     FORGET_ORDER = "oyama.forget-order";
-    /// A holder that is in a section of another lock runs those of others here.
+    /// A holder inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "oyama.serve-inside";
-    /// The lock is dropped while a holder is about to leave it.
+    /// The lock is dropped while a holder is about to release it.
     DROP_AT_ONCE = "oyama.drop-at-once";
 }
 
@@ -83,13 +84,13 @@ const WAIT: u32 = 0;
 const DONE: u32 = 1;
 const YOURS: u32 = 2;
 
-/// One waits for a node.
+/// A node has one waiter.
 const CLASS: u32 = 1;
 
-/// The lock is held, and nothing more is on the list: no address of a node.
+/// The lock is held with an empty list; no valid address.
 const HELD: *mut Node = ptr::without_provenance_mut(1);
 
-/// What a call carries: a place on the list.
+/// The context of a call: its node of the list.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Node {
@@ -99,8 +100,8 @@ pub struct Node {
     section: Cell<Option<Section<'static>>>,
 }
 
-/// The lock.  A holder runs `MOST` sections, its own among them; what was put on the list while one ran
-/// is run from the last to the first, or `IN_ORDER`.
+/// The lock. A holder runs at most `MOST` sections, its own among them. A list runs from the newest
+/// section to the oldest, or in order of arrival if `IN_ORDER`.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::Oyama};
@@ -127,14 +128,14 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Default for Oyama<P, MOS
     }
 }
 
-/// The nodes from one on, reversed.
+/// Reverses a list.
 ///
 /// # Safety
-/// The caller has the lock, and has taken them from the list.
+/// The caller holds the lock, and has taken the list.
 unsafe fn reversed(first: *mut Node) -> *mut Node {
     let (mut at, mut done) = (first, HELD);
     while at != HELD {
-        // SAFETY: a node stays until its thread is told something.
+        // SAFETY: a node stays until its thread is notified.
         let node = unsafe { &*at };
         let next = node.next.load(Order::RELAXED);
         node.next.store(done, Order::RELAXED);
@@ -144,7 +145,7 @@ unsafe fn reversed(first: *mut Node) -> *mut Node {
 }
 
 impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER> {
-    /// Takes the lock, if it is free; what the word says otherwise.
+    /// Acquires the lock, if it is free; otherwise returns its word.
     #[inline]
     fn try_hold(&self) -> Result<(), *mut Node> {
         self.word
@@ -152,14 +153,14 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
             .map(drop)
     }
 
-    /// Blocks until the section has been run; `here`: by the calling thread.
+    /// Blocks until the section has been run; if `here`, by the calling thread.
     fn bring(&self, node: &Node, section: Section<'_>, here: bool) {
         let Err(seen) = self.try_hold() else {
             return self.hold(section, HELD);
         };
-        // SAFETY: this call returns once it has been run.
+        // SAFETY: this call returns once the section has been run.
         let section = unsafe { section.outliving() };
-        // SAFETY: nobody looks there until the node is on the list.
+        // SAFETY: unpublished until the node is on the list.
         node.section
             .with_mut(|place| unsafe { *place = Some(section) });
         node.here.store(here.into(), Order::RELAXED);
@@ -171,7 +172,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
                 return;
             }
         }
-        // SAFETY: nobody else has this node, or its thread was left the lock.
+        // SAFETY: the node is unpublished, or its thread received the lock.
         let section = node.section.with_mut(|place| unsafe { (*place).take() });
         let rest = if mutant(flaw::FORGET_REST) {
             HELD
@@ -183,8 +184,8 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
         }
     }
 
-    /// Puts a node on the list, or takes the lock, if that has become free; whether that was held.  The
-    /// word was last seen so.
+    /// Prepends a node to the list, and returns true; or acquires the lock, if it has become free.
+    /// `seen` is the word's last value.
     fn put(&self, node: &Node, mut seen: *mut Node) -> bool {
         let (mut spinner, mut pauses) = (Spinner::new(), pauses());
         loop {
@@ -210,8 +211,8 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
         }
     }
 
-    /// Runs the section, and those of the nodes from `rest` on, which this thread has, and of such as
-    /// are put on the list meanwhile.  The caller has the lock.
+    /// Runs the section, then those of the nodes from `rest` on, which this thread owns, and those
+    /// that arrive meanwhile; releases the lock or hands it over. The caller holds the lock.
     fn hold(&self, section: Section<'_>, rest: *mut Node) {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
@@ -230,7 +231,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
                 }
                 at = self.detach();
             }
-            // SAFETY: a node stays until its thread is told something.
+            // SAFETY: a node stays until its thread is notified.
             let node = unsafe { &*at };
             if left == 0 && !mutant(flaw::FORGET_BOUND) || node.here.load(Order::RELAXED) != 0 {
                 node.told.in_form::<P>().set(YOURS, OYAMA_ANSWER);
@@ -249,7 +250,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
         tally(Tallied::Serving, tally_moment() - moment);
     }
 
-    /// Leaves the lock free, if nothing is on the list; whether it was.
+    /// Releases the lock, if the list is empty; returns whether it did.
     fn leave(&self) -> bool {
         if mutant(flaw::FORGET_LATE) {
             self.word.store(ptr::null_mut(), OYAMA_LEAVE);
@@ -260,22 +261,22 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
             .is_ok()
     }
 
-    /// Takes all that is on the list, of which there is something.  The caller has the lock.
+    /// Takes the whole list, which is not empty. The caller holds the lock.
     fn detach(&self) -> *mut Node {
         let all = self.word.swap(HELD, OYAMA_DETACH);
         if IN_ORDER && !mutant(flaw::FORGET_ORDER) {
-            // SAFETY: the caller has the lock, and has taken them.
+            // SAFETY: the caller holds the lock, and has taken the list.
             return unsafe { reversed(all) };
         }
         all
     }
 
-    /// Runs that node's section, and tells its thread.
+    /// Runs the node's section, and notifies its thread.
     ///
     /// # Safety
-    /// The caller has the lock, and has taken the node from the list.
+    /// The caller holds the lock, and has taken the node from the list.
     unsafe fn serve(node: &Node) {
-        // SAFETY: what is on the list is the holder's.
+        // SAFETY: a taken node's section is the holder's.
         if let Some(section) = node.section.with_mut(|place| unsafe { (*place).take() }) {
             // SAFETY: the lock excludes.
             unsafe { run(section) };
@@ -285,8 +286,8 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
     }
 }
 
-// SAFETY: one thread at a time has taken the word from null, or was left it; each section is taken
-// out of its node by that thread, before its own is told.
+// SAFETY: one thread at a time has changed the word from null or received the lock. It takes each
+// section out of its node before it notifies the node's thread.
 unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Delegate
     for Oyama<P, MOST, IN_ORDER>
 {

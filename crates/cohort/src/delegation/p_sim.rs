@@ -1,50 +1,50 @@
-//! `p-sim`: a thread announces an operation; it and the others with announced ones apply all of them,
-//! each thread to a copy of the data, and one of the copies becomes the data (Fatourou and Kallimanis
+//! `p-sim`: threads announce operations. Each thread with an announced operation applies all of
+//! them to its copy of the data, and one of the copies becomes the data (Fatourou and Kallimanis
 //! 2011; Zhang et al. 2017 §2.2).
 //!
-//! No thread waits for another: an operation is done after two attempts of its own thread, wherever the
-//! others have stopped.  For that several threads may run one operation at the same time, each on
-//! a copy of its own, and all but one of them in vain.  So this is a type of its own and no
+//! Wait-free: an operation is done after two attempts of its own thread, wherever other threads
+//! have stopped. Therefore several threads may run one operation at the same time, each on its own
+//! copy, and all but one in vain. So this is a type of its own and not a
 //! [`Delegate`](cohort_raw::Delegate), which runs each section once.
 //!
-//! **Not for** data of more than some words, since each attempt copies all of it; for operations that do
-//! anything but change their copy; nor for threads that would rather sleep than work in vain.
+//! **Not for** data of more than a few words, since each attempt copies all of it. Nor for
+//! operations with effects beyond their copy, nor for threads that should sleep rather than work in
+//! vain.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `now` | the number of the record that is the data, in the lowest eight bits; above, how often the data was replaced | a thread, at the end of an attempt, by an exchange |
-//! | `called` | a bit for each seat, which changes when its thread announces an operation | that thread |
-//! | `taken` | a bit for each seat that a thread has | that thread |
-//! | a call's `operation`, `argument` | the last operation that the seat's thread has announced | that thread, before it changes its bit |
-//! | a record's `state` | the data | the thread of its seat, while the record is not `now` |
-//! | a record's `applied` | `called` as it was when the record was made: a bit that differs by now stands for an operation announced since | the same |
+//! | `now` | in the lowest eight bits, the number of the record that is the data; above, the count of replacements | a thread, at the end of an attempt, by an exchange |
+//! | `called` | a bit for each seat, flipped by each announcement | the seat's thread |
+//! | `taken` | a bit for each occupied seat | the seat's thread |
+//! | a call's `operation`, `argument` | the seat's last announced operation | the seat's thread, before it flips its bit |
+//! | a record's `state` | the data | the seat's thread, while the record is not `now` |
+//! | a record's `applied` | `called` at the time of the record: a bit that differs now marks a later announcement | the same |
 //! | a record's `answers`, `broke` | for each seat the answer of its last operation, and a bit if that panicked | the same |
 //!
-//! **An attempt** copies the record that is `now`, applies all operations that have been announced since,
-//! each after a look whether `now` is as it was, and writes the result into a record of its own seat: that has two,
-//! one of which is not `now`.  Then an exchange makes that record `now`, if no other thread was first.
-//! All that is copied is made of relaxed atoms, since others may write it meanwhile: then `now` has
-//! changed, and the copy is used for nothing.
+//! **An attempt** copies the record that is `now`, applies all operations announced since, and
+//! writes the result into a record of its own seat. Before each operation it checks that `now` is
+//! unchanged. Each seat has two records, one of which is not `now`. A compare-exchange then makes
+//! that record `now`, unless another thread was first. All copied data consists of relaxed atoms,
+//! since others may write it meanwhile: then `now` has changed, and the copy is discarded.
 //!
-//! **Two attempts are enough.**  If both fail, another thread replaced the data during each.  The attempt
-//! that did so during the second began after the first replacement, and so after the
-//! announcement: it has looked at `called` since then, and has applied the operation unless that was
-//! done before.
+//! **Two attempts are enough.** If both fail, another thread replaced the data during each. The
+//! second replacement's attempt began after the first replacement, and so after the announcement.
+//! It read `called` after that, and applied the operation unless this had been done before.
 //!
-//! **An answer** is read from a record that may be written again meanwhile.  A thread that does so copies
-//! from a record which was `now` later, and has the same answer: it changes only when its seat's thread
-//! announces the next operation, and that thread is the one that reads.
+//! **An answer** is read from a record that may be overwritten meanwhile. The overwriting thread
+//! copies from a later record, with the same answer: an answer changes only after its seat's thread
+//! announces the next operation, and this thread is the reader.
 //!
 //! | the paper | here |
 //! |---|---|
-//! | a thread adds one to a counter for its index, for good | it takes a seat and gives it back; there are as many as the type says, at most 64 |
-//! | an operation is anything that the threads have agreed on | a function and an argument, with nothing to drop and nothing borrowed; both are copied while they may change, which Rust allows of atoms alone, so that closures are left out |
-//! | a thread that has announced backs off for a time that it adapts, so that others announce too | it does not |
-//! | a thread writes its records in turn | it writes the one that is not `now`; both may be written again once they are not |
-//! | an operation ends | it may panic: its copy is dropped, the others go on, and its own thread is told |
+//! | a thread draws its index from a counter, for good | it takes a seat and returns it; the type sets their number, at most 64 |
+//! | an operation is anything that the threads have agreed on | a function and an argument that borrow nothing and need no drop; both are copied while they may change, which Rust allows for atoms only, so closures are excluded |
+//! | after an announcement a thread backs off adaptively, so that others announce too | it does not |
+//! | a thread writes its records in turn | it writes the one that is not `now`; both may be overwritten once they are not |
+//! | an operation ends | it may panic: its copy is dropped, the other operations proceed, and its own thread gets the error |
 //!
-//! A child of a fork goes on, wherever its parent's other threads were.  Their seats
-//! stay taken, and the operations that they had announced are applied in both processes.
+//! A child of a fork can use the data, wherever its parent's other threads were. Their seats stay
+//! occupied, and their announced operations are applied in both processes.
 
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Order, caught, fence, fence_after_update, flaws,
@@ -56,58 +56,58 @@ use core::fmt;
 use core::{array, mem};
 
 orders! {
-    /// An operation is seen with its announcement.
+    /// Publishes an operation with its announcement.
     PSIM_CALL = Release;
-    /// Sees it.
+    /// Reads it.
     PSIM_CALLED = Acquire;
-    /// An announcement comes before its thread's look at `now`, and a look at `now` before that at the
-    /// announcements: if two threads replace the data one after the other behind an announcement, the
-    /// second has seen it.
+    /// Orders an announcement before its thread's load of `now`, and a load of `now` before the
+    /// load of the announcements. If two threads replace the data after an announcement, the second
+    /// has seen it.
     PSIM_LOOK = SeqCst;
-    /// A copy comes before the look whether `now` is still as it was.
+    /// Orders a copy before the check that `now` is unchanged.
     PSIM_STILL = Acquire;
-    /// A thread that copies a part of the next operation sees that the one before is done.
+    /// A thread that reads a part of the next operation sees that the previous one is done.
     PSIM_AGAIN = Release;
-    /// A record is seen whole.
+    /// Publishes a whole record.
     PSIM_REPLACE = Release;
-    /// An answer is seen.
+    /// Reads an answer.
     PSIM_ANSWER = Acquire;
-    /// The next thread of a seat sees its records and its bit as they are.
+    /// Publishes a seat's records and bit to its next thread.
     PSIM_LEAVE = Release;
-    /// Sees it.
+    /// Reads them.
     PSIM_TAKE = Acquire;
 }
 
 flaws! {
     /// A thread makes one attempt.
     ONE_ATTEMPT = "p-sim.one-attempt";
-    /// A copy is used without a look whether it was the data throughout.
+    /// A copy is used without a check that it was the data throughout.
     TRUST = "p-sim.trust";
-    /// The data is replaced by a record that is not written yet.
+    /// The data is replaced by an unwritten record.
     REPLACE_EARLY = "p-sim.replace-early";
-    /// A record that is the data for the second time looks as it did for the first.
+    /// The count of replacements stays, so a record that is the data again looks unchanged.
     KEEP_STAMP = "p-sim.keep-stamp";
-    /// A thread writes its record while that is the data.
+    /// A thread writes its record while it is the data.
     WRITE_NOW = "p-sim.write-now";
-    /// The answers to others are not taken along.
+    /// Other threads' answers are not copied.
     FORGET_ANSWERS = "p-sim.forget-answers";
-    /// A thread applies its own operation alone.
+    /// A thread applies only its own operation.
     FORGET_OTHERS = "p-sim.forget-others";
-    /// The changes of an operation that panicked stay.
+    /// The changes of a panicked operation stay.
     KEEP_BROKEN = "p-sim.keep-broken";
 }
 
-/// The part of `now` that says which record it is.
+/// The bits of `now` with the record's number.
 const RECORD: u64 = 0xff;
 
 /// One replacement in `now`.
 const REPLACED: u64 = RECORD + 1;
 
-/// A value that is kept in atoms, so that a thread can copy it while another writes it.  Such a copy
-/// may have parts of both values, and is not used.
+/// A value kept in atoms, so that a thread can copy it while another writes it. Such a copy may mix
+/// both values, and is discarded.
 ///
-/// Numbers are such values, `bool`, and arrays, tuples and options of them; a structure has the atoms of its
-/// fields:
+/// Numbers, `bool`, and arrays, tuples and options of them are such values. A structure uses the
+/// atoms of its fields:
 ///
 /// ```
 /// use cohort::delegation::p_sim::AsAtoms;
@@ -139,10 +139,10 @@ pub trait AsAtoms: Copy + Send + 'static {
     /// The atoms.
     type Atoms: Send + Sync;
 
-    /// New ones, of any value.
+    /// Creates atoms of any value.
     fn atoms() -> Self::Atoms;
 
-    /// Reads them, in no order.  Parts may be of different values; it must not panic then.
+    /// Reads them, in no order. The parts may be of different values; this must not panic.
     fn load(atoms: &Self::Atoms) -> Self;
 
     /// Writes them, in no order.
@@ -266,14 +266,14 @@ impl<A: AsAtoms> AsAtoms for Option<A> {
     }
 }
 
-/// The last operation that a seat's thread has announced.
+/// The last operation announced by a seat's thread.
 struct Call<A: AsAtoms> {
     /// A function, as a pointer.
     operation: AtomicPtr<()>,
     argument: A::Atoms,
 }
 
-/// The data as it was at some time, is, or will perhaps be.
+/// A past, present or tentative state of the data.
 struct Record<T: AsAtoms, R: AsAtoms, const SEATS: usize> {
     state: T::Atoms,
     applied: AtomicU64,
@@ -281,16 +281,16 @@ struct Record<T: AsAtoms, R: AsAtoms, const SEATS: usize> {
     answers: [R::Atoms; SEATS],
 }
 
-/// Data that threads change together, none of which waits for another.
+/// Data that threads change together, wait-free.
 ///
-/// A thread takes a [`Seat`] and applies operations there.  An operation is a function that gets
-/// the data and an argument, of type `A`, and returns an answer, of type `R`.  It may be run several times, by
-/// several threads at once, on copies of the data, one of which counts: so it has to do nothing but
-/// change its copy and compute its answer, and the same each time.  It captures nothing: all that it
-/// needs besides the data is in the argument.
+/// A thread takes a [`Seat`] and applies operations there. An operation is a function of the data
+/// and an argument of type `A`, with an answer of type `R`. Several threads may run it at the same
+/// time, on copies of the data; one of the copies counts. So it must be deterministic, and only
+/// change its copy and compute its answer. It captures nothing: besides the data, it uses its
+/// argument only.
 ///
-/// It takes memory for `SEATS` threads, 1 to 64, when it is made, with room for `SEATS` answers twice for each of
-/// them, and none later.
+/// The memory is allocated at construction, for `SEATS` threads, 1 to 64. Each thread has room for
+/// 2 × `SEATS` answers.
 ///
 /// ```
 /// use cohort::delegation::PSim;
@@ -310,7 +310,7 @@ struct Record<T: AsAtoms, R: AsAtoms, const SEATS: usize> {
 /// assert_eq!(total.into_inner(), 10);
 /// ```
 ///
-/// A stack that holds eight numbers at most:
+/// A stack of at most eight numbers:
 ///
 /// ```
 /// use cohort::delegation::PSim;
@@ -336,7 +336,8 @@ struct Record<T: AsAtoms, R: AsAtoms, const SEATS: usize> {
 /// assert_eq!(seat.apply(None, pop), None);
 /// ```
 ///
-/// An operation that borrows cannot be announced: it may be run when its thread has long gone on.
+/// An operation that borrows cannot be announced: it may be run long after its thread has
+/// continued.
 ///
 /// ```compile_fail,E0308
 /// # use cohort::delegation::PSim;
@@ -359,13 +360,13 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> PSim<T, A, R, SEATS
         u64::MAX >> (64 - SEATS)
     };
 
-    /// Such data, in which nobody has a seat.
+    /// Creates the data, with all seats free.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self::beginning_at(value, 0)
     }
 
-    /// The same, as if it had been replaced so often, modulo 2⁵⁶: for a test.
+    /// Creates the data with that count of replacements, modulo 2⁵⁶; for a test.
     #[must_use]
     pub fn beginning_at(value: T, replaced: u64) -> Self {
         let record = |_| {
@@ -392,7 +393,7 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> PSim<T, A, R, SEATS
         new
     }
 
-    /// A seat, for the calling thread or another one; none if all were taken.  Never blocks.
+    /// Takes a seat, for the calling thread or another one; none if all are taken. Never blocks.
     #[must_use]
     pub fn seat(&self) -> Option<Seat<'_, T, A, R, SEATS>> {
         loop {
@@ -408,20 +409,20 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> PSim<T, A, R, SEATS
         }
     }
 
-    /// The data, after all that was applied.
+    /// Returns the data, after all applied operations.
     #[must_use]
     pub fn into_inner(self) -> T {
         T::load(&self.record(self.now.0.load(Order::RELAXED)).state)
     }
 
-    /// The record that is the data according to `now`.
+    /// Returns the record that `now` makes the data.
     #[inline]
     fn record(&self, now: u64) -> &Record<T, R, SEATS> {
         let number = (now & RECORD) as usize;
         &self.records[number / 2][number % 2].0
     }
 
-    /// Whether all that was copied until here is of the record that is the data according to `now`.
+    /// Returns whether the record was the data throughout the copy, by `now`.
     #[inline]
     fn is_still(&self, now: u64) -> bool {
         fence(PSIM_STILL);
@@ -435,7 +436,7 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> fmt::Debug for PSim
     }
 }
 
-/// An operation panicked; the data is as if there had been none.
+/// Error of a panicked operation, which left the data unchanged.
 ///
 /// ```
 /// use cohort::delegation::{PSim, p_sim::Panicked};
@@ -457,7 +458,7 @@ impl fmt::Display for Panicked {
 
 impl core::error::Error for Panicked {}
 
-/// The place of one thread at such data, from which it applies operations; given back when it is dropped.
+/// One thread's seat at such data, for its operations; returned by its drop.
 ///
 /// ```
 /// use cohort::delegation::PSim;
@@ -474,13 +475,13 @@ pub struct Seat<'a, T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> {
 }
 
 impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> Seat<'_, T, A, R, SEATS> {
-    /// Applies `operation` to the data, once in effect, and returns its answer (Fatourou and Kallimanis
-    /// 2011).  Never blocks: at most twice it copies the data and an answer for each seat, and runs one
-    /// operation of each.
+    /// Applies `operation` to the data, once in effect, and returns its answer (Fatourou and
+    /// Kallimanis 2011). Wait-free: at most twice, it copies the data and the answers of all seats,
+    /// and runs one operation of each seat.
     ///
     /// # Panics
-    /// If the operation does, in this thread or another one.  Without this crate's feature `std` that ends
-    /// the process.
+    /// If the operation does, in this thread or another one. Without this crate's feature `std`,
+    /// that ends the process.
     ///
     /// ```
     /// use cohort::delegation::PSim;
@@ -501,7 +502,8 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> Seat<'_, T, A, R, S
         }
     }
 
-    /// The same, but an operation that panics is an error, and changes nothing.
+    /// [`apply`](Self::apply), with a panicked operation as an error. Such an operation changes
+    /// nothing.
     ///
     /// # Errors
     /// The operation panicked.
@@ -527,14 +529,14 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> Seat<'_, T, A, R, S
         1 << self.number
     }
 
-    /// From here on every attempt applies that operation, until one succeeds.
+    /// Announces the operation; the next successful attempt applies it.
     fn announce(&self, argument: A, operation: fn(&mut T, A) -> R) {
         let call = &self.of.calls[self.number].0;
         fence(PSIM_AGAIN);
         call.operation.store(operation as *mut (), Order::RELAXED);
         argument.store(&call.argument);
         let (called, bit) = (&self.of.called.0, self.bit());
-        // No other thread changes the bit.
+        // Only this thread changes the bit.
         if called.load(Order::RELAXED) & bit == 0 {
             called.fetch_add(bit, PSIM_CALL);
         } else {
@@ -543,15 +545,15 @@ impl<T: AsAtoms, A: AsAtoms, R: AsAtoms, const SEATS: usize> Seat<'_, T, A, R, S
         fence_after_update(PSIM_LOOK);
     }
 
-    /// The number of the seat's record that is to be written next.
+    /// The number of the seat's record to write next.
     fn next(&self, now: u64) -> u64 {
         let first = 2 * self.number as u64;
         let is_now = now & RECORD == first && !mutant(flaw::WRITE_NOW);
         first + u64::from(is_now)
     }
 
-    /// Tries to replace the data by a copy with all that is announced; whether the operation of this
-    /// seat is applied.
+    /// Tries to replace the data by a copy with all announced operations applied; returns whether
+    /// this seat's operation is applied.
     fn attempt(&self) -> bool {
         let of = self.of;
         let now = of.now.0.load(Order::RELAXED);

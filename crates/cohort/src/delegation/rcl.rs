@@ -1,25 +1,26 @@
-//! `rcl`: sections are brought to a thread that does nothing else, the server, which may serve
-//! several such locks (Lozi et al. 2012; Zhang et al. 2017 §2.2).
+//! `rcl`: a dedicated thread, the server, runs the critical sections. It may serve several such
+//! locks (Lozi et al. 2012; Zhang et al. 2017 §2.2).
 //!
-//! **Not for** programs that have no CPU to spare, since the server polls; nor for sections that
-//! wait for other threads, which may be those that they wait for.  Two locks of one server never
-//! have sections at once, also where their data has nothing to do with each other.
+//! **Not for** programs without a spare CPU, since the server polls. Nor for sections that wait for
+//! other threads: the server may have such a thread's section pending. Two locks of one server
+//! never run sections at the same time, even for unrelated data.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `lock` | a [`sanl`](super::sanl) in which a holder serves nobody: the server holds it as long as it attends, others to run their own section | its threads |
-//! | `server` | the thread that attends, or 0 | that thread |
-//! | `held` | the context by which it has the lock; null while it has not | the same |
-//! | `inside` | whether it is running sections of this lock: 1, or 0 if not | the same |
-//! | `here` | threads that want the lock to run their section themselves | they |
+//! | `lock` | a [`sanl`](super::sanl) whose holders serve no other thread: the server holds it while it attends, other threads to run their own section | its threads |
+//! | `server` | the attending thread, or 0 | that thread |
+//! | `held` | the context by which it holds the lock; null without the lock | the same |
+//! | `inside` | 1 while it runs sections of this lock, else 0 | the same |
+//! | `here` | threads that need the lock to run their own section | they |
 //!
-//! Without a server each thread runs its own sections, with the lock.  A section that brings
-//! another to a second lock of its server has that run at once, by the server.  A thread that has
-//! to run its section itself says so in `here`, and the server lets go of the lock between two rounds.
-//! It never waits for one of its locks, since the holder of that may wait for another of them; but in
-//! a section that brings another to a lock which it has let go.
+//! Without a server, each thread acquires the lock and runs its own sections. If a section that the
+//! server runs delegates another one to a second lock of this server, the server runs it at once. A
+//! thread that must run its section itself registers in `here`, and the server releases the lock
+//! between two rounds. The server never waits for one of its locks, since that lock's holder may
+//! wait for another of them. The exception is a section that delegates to a lock which the server
+//! has released.
 //!
-//! What is said there of a child of a fork holds here while no thread attends.
+//! The rules of `sanl` for a forked child hold here while no thread attends.
 
 use super::run;
 use super::sanl::{Policy, Sanl, Tuning};
@@ -33,7 +34,8 @@ use cohort_raw::{
 };
 use core::ptr;
 
-/// A `sanl` in which threads wait for as long as it takes, and serve nobody when they have the lock.
+/// Parameters of a `sanl` in which threads wait without a time limit, and holders serve no other
+/// thread.
 #[derive(Debug)]
 pub enum ForServer {}
 
@@ -78,8 +80,8 @@ impl<L: Served, P: Parking> Default for Rcl<L, P> {
     }
 }
 
-/// Serves these locks until `is_over` says so; a lock that another thread serves, or that has
-/// the caller in a section, is served as soon as that is over.
+/// Serves these locks until `is_over` returns true. A lock with another server, or with the caller
+/// inside one of its sections, is served as soon as that ends.
 ///
 /// ```
 /// use cohort::Delegated;
@@ -111,8 +113,8 @@ pub fn serve<D: Attended>(locks: &[&D], mut is_over: impl FnMut() -> bool) {
     }
 }
 
-/// The calling thread attends to these locks until this is dropped, by a panic of the caller's
-/// function too: its clients would wait for ever.
+/// The calling thread's service, ended by the drop. This also covers a panic of the caller's
+/// function, after which clients would otherwise wait for ever.
 struct Server<'a, D: Attended>(&'a [&'a D]);
 
 impl<D: Attended> Drop for Server<'_, D> {
@@ -124,19 +126,19 @@ impl<D: Attended> Drop for Server<'_, D> {
 }
 
 impl<L: Served, P: Parking> Rcl<L, P> {
-    /// Whether the calling thread is the server, and runs no section of this lock.
+    /// Returns whether the calling thread is the server, outside sections of this lock.
     #[inline]
     fn is_mine(&self) -> bool {
         self.server.load(Order::RELAXED) == thread_number() && self.inside.load(Order::RELAXED) == 0
     }
 
-    /// The same, and that it has the lock.
+    /// Returns whether, in addition, it holds the lock.
     #[inline]
     fn is_at_hand(&self) -> bool {
         self.is_mine() && !self.held.load(Order::RELAXED).is_null()
     }
 
-    /// Makes the calling thread the server, if there is none; whether it is.
+    /// Makes the calling thread the server, if there is none; returns whether it did.
     #[cold]
     fn begin(&self) -> bool {
         let begins = self.lock.announce();
@@ -146,7 +148,7 @@ impl<L: Served, P: Parking> Rcl<L, P> {
         begins
     }
 
-    /// Takes the lock, if it is free; whether it was.
+    /// Acquires the lock, if it is free; returns whether it did.
     #[cold]
     fn take(&self) -> bool {
         let Some(held) = self.lock.try_attend() else {
@@ -156,26 +158,26 @@ impl<L: Served, P: Parking> Rcl<L, P> {
         true
     }
 
-    /// Lets go of the lock, if the calling thread, the server, has it.
+    /// Releases the lock, if the calling thread, the server, holds it.
     fn let_go(&self) {
         let held = self.held.swap(ptr::null_mut(), Order::RELAXED);
         if let Some(held) = ptr::NonNull::new(held) {
-            // SAFETY: this thread has stored it, and has the lock by it.
+            // SAFETY: this thread stored it, and holds the lock by it.
             self.lock.let_go(unsafe { Kept::from_raw(held) });
         }
     }
 
-    /// Runs the section.  The calling thread has the lock, and is in no section of it.
+    /// Runs the section. The calling thread holds the lock, outside sections of it.
     fn run_at_once(&self, section: Section<'_>) {
         self.inside.store(1, Order::RELAXED);
-        // SAFETY: the lock excludes all other threads, and this one is in no section of it.
+        // SAFETY: the lock excludes all other threads, and this one is outside its sections.
         unsafe { run(section) };
         self.inside.store(0, Order::RELAXED);
     }
 }
 
-// SAFETY: as `Sanl`, where the holder of the lock runs sections; the server's own run at once
-// while it has that, and never inside one another.
+// SAFETY: as `Sanl`, whose holder runs sections. The server runs its own sections at once while it
+// holds the lock, and never one inside another.
 unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
     type Context = L::Context;
 
@@ -184,7 +186,7 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
             return self.run_at_once(section);
         }
         if self.is_mine() {
-            // It has let go of the lock, and nobody else would serve it.
+            // It has released the lock, and the lock has no other server.
             return self.lock.run_here(cx, section);
         }
         self.lock.run_by_server(section);
@@ -195,7 +197,7 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
             return self.run_at_once(section);
         }
         self.here.fetch_add(1, Order::RELAXED);
-        // Not behind the section: the last user may drop the lock then.
+        // Not after the section: the last user may drop the lock then.
         let acquired = || {
             self.here.fetch_sub(1, Order::RELAXED);
         };
@@ -216,7 +218,7 @@ unsafe impl<L: Served, P: Parking> AbortableDelegate for Rcl<L, P> {
             return Outcome::Acquired;
         }
         if self.is_mine() {
-            // It has let go of the lock, and nobody else would serve it.
+            // It has released the lock, and the lock has no other server.
             let mut spinner = Spinner::new();
             while !self.take() {
                 if runs_out(patience) {
@@ -232,7 +234,7 @@ unsafe impl<L: Served, P: Parking> AbortableDelegate for Rcl<L, P> {
     }
 }
 
-// SAFETY: the server has the lock, and is in no section of it.
+// SAFETY: the server holds the lock, outside its sections.
 unsafe impl<L: Served, P: Parking> Attended for Rcl<L, P> {
     fn attend(&self) -> bool {
         if !self.is_mine() && !self.begin() {
@@ -245,7 +247,7 @@ unsafe impl<L: Served, P: Parking> Attended for Rcl<L, P> {
         if self.held.load(Order::RELAXED).is_null() && !self.take() {
             return false;
         }
-        // SAFETY: this thread has stored there what it has the lock by.
+        // SAFETY: this thread stored there the context by which it holds the lock.
         let cx = unsafe { &*self.held.load(Order::RELAXED) };
         self.inside.store(1, Order::RELAXED);
         let found = self.lock.attend_once(cx);

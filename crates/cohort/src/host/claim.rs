@@ -1,21 +1,20 @@
-//! A claim to a held lock, for waiters that may give up: a queue has no way out, so they
-//! wait beside it, and one of them at a time is handed the lock as it is.
+//! A claim to a held lock, for waiters with deadlines. A queue's waiters cannot leave it, so these
+//! wait beside it, and a holder hands the lock over unchanged to one of them at a time.
 //!
-//! A holder that finds a claim made good releases nothing: the lock stays held, by the
-//! same record, and from then on it is somebody else's.  So nothing depends on which lock
-//! it is, a waiter with a deadline owns nothing that it could leave behind, and its turn
-//! comes with the next release, however long the queue is.
+//! A holder that hands over to a claim releases nothing: the lock stays held, by the same record,
+//! and another thread becomes its holder. So a claim works with every lock, and a waiter with a
+//! deadline leaves nothing behind. Its turn is at the next release, however long the queue is.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `HEAD` | the first of those with deadlines stands here | a waiter that finds nobody here; itself |
-//! | `DUE` | its turn has come: the next release hands the lock over | the head; the holder that does |
-//! | `NAPPING` | and it may be asleep | the same |
-//! | `GRANTED` | the lock is the head's, which has still to notice | the holder that hands it over; the head |
-//! | `OWED` | the holder got the lock so, and releases it in the ordinary way | the head that noticed; the holder, before it releases |
-//! | `BEHIND` | others may sleep here until the head has left | a waiter that goes to sleep; the head that wakes one |
+//! | `HEAD` | there is a first waiter with a deadline | a waiter that finds no head; itself |
+//! | `DUE` | the next release hands over to the head | the head; the holder that hands over |
+//! | `NAPPING` | and the head may be asleep | as `DUE` |
+//! | `GRANTED` | the head has the lock, and has yet to notice | as `DUE` |
+//! | `OWED` | the holder got the lock here, and owes the queue a release | the head that left; the holder |
+//! | `BEHIND` | others may sleep until the head has left | a waiter that falls asleep; the head that leaves |
 //!
-//! Each change keeps all marks that it does not name, a gate's too.
+//! Each change keeps all other marks, a gate's included.
 //!
 //! | change | sets | clears |
 //! |---|---|---|
@@ -23,16 +22,15 @@
 //! | fall asleep behind the head | `BEHIND` | |
 //! | be due, nap | `DUE`, `NAPPING` | |
 //! | hand the lock over | `GRANTED` | `DUE`, `NAPPING` |
-//! | leave | `OWED`, if the lock was granted | `HEAD`, `DUE`, `NAPPING`, `GRANTED`, `BEHIND`; it wakes one that was behind |
+//! | leave, waking one from behind | `OWED`, if granted | `HEAD`, `DUE`, `NAPPING`, `GRANTED`, `BEHIND` |
 //! | release what was granted | | `OWED` |
 //!
-//! None of these bits is nobody's claim.  The head takes a lock that comes free, like anybody; its
-//! turn comes once it has stood here for half a millisecond, or half of its patience is
-//! over.  Every other release at least is an ordinary one, so threads that queue get on too.
+//! Without these bits there is no claim. The head also takes a free lock. Its turn is due after
+//! half a millisecond as the head, or after half of its patience. At least every other release is
+//! an ordinary one, so queued threads progress too.
 //!
-//! A holder may look for claims just before one is made, and release: then nobody comes
-//! any more that would hand the lock over, or wake the head.  So the head never sleeps for
-//! long.
+//! A holder may look for claims just before the head makes one, and release the lock. Then no later
+//! holder may hand over or wake the head. So the head sleeps for short times only.
 
 use crate::door::{
     AtomicU32, Order, Slept, Spinner, WaitPolicy, at_most, constructor, expired, flaws, mutant,
@@ -41,9 +39,9 @@ use crate::door::{
 use cohort_raw::{Deadline, Patience};
 
 orders! {
-    /// What the holder did is seen by the head, which releases in its place.
+    /// The head sees the holder's writes, and releases in its place.
     CLAIM_GRANT = Release;
-    /// As above, from the head's side.
+    /// The head's side of `CLAIM_GRANT`.
     CLAIM_ACCEPT = Acquire;
 }
 
@@ -64,42 +62,42 @@ const GRANTED: u32 = 0x2000;
 const OWED: u32 = 0x4000;
 const BEHIND: u32 = 0x8000;
 
-/// All of them; the others are a [`Gate`](super::Gate)'s, where the claim is part of one.
+/// All bits of a claim; a [`Gate`](super::Gate) around it has the others.
 pub(super) const BITS: u32 = HEAD | DUE | NAPPING | GRANTED | OWED | BEHIND;
 
-/// Those that concern a holder.
+/// The bits that concern a holder.
 pub(super) const FOR_HOLDERS: u32 = DUE | GRANTED | OWED;
 
-/// The classes of sleepers, beside that of a gate: the head, and those behind.
+/// The claim's classes of sleepers, distinct from the gate's: the head, and waiters behind it.
 const FIRST: u32 = 2;
 const OTHERS: u32 = 4;
 
-/// How long the head only takes what comes free.
+/// How long the head only tries the lock before it is due.
 const PATIENCE_NANOSECONDS: u64 = 500_000;
 
-/// How long a waiter spins before it sleeps.  It gives no turns away: where others want its
-/// CPU each may cost it milliseconds, and so its deadline; a sleeper is run when it is woken.
+/// How long a waiter spins before it sleeps. It does not yield: under oversubscription each yield
+/// may cost milliseconds, and so its deadline; a woken sleeper is scheduled promptly.
 const SPIN_NANOSECONDS: u64 = 4_000;
 
 /// The head's first nap; each is twice as long as the one before.
 const NAP_NANOSECONDS: u64 = 20_000;
 
-/// Its longest.
+/// The head's longest nap.
 const LONGEST_NAP_NANOSECONDS: u64 = 8_000_000;
 
-/// The word; zero when nobody claims, but for what a gate has there.
+/// The word of a claim; zero without waiters, except for a gate's bits.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Claim {
     pub(super) word: AtomicU32,
 }
 
-/// How long ago that was; nothing, where a thread's clock may step back.
+/// The time since then; zero if a thread's clock steps back.
 fn since(then: u64) -> u64 {
     now().saturating_sub(then)
 }
 
-/// Whether a waiter sleeps that has waited for so long; if not, a little time has passed.
+/// Whether a waiter sleeps after such a wait; otherwise it spins a step.
 fn sleeps_after(waited: u64, spinner: &mut Spinner) -> bool {
     if policy() != WaitPolicy::Park {
         spinner.turn();
@@ -112,7 +110,7 @@ fn sleeps_after(waited: u64, spinner: &mut Spinner) -> bool {
     }
 }
 
-/// Whether less of the patience is left than has passed.
+/// Whether less patience is left than has passed.
 fn is_half_over(patience: &Patience, waited: u64) -> bool {
     let half = |deadline: &Deadline| expired(&deadline.earlier(waited));
     patience.deadline().is_some_and(half)
@@ -120,7 +118,7 @@ fn is_half_over(patience: &Patience, waited: u64) -> bool {
 
 impl Claim {
     constructor! {
-        /// Nobody's.
+        /// A claim without waiters.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -135,8 +133,7 @@ impl Claim {
             .is_ok()
     }
 
-    /// Blocks until an attempt has taken the lock, it is handed over, or patience runs out;
-    /// false then.
+    /// Blocks until `attempt` succeeds, the lock is handed over, or patience runs out: then false.
     #[cold]
     #[inline(never)]
     pub fn wait(&self, patience: &Patience, attempt: &dyn Fn() -> bool) -> bool {
@@ -147,15 +144,15 @@ impl Claim {
         }
     }
 
-    /// Blocks until the caller is the head; or says at once whether it has the lock, if it
-    /// has or its patience is over.
+    /// Blocks until the caller is the head: then none. Otherwise returns whether it acquired the
+    /// lock before its patience ran out.
     fn line_up(&self, came: u64, patience: &Patience, attempt: &dyn Fn() -> bool) -> Option<bool> {
         let mut spinner = Spinner::new();
         let mut woken = false;
         loop {
             let locked = attempt();
             if locked || runs_out(patience) {
-                // The place that it was woken for is the next one's.
+                // The wake-up goes to the next waiter.
                 if woken && !mutant(flaw::SWALLOW_WAKE) {
                     wake(&raw const self.word, 1, OTHERS);
                 }
@@ -163,8 +160,8 @@ impl Claim {
             }
             let word = self.word.load(Order::RELAXED);
             if word & HEAD == 0 {
-                // The mark went with the head, and the woken one cannot tell whether it was
-                // the last to sleep.
+                // The last head took the mark along, and the woken thread cannot know whether
+                // others sleep.
                 let behind = if woken && !mutant(flaw::FORGET_OTHERS) {
                     BEHIND
                 } else {
@@ -216,7 +213,7 @@ impl Claim {
         }
     }
 
-    /// Leaves the head's place to the next; whether the lock has been handed over.
+    /// Gives up the head's place; returns whether the lock was handed over.
     fn leave(&self) -> bool {
         loop {
             let word = self.word.load(Order::RELAXED);
@@ -233,8 +230,8 @@ impl Claim {
         }
     }
 
-    /// Whether the head has the lock from now on, so that there is nothing to release: for
-    /// the holder, if the caller, asked only where it matters, is sure to be that.  After a
+    /// Hands the lock over to the head if due; true if there is nothing left to release. `holds`
+    /// decides whether the caller is the holder, and runs only if a claim concerns it. After a
     /// hand-over the claim may be gone.
     #[inline(always)]
     pub fn hand_over(&self, holds: impl FnOnce() -> bool) -> bool {
@@ -248,7 +245,7 @@ impl Claim {
         loop {
             let word = self.word.load(Order::RELAXED);
             if word & GRANTED != 0 {
-                // The caller has released already what it releases again.
+                // A second release by the caller.
                 return true;
             }
             if word & OWED != 0 && !mutant(flaw::FORGET_QUEUE) {
@@ -270,8 +267,8 @@ impl Claim {
         }
     }
 
-    /// In a forked child, forgets everybody, at a gate too; whether the lock was one's that had not
-    /// noticed.
+    /// Forgets all threads in a forked child, a gate's included. Returns whether the lock was
+    /// granted to a waiter that had not noticed.
     pub fn forget(&self) -> bool {
         let granted = self.word.load(Order::RELAXED) & GRANTED != 0;
         if !mutant(flaw::OUTLIVE_FORK) {

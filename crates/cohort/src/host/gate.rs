@@ -1,70 +1,68 @@
-//! A gate before a lock that serves in strict order: no more waiters pass it than
-//! there are CPUs to run them, and the others sleep outside.
+//! A gate: admission control for a strict lock (concurrency restriction; Dice and Kogan 2019). It
+//! admits no more waiters than there are CPUs; the others sleep outside.
 //!
-//! A queue hands the lock to the thread that came first, running or not, so a queue longer
-//! than the CPUs stands still at every hand-over until the kernel has run one
-//! particular thread.  A short queue is served by threads that run, and that keep their CPUs
-//! while they wait: one that gave its turn away would be handed the lock meanwhile.
+//! A queue grants the lock in order of arrival, even to a preempted waiter. If the queue is longer
+//! than the CPUs, each hand-over waits until the kernel schedules one particular thread. A short
+//! queue consists of running threads. They keep spinning, since a waiter that yields could be
+//! granted the lock meanwhile.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `INSIDE` | how many wait for the lock itself | each that passes; each that got the lock |
-//! | `PARKED` | there may be sleepers outside | a thread that goes to sleep; a holder that found nobody to wake |
-//! | `WOKEN` | a woken sleeper may be on its way, so nobody else is woken | a holder that wakes; the woken sleeper, or any that goes to sleep |
-//! | those of a [`Claim`], but at a wide gate | waiters with deadlines, which do not pass here | see there |
-//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns; at a wide gate 8 bits of it | the thread that sets `PARKED`; a holder that wakes |
+//! | `INSIDE` | number of threads admitted | a thread that passes; a thread that acquires or leaves |
+//! | `PARKED` | sleepers may be outside | a thread that falls asleep; a holder that finds no sleeper |
+//! | `WOKEN` | a woken sleeper is on its way, so no other is woken | a holder; a thread that passes or falls asleep |
+//! | bits of a [`Claim`], unless wide | waiters with deadlines, which do not pass here | see [`Claim`] |
+//! | `STAMP` | start of the sleepers' patience in 2¹⁶ ns; 8 bits at a wide gate | as `PARKED`, `WOKEN` |
 //!
 //! | change | sets | clears | keeps |
 //! |---|---|---|---|
-//! | pass | one more inside | `WOKEN` if the thread was woken; it sets `PARKED` and `STAMP` where neither mark stands | the claim, `PARKED`, `STAMP` |
-//! | leave, depart, step out | | one of those inside | all |
-//! | fall asleep | `PARKED`, `STAMP` if it is the first | `WOKEN` | `INSIDE`, the claim, an earlier sleeper's `STAMP` |
+//! | pass | one more inside; woken, without either mark: `PARKED`, `STAMP` | woken: `WOKEN` | the rest |
+//! | leave, depart, step out | | one of `INSIDE` | all |
+//! | fall asleep | `PARKED`; the first: `STAMP` | `WOKEN` | `INSIDE`, the claim, an earlier `STAMP` |
 //! | announce a wake-up | `PARKED`, `WOKEN`, `STAMP` | | `INSIDE`, the claim |
 //! | find no sleeper | | `PARKED`, `WOKEN`, `STAMP` | `INSIDE`, the claim |
 //! | the claim's own | see [`Claim`] | see there | all of the gate's |
 //!
-//! Several threads depart at once.  If one of them finds no sleeper, the mark `WOKEN` that it then
-//! clears may be another's, who has woken one of several sleepers meanwhile.  So a woken thread that
-//! finds neither mark leaves `PARKED` for the others.
+//! Several threads depart at once. A thread that finds no sleeper may clear the `WOKEN` of another
+//! one, which has woken one of several sleepers meanwhile. So a woken thread that finds neither
+//! mark sets `PARKED` for the other sleepers.
 //!
-//! A word of 0 is a gate at rest.  Places are taken by the thread that comes first,
-//! past the sleepers; but a holder wakes one before it releases when nobody is inside, or too few
-//! are, and now and then anyway, and a woken thread passes even if all places are taken, as long
-//! as they can be counted.  So nobody is passed over for ever.
+//! A word of 0 is a gate at rest. Arriving threads may take slots ahead of sleepers. But a holder
+//! wakes a sleeper before its release if too few threads are inside, and periodically in any case.
+//! A woken thread passes even if all slots are taken, up to the limit of the count. So no sleeper
+//! starves.
 //!
-//! **One place.**  On one or two CPUs one thread is inside, so there is no order to keep among those
-//! that are.  While others sleep outside it is not in the queue either, but tries, as do those
-//! before the gate that are still awake: in the queue it would be handed the lock while another
-//! thread has its CPU.  So a waiter that does not run is passed over, and is there again once it
-//! does, whichever lock it waits for (He, Scherer and Scott 2005 have holders find such waiters in
-//! the queue, and take them out of it).  It is passed over for no longer than a wait lasts before it
-//! sleeps; then it queues, and keeps its CPU as others do that are inside.
+//! **One slot.** On one or two CPUs a single thread is inside, so no order needs to be kept among
+//! the admitted. While others sleep outside, it does not queue but tries the lock, as do spinners
+//! outside: a queued thread would be granted the lock while another thread has its CPU. So a
+//! preempted waiter is passed over, and competes again once it runs, at any lock. (He, Scherer and
+//! Scott 2005 let holders remove such waiters from the queue.) After the time that a wait spins
+//! before it sleeps, the admitted thread queues and keeps spinning.
 //!
-//! **Where CPUs are scarce**, as those inside find out that lose theirs, few may be inside, and a
-//! thread that finds no place sleeps at once: each of those few has a CPU then, so the lock is
-//! handed over to one that runs.  A holder wakes a sleeper ahead of need, while half of the places
-//! are still taken: the lock goes round among those until it has come.  It wakes the first, wherever
-//! that one runs: a sleeper with the holder's caches may well share a CPU with one that is inside,
-//! and simulated, preferring such sleepers cost up to half of the sections.  What one process has
-//! found out holds for all of its gates, and for a tenth of a second; a forked child may go on with
-//! it for that long.  Then more are let in again, one by one.
+//! **Oversubscription.** Admitted threads detect it when they are preempted. Then few are admitted,
+//! so each of them has a CPU and the lock is handed to a running thread; a thread without a slot
+//! sleeps at once. A holder wakes a sleeper ahead of need, while half of the slots are still taken:
+//! the lock circulates among those until the woken thread arrives. It wakes the first sleeper.
+//! Sleepers near the holder's caches may share a CPU with an admitted thread; in simulation,
+//! preferring them cost up to half of the critical sections. A detection applies to all gates of
+//! the process for a tenth of a second, and may last as long in a forked child. Afterwards more
+//! threads are admitted one by one.
 //!
-//! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
-//! hold the lock, after which it looks at the gate, unless another is inside by then.  Where a lock has
-//! a gate for each cache group, so that no line of a gate leaves its group, a holder looks at the gate
-//! by which it came: it steps out before its release, and wakes a sleeper afterwards, when nobody waits
-//! for the holder.
+//! No sleeper is forgotten. It sleeps only while a thread is inside. That thread will hold the
+//! lock, and then looks at the gate unless another thread is inside. A lock may have one gate per
+//! cache group, so that no gate's line leaves its group. Its holder looks at the gate by which it
+//! arrived: it steps out before its release, and wakes a sleeper afterwards, off the critical path.
 //!
-//! **Wide gates.**  An exchange fails where another thread has changed the word meanwhile: of as many as
-//! arrive at once each moves the line several times, and a holder that departs queues for it with them.
-//! A [wide](WideGate) gate counts by one addition.  Its count has room for all threads of the process, so no
-//! addition reaches a mark, however many threads have seen a free place before any of them has added.  Those
-//! that are too many stay; they run, and the gate is closed until as many have left.
+//! **Wide gates.** An exchange fails if the word has changed. Each of several concurrent arrivals
+//! would move the line several times, and a departing holder would compete with them for it. A
+//! [wide](WideGate) gate counts by one addition. Its count has room for all threads of the process,
+//! so no addition reaches a mark, however many threads add after seeing a free slot. Excess threads
+//! stay admitted and run; the gate stays closed until as many have left.
 //!
-//! A signal handler that interrupts a thread at a gate or inside of one stops at none: the place that it
-//! would wait for may be its own thread's.
+//! A signal handler that interrupts a thread at a gate, or inside one, stops at no gate: its own
+//! thread may have the slot that it would wait for.
 //!
-//! The gate orders nothing else and guards nothing: the lock behind it does.
+//! The gate neither orders memory nor guards data; the lock behind it does.
 
 use super::claim::{BITS, Claim, FOR_HOLDERS};
 use super::spell::Scarcity;
@@ -85,30 +83,29 @@ flaws! {
     COUNT_TWICE = "gate.count-twice";
     STAY_INSIDE = "gate.stay-inside";
     FORGET_OTHERS = "gate.forget-others";
-    /// A signal handler waits for a place that the thread has which it interrupts.
+    /// A signal handler waits for the slot of the thread that it interrupted.
     STOP_HANDLERS = "gate.stop-handlers";
 }
 
 /// A stamp's unit is 2 to this power, in nanoseconds.
 const STAMP_UNIT_BITS: u32 = 16;
 
-/// A process has fewer threads than 2 to this power: Linux numbers those of all processes with so
-/// many bits.
+/// A process has fewer threads than 2 to this power: Linux numbers all threads with this many bits.
 const THREAD_BITS: u32 = 22;
 
-/// How long others pass the sleepers before one of them is woken; less than a unit of
-/// `STAMP` earlier, since the stamp is cut off.
+/// How long arrivals may pass the sleepers before one is woken. Less than one unit of `STAMP`
+/// shorter in practice, since the stamp is truncated.
 const PATIENCE_NANOSECONDS: u64 = 500_000;
 
-/// How many may be inside where threads lack CPUs: each of them has one then, and while some
-/// sleeper is woken the lock goes round among the others.
+/// The most threads admitted under oversubscription. Each of them has a CPU, and the lock
+/// circulates among them while a sleeper wakes up.
 const SCARCE_PLACES: u32 = 8;
 
-/// There is one class of sleepers.
+/// The gate has one class of sleepers.
 const CLASS: u32 = 1;
 
 process_wide! {
-    /// Whether those inside lose their CPUs to others.
+    /// Whether admitted threads are preempted.
     static SCARCE: CachePadded<Scarcity> = padded
 }
 
@@ -118,40 +115,40 @@ constructor! {
     }
 }
 
-/// How many may be inside while CPUs are scarce.
+/// The number of threads admitted under oversubscription.
 fn few_places() -> u32 {
     (cpus() / 2).clamp(1, SCARCE_PLACES)
 }
 
-/// How many gates a lock has that has one for each cache group.
+/// The number of gates of a lock with one per cache group.
 fn groups() -> u32 {
     cache_groups().clamp(1, FAT_GROUPS) as u32
 }
 
-/// Whether the calling thread begins a wait that gates may stop, until it [has waited](Gate::have_waited):
-/// one that may sleep, and of which it is in no other.
+/// Whether the calling thread begins a wait at which gates may stop it: it may sleep, and is in no
+/// other such wait. The wait ends with [`have_waited`](Gate::have_waited).
 fn begins_to_wait() -> bool {
     policy() == WaitPolicy::Park && (!thread().gated.replace(true) || mutant(flaw::STOP_HANDLERS))
 }
 
-/// Whether CPUs are scarce.
+/// Whether CPUs are oversubscribed.
 pub(super) fn are_cpus_scarce() -> bool {
     SCARCE.get().0.lasts(|| ())
 }
 
-/// A gate whose word has a [`Claim`] too; a thread is counted in by an exchange.
+/// A gate whose word includes a [`Claim`]; threads are counted by an exchange.
 pub type Gate = Admission<false>;
 
-/// A gate without claims, at which threads of many CPUs arrive: its count has room for every thread of
-/// the process, so a thread is counted in by an addition.
+/// A gate without a claim, for arrivals from many CPUs. Its count has room for all threads of the
+/// process, so threads are counted by an addition.
 pub type WideGate = Admission<true>;
 
 /// A gate; zero, and at rest, when new.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Admission<const WIDE: bool> {
-    /// In the same word.  Where holders do not [hand over](Gate::hand_over), and at a wide gate, it is
-    /// unused.
+    /// The claim in the gate's word. Unused at a wide gate, and where holders do not [hand
+    /// over](Gate::hand_over).
     pub claim: Claim,
 }
 
@@ -161,22 +158,22 @@ impl<const WIDE: bool> Default for Admission<WIDE> {
     }
 }
 
-/// How a thread has come past the gate.
+/// The result of an admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Passed {
-    /// Uncounted, as a wait that the gate does not stop.
+    /// Not counted: the gate does not stop this wait.
     Open,
-    /// Counted in, to queue.
+    /// Admitted; the thread has to queue.
     Inside,
-    /// Counted in, with the lock, which was free.
+    /// Admitted, and holds the lock, which was free.
     InsideWithLock,
-    /// With the lock, which was free, and not inside.
+    /// Holds the lock, which was free; not admitted.
     WithLock,
 }
 
 impl Passed {
-    /// Whether the lock is held already.
+    /// Whether the lock is already held.
     #[inline]
     #[must_use]
     pub fn has_lock(self) -> bool {
@@ -184,8 +181,8 @@ impl Passed {
     }
 }
 
-/// How the lock behind a gate is tried: by one function of each lock, for which there is little
-/// room in the interposer.
+/// An attempt at the lock behind a gate: one function per lock, since code in the interposer has to
+/// be small.
 #[derive(Clone, Copy, Debug)]
 pub struct Try<'a> {
     lock: *const u8,
@@ -195,14 +192,14 @@ pub struct Try<'a> {
 }
 
 impl<'a> Try<'a> {
-    /// That lock, by that context.
+    /// An attempt at that lock with that context.
     ///
     /// # Safety
-    /// As [`RawTry::try_acquire`], for each time that it is tried.
+    /// As [`RawTry::try_acquire`], for each attempt.
     #[inline]
     pub unsafe fn of<L: RawTry>(lock: &'a L, context: &'a L::Context) -> Self {
         /// # Safety
-        /// They are such a lock and such a context.
+        /// The pointers are to such a lock and such a context.
         #[inline(never)]
         unsafe fn tries<L: RawTry>(lock: *const u8, context: *const u8) -> bool {
             // SAFETY: the caller's, and that of `of`.
@@ -219,7 +216,7 @@ impl<'a> Try<'a> {
         }
     }
 
-    /// Whether the lock is held now.
+    /// Tries the lock; true if it is acquired.
     fn takes(self) -> bool {
         // SAFETY: both are borrowed, and of the function's types.
         unsafe { (self.tries)(self.lock, self.context) }
@@ -234,10 +231,10 @@ impl<const WIDE: bool> Admission<WIDE> {
     const STAMP_SHIFT: u32 = if WIDE { Self::COUNT_BITS + 2 } else { 16 };
     const STAMP: u32 = !0 << Self::STAMP_SHIFT;
 
-    /// What waiters that go to sleep, and holders that wake one, leave as it is.
+    /// The bits that sleepers and waking holders leave unchanged.
     const KEPT: u32 = Self::INSIDE | if WIDE { 0 } else { BITS };
 
-    /// The most places; where the count has no room for every thread, woken sleepers come on top.
+    /// The most slots. If the count lacks room for all threads, the rest is for woken sleepers.
     const PLACES: u32 = if WIDE { Self::INSIDE } else { Self::INSIDE / 2 };
 
     /// `PATIENCE_NANOSECONDS` as the difference of two stamps.
@@ -264,7 +261,7 @@ impl<const WIDE: bool> Admission<WIDE> {
         ((now() >> STAMP_UNIT_BITS) as u32) << Self::STAMP_SHIFT
     }
 
-    /// Whether the patience that began at a word's stamp is over.
+    /// Whether the patience since the word's stamp has ended.
     fn is_over(word: u32) -> bool {
         Self::stamp().wrapping_sub(word & Self::STAMP) >= Self::PATIENCE
     }
@@ -275,13 +272,13 @@ impl<const WIDE: bool> Admission<WIDE> {
         word & (Self::PARKED | Self::WOKEN) == Self::PARKED
     }
 
-    /// Marks a gate at rest as if it had sleepers, until a holder finds none.
+    /// Marks a gate at rest as having sleepers, until a holder finds none.
     pub fn expect_sleepers(&self) {
         self.claim.word.store(Self::PARKED, Order::RELAXED);
     }
 
-    /// Blocks until there is one of so many places inside, and counts the caller in; it sleeps
-    /// at once unless it `spins`, if it may sleep.  False if it has the lock instead, which it `tries`
+    /// Blocks until one of `places` slots is free, and admits the caller. A caller that may sleep
+    /// sleeps at once unless it `spins`. False if it acquired the lock instead, which it `tries`
     /// before it waits.
     #[cold]
     pub fn admit(&self, places: u32, spins: bool, tries: Option<Try<'_>>) -> bool {
@@ -289,19 +286,19 @@ impl<const WIDE: bool> Admission<WIDE> {
         let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
         let mut woken = false;
-        // Whether this is its first look, at a gate whose count has room for every thread.
+        // Set for the first look at a gate whose count has room for all threads.
         let mut adds = WIDE;
         loop {
             let word = self.claim.word.load(Order::RELAXED);
             if replace(&mut adds, false) && word & Self::INSIDE < places {
-                // Threads that arrive at one time may be too many: they stay.
+                // Concurrent arrivals may exceed the slots; they stay admitted.
                 self.claim.word.fetch_add(1, Order::RELAXED);
                 return true;
             }
-            // However many were woken: what no longer fits would be counted as a mark.
+            // Woken threads are limited by the count only: beyond it, they would change a mark.
             if word & Self::INSIDE < if woken { Self::INSIDE } else { places } {
                 let answered = if woken { Self::answered(word) } else { word };
-                // A woken thread brings no place along: it takes one.
+                // A woken thread has no slot yet.
                 let counted = if woken && mutant(flaw::COUNT_TWICE) {
                     answered + 2
                 } else {
@@ -312,7 +309,7 @@ impl<const WIDE: bool> Admission<WIDE> {
                 }
                 continue;
             }
-            // A thread that was woken has a mark to take off, for which it passes.
+            // A woken thread has to clear a mark, so it passes instead of trying.
             if !woken && tries.is_some_and(Try::takes) {
                 return false;
             }
@@ -333,11 +330,11 @@ impl<const WIDE: bool> Admission<WIDE> {
         }
     }
 
-    /// The word of a sleeper that was woken and passes.
+    /// The word with a woken sleeper's marks cleared.
     fn answered(word: u32) -> u32 {
         if word & (Self::PARKED | Self::WOKEN) == 0 && !mutant(flaw::FORGET_OTHERS) {
-            // A thread that found no sleeper has cleared the marks of the wake-up, and of the
-            // sleepers behind this one.
+            // A thread that found no sleeper has cleared the marks of the wake-up and of the other
+            // sleepers.
             word & !Self::STAMP | Self::PARKED | Self::stamp()
         } else if mutant(flaw::KEEP_WOKEN) {
             word
@@ -346,8 +343,8 @@ impl<const WIDE: bool> Admission<WIDE> {
         }
     }
 
-    /// Counts a caller out that was [admitted](Self::admit), and wakes a sleeper if it is time
-    /// to, or if one of so many places is free; for a gate that outlives the lock behind it.
+    /// Counts out an [admitted](Self::admit) caller. Wakes a sleeper if one of `places` slots is
+    /// free, or after its patience. For a gate that outlives the lock behind it.
     pub fn depart(&self, places: u32) {
         let word = self.claim.word.fetch_sub(1, Order::RELAXED) - 1;
         if Self::is_due(word) {
@@ -355,14 +352,14 @@ impl<const WIDE: bool> Admission<WIDE> {
         }
     }
 
-    /// Whether nobody is inside.
+    /// Whether no thread is inside.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.claim.word.load(Order::RELAXED) & Self::INSIDE == 0
     }
 
-    /// Counts the caller out, which was counted there and is about to release the lock; what
-    /// [`let_in`](Self::let_in) is told afterwards.
+    /// Counts out an admitted caller that is about to release the lock. Returns the argument of
+    /// [`let_in`](Self::let_in).
     pub(super) fn step_out(&self) -> u32 {
         if mutant(flaw::STAY_INSIDE) {
             return 0;
@@ -370,16 +367,15 @@ impl<const WIDE: bool> Admission<WIDE> {
         self.claim.word.fetch_sub(1, Order::RELAXED) - 1
     }
 
-    /// Wakes a sleeper if it is time to, for a thread that has [stepped out](Self::step_out) and released
-    /// the lock.  That may be another object's by now; the gate goes on with it.
+    /// Wakes a sleeper if due, after the caller has [stepped out](Self::step_out) and released the
+    /// lock. The lock may serve another object by then; the gate stays with it.
     pub(super) fn let_in(&self, left: u32) {
         if Self::is_due(left) {
             self.consider_need(left, groups());
         }
     }
 
-    /// Wakes a sleeper if it is time to, at one of so many gates; ahead of need where CPUs are
-    /// scarce.
+    /// Wakes a sleeper if due, at one of `gates`; ahead of need under oversubscription.
     #[cold]
     #[inline(never)]
     fn consider_need(&self, word: u32, gates: u32) {
@@ -391,7 +387,7 @@ impl<const WIDE: bool> Admission<WIDE> {
         self.consider(word, few);
     }
 
-    /// Wakes a sleeper if no more than a `few` are inside, or if its patience is over.
+    /// Wakes a sleeper if at most `few` are inside, or if its patience has ended.
     #[cold]
     #[inline(never)]
     fn consider(&self, mut word: u32, few: u32) {
@@ -403,7 +399,7 @@ impl<const WIDE: bool> Admission<WIDE> {
             if self.exchange(word, announced) {
                 break;
             }
-            // Somebody is inside now, or the claim has changed.
+            // A thread has entered, or the claim has changed.
             word = self.claim.word.load(Order::RELAXED);
         }
         if mutant(flaw::FORGET_WAKE) {
@@ -412,8 +408,8 @@ impl<const WIDE: bool> Admission<WIDE> {
         if wake(&raw const self.claim.word, 1, CLASS) > 0 {
             return;
         }
-        // A thread that goes to sleep takes the mark off, so nobody has while it stands; unless it is
-        // another's by now, whose woken sleeper sees to the others.
+        // Falling asleep clears the mark, so no thread has fallen asleep while it stands. It may be
+        // another holder's, whose woken sleeper handles the others.
         let mut word = self.claim.word.load(Order::RELAXED);
         while word & Self::WOKEN != 0 {
             match self.claim.word.compare_exchange(
@@ -428,20 +424,20 @@ impl<const WIDE: bool> Admission<WIDE> {
         }
     }
 
-    /// Forgets everybody.
+    /// Forgets all threads.
     pub fn reset(&self) {
         self.claim.word.store(0, Order::RELAXED);
     }
 }
 
 impl Gate {
-    /// In loom's world, makes what all gates share, for a host that makes its gates later.
+    /// Under loom, makes the state shared by all gates, for an adapter that makes its gates later.
     pub(super) fn make_ready() {
         beforehand(&SCARCE);
     }
 
-    /// Treats CPUs as oversubscribed, as after a preempted waiter, until a tenth of a second passes without
-    /// such a sign.
+    /// Opens the window of oversubscription, as a preempted waiter does. It lasts a tenth of a
+    /// second unless preemptions extend it.
     pub fn expect_scarcity() {
         SCARCE.get().0.expect();
     }
@@ -465,11 +461,11 @@ impl Gate {
         }
     }
 
-    /// Blocks until there is a place inside, or the lock was found free that is tried where there is one
-    /// place; returns at once unless waiters may sleep, and in a signal handler that has interrupted a
-    /// thread at a gate.
+    /// Blocks until the caller is admitted, or, with one slot, has acquired the lock by `tries`.
+    /// Returns at once if waiters may not sleep, and in a signal handler that interrupted a thread
+    /// at a gate.
     ///
-    /// That CPUs are scarce is asked once: a thread that spins outside sleeps soon anyway.
+    /// Oversubscription is checked once: a thread that spins outside sleeps soon anyway.
     #[cold]
     pub fn enter(&self, tries: Option<Try<'_>>) -> Passed {
         if !begins_to_wait() {
@@ -491,8 +487,8 @@ impl Gate {
         Passed::Inside
     }
 
-    /// Tries while others sleep outside, for as long as a wait lasts before it sleeps; whether the
-    /// lock is held.
+    /// Tries the lock while others sleep outside, as long as a wait spins before it sleeps; true if
+    /// the lock is acquired.
     fn comes_first(&self, tries: Try<'_>) -> bool {
         let mut spinner = Spinner::new();
         while self.claim.word.load(Order::RELAXED) & Self::PARKED != 0 {
@@ -506,7 +502,7 @@ impl Gate {
         false
     }
 
-    /// Gives the place up; the caller holds the lock.
+    /// Ends the admission; the caller holds the lock.
     #[inline]
     pub fn leave(&self, passed: Passed) {
         match passed {
@@ -521,22 +517,22 @@ impl Gate {
         }
     }
 
-    /// The calling thread waits no more, which has been inside of a gate.
+    /// Ends the calling thread's wait inside a gate.
     #[inline]
     pub(super) fn have_waited() {
         thread().gated.set(false);
         keep_cpu(false);
         if has_lost_cpu() {
-            // Nobody is told: the mode of these locks is one.
+            // No mode change to report: these locks have a single mode.
             let _ = SCARCE.get().0.is_noticed();
         }
     }
 
-    /// For a thread that begins to wait: how many of a cache group may wait at a lock that has a gate for
-    /// each, and whether those beyond look before they sleep: all groups together as many as wait at
-    /// one gate, and one for the holder, which stays inside until it is about to release the lock.
-    /// Nothing if the thread stops at no gate, as in [`enter`](Self::enter); otherwise it tells when it
-    /// [has waited](Self::have_waited).
+    /// The slots of each cache group's gate, and whether threads outside spin before they sleep;
+    /// for a thread that begins to wait. All groups together have as many slots as a single gate,
+    /// and one for the holder, which stays inside until shortly before its release. None if gates
+    /// do not stop the thread, as in [`enter`](Self::enter); otherwise the caller ends the wait by
+    /// [`have_waited`](Self::have_waited).
     pub(super) fn places_of_group() -> Option<(u32, bool)> {
         if !begins_to_wait() {
             return None;
@@ -548,18 +544,18 @@ impl Gate {
         }
     }
 
-    /// Whether one gate is enough before a lock: threads are in one cache group, as far as is known.
+    /// Whether one gate suffices for a lock: as far as known, all threads are in one cache group.
     pub(super) fn is_one() -> bool {
         groups() == 1
     }
 
-    /// How many of a cache group may wait at a lock that has a gate for each, where CPUs are not scarce.
+    /// The slots of each cache group's gate without oversubscription.
     pub(super) fn room_of_group() -> u32 {
         cpus().max(2).div_ceil(groups())
     }
 
-    /// Wakes a sleeper if it is time to; the caller holds the lock and is about to
-    /// release it, after which the gate may be gone.
+    /// Wakes a sleeper if due. The caller holds the lock and is about to release it; the gate may
+    /// be gone after that.
     #[inline(always)]
     pub fn pass_on(&self) {
         let word = self.claim.word.load(Order::RELAXED);
@@ -568,8 +564,8 @@ impl Gate {
         }
     }
 
-    /// For the holder, about to release the lock: whether it is another thread's by now; if
-    /// not, sleepers were [thought of](Self::pass_on).
+    /// Hands the lock over to a claim if due; true if another thread holds it. Otherwise wakes a
+    /// sleeper if due, as [`pass_on`](Self::pass_on). For the holder, instead of its release.
     #[inline(always)]
     pub fn hand_over(&self) -> bool {
         self.claim.word.load(Order::RELAXED) & (Self::PARKED | Self::WOKEN | FOR_HOLDERS) != 0
@@ -594,7 +590,7 @@ mod tests {
     #[test]
     fn a_wide_gate_counts_every_thread_and_touches_no_mark() {
         let gate = WideGate::new();
-        // More than the count of the other gates has room for, all of which saw a free place.
+        // More than other gates can count; each thread saw a free slot.
         let many = 2 * Gate::INSIDE;
         gate.expect_sleepers();
         (0..many).for_each(|_| assert!(gate.admit(many, false, None)));

@@ -1,35 +1,35 @@
-//! Nodes for everybody: memory that is never returned and never changes type.
+//! Node storage for all locks: memory that is never returned and never changes type.
 //!
-//! A free node is in one of three places, and a taken one in none:
+//! A free node is in the common list or in a thread's cache; a taken one is in neither:
 //!
-//! | `keeper` | where it is |
+//! | `keeper` | location |
 //! |---|---|
 //! | `TAKEN` | with the thread that took it |
 //! | `LEFT` + t | taken, and in the list of thread t, which has [left](Pool::leave) it to others |
 //! | `COMMON` | on the common list, a stack of numbers with a tag against ABA |
 //! | t | in the cache of thread t, at hand or in its list |
 //!
-//! A waiter that gives up leaves its node in the queue, and needs another one for its next acquisition.  The
-//! thread that goes past the node returns it to the list of its owner by one store: the published lock keeps
-//! such a node in its thread's local pool (Dice et al. 2015 §3.4.2), and the common list is out of the way of
-//! waiters that give up.
+//! A waiter that gives up leaves its node in the queue, and needs another for its next acquisition.
+//! The thread that passes the node returns it to its owner's list by one store. The published lock
+//! too keeps such a node in its thread's local pool (Dice et al. 2015 §3.4.2). So waiters that give
+//! up do not contend for the common list.
 //!
-//! **Bounds.**  After `ATTEMPTS` failed exchanges of the common list a thread keeps what it gives, or makes a node
-//! of its own.  A handler that interrupts its thread in the middle of the same has no such bound.
+//! **Bounds.** After `ATTEMPTS` failed exchanges of the common list, a thread keeps the node it
+//! gives, or makes a new one. A signal handler that interrupts its thread's own take or give has no
+//! such bound.
 //!
-//! A thread that exits leaves its cache behind, and so does every thread that a
-//! fork did not carry over; nothing runs then.  Before an arena grows it looks
-//! through its nodes for those whose keeper is no more, unless that found little when
-//! it was half as large; so it is bounded by twice the peak of what was taken at once, plus
-//! a few per thread alive.  What the threads that a fork left behind had taken stays
-//! taken in the child.
+//! An exiting thread leaves its cache behind, as do the threads that a fork does not copy; no code
+//! runs then. Before an arena grows, it searches its nodes for orphans: nodes kept by threads that
+//! are gone. It skips the search if the one at half this size found few. So its size is at most
+//! twice the peak of nodes taken at once, plus a few per live thread. Nodes taken by threads that a
+//! fork did not copy stay taken in the child.
 //!
-//! A signal handler may take and give nodes too, in the middle of the same thread's doing so:
-//! one that finds the thread's [`Cache`](crate::door::Cache) in use goes past it, to the common
-//! list, whose every step is one exchange.
+//! A signal handler may take and give nodes even in the middle of the same thread's doing so. If it
+//! finds the thread's [`Cache`](crate::door::Cache) in use, it uses the common list, where each
+//! step is one exchange.
 //!
-//! Where the system has no memory left, even beyond its [reserve](map_slots), a thread that needs a
-//! node waits until there is one: those that are taken are given back at some time.
+//! If the system is out of memory, even beyond its [reserve](map_slots), a thread waits for a node:
+//! taken nodes are given back eventually.
 
 use super::{Census, Pool};
 use crate::door::{
@@ -42,32 +42,31 @@ use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 
 orders! {
-    /// A node that was pushed is seen with its link and all that its last owner
-    /// wrote.
+    /// A popped node is seen with its link and its last owner's writes.
     ARENA_POP = Acquire;
-    /// The same, from the pusher's side.
+    /// The pusher's side of `ARENA_POP`.
     ARENA_PUSH = Release;
-    /// A node that has its number has been made.
+    /// A node whose number is set has been made.
     ARENA_MADE = Acquire;
-    /// As above, from the maker's side.
+    /// The maker's side of `ARENA_MADE`.
     ARENA_NUMBER = Release;
-    /// A segment is written once, with the pages behind it.
+    /// A segment is set once, after its pages are mapped.
     ARENA_BASE = Acquire;
-    /// As above.
+    /// The mapper's side of `ARENA_BASE`.
     ARENA_MAP = Release;
-    /// A thread that finds another gone sees what that one wrote to the nodes it kept, and a thread to which
-    /// a node was returned what the others did to it.
+    /// A thread that finds another gone sees its writes to the nodes it kept. The owner of a
+    /// returned node sees the others' writes to it.
     ARENA_KEEPER = Acquire;
-    /// As above, from the keeper's side.
+    /// The keeper's side of `ARENA_KEEPER`.
     ARENA_KEEP = Release;
-    /// A search sees what the one before it took over.
+    /// A search sees what the one before it adopted.
     ARENA_SEARCH = Acquire;
-    /// As above.
+    /// The earlier search's side of `ARENA_SEARCH`.
     ARENA_SEARCHED = Release;
 }
 
 flaws! {
-    /// A thread takes a node again that it has left to others.
+    /// A thread takes a node that it has left to others.
     TAKE_LEFT = "arena.take-left";
 }
 
@@ -75,13 +74,14 @@ flaws! {
 const TAKEN: u32 = 0;
 /// On the common list.
 const COMMON: u32 = u32::MAX;
-/// Beside the number of a thread: with others, which return it to that thread.  Above the numbers of all threads.
+/// Added to a thread's number: with other threads, which return the node to that thread. Above all
+/// thread numbers.
 const LEFT: u32 = 1 << 31;
 
-/// Exchanges of the common list that fail in a row before a thread does without.
+/// The number of failed exchanges after which a thread does without the common list.
 const ATTEMPTS: u32 = 16;
 
-/// A node and what stands beside it.
+/// A node and its tag.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Slot<T> {
@@ -89,27 +89,27 @@ struct Slot<T> {
     tag: Tag,
 }
 
-/// Where a node is.
+/// The number and location of a node.
 #[derive(Debug, Default)]
 struct Tag {
-    /// Its own number; written once, before anybody has the node.
+    /// The node's own number; written once, before a thread gets the node.
     number: AtomicU32,
     /// The number of the next free node in the same place; 0 ends the list.
     link: AtomicU32,
     keeper: AtomicU32,
 }
 
-/// Segments of an arena: each has twice the slots of the one before.  Where the first has a
-/// page of cache lines, all of them have as many as there are numbers.
+/// The number of segments; each has twice the slots of the one before. If the first is a page of
+/// cache lines, all together have as many slots as there are numbers.
 const SEGMENTS: usize = 26;
 
-/// Programs hold, or forget, millions of mutexes at once.
+/// Programs hold, or forget, millions of mutexes at a time.
 const _: () = assert!(ARENA_FIRST_SEGMENT as u64 * ((1 << SEGMENTS) - 1) > 100_000_000);
 
-/// How long a thread waits for a node, or for memory, before it looks again.
+/// How long a thread waits for a node, or for memory, before it retries.
 const SHORTAGE_NANOSECONDS: u64 = 1_000_000;
 
-/// By how many places an arena's caches have been [moved](Arena::move_caches).
+/// By how many places the caches of an arena have [moved](Arena::move_caches).
 #[derive(Debug)]
 struct Moved {
     #[cfg(feature = "several")]
@@ -126,7 +126,7 @@ impl Moved {
         }
     }
 
-    /// Where that cache is now.
+    /// The present place of that cache.
     #[inline(always)]
     fn place(&self, cache: usize) -> usize {
         #[cfg(feature = "several")]
@@ -135,24 +135,23 @@ impl Moved {
     }
 }
 
-/// A store of nodes; `const` to make, maps its memory as it is needed.
+/// A store of nodes. It is `const` to make, and maps memory on demand.
 #[derive(Debug)]
 pub struct Arena<T> {
     slots: Slots,
-    /// Which of each thread's caches is this arena's.
+    /// The index of this arena's cache among each thread's.
     cache: usize,
     moved: Moved,
     node: PhantomData<T>,
 }
 
-// SAFETY: nodes are handed from thread to thread, so `T: Send`; the arena itself
-// is atoms.
+// SAFETY: nodes are handed from thread to thread, so `T: Send`; the arena itself consists of
+// atomics.
 unsafe impl<T: Send> Sync for Arena<T> {}
 
 impl<T: Default + 'static> Arena<T> {
     constructor! {
-        /// An arena that uses the threads' cache of that number, which no other
-        /// arena may use.
+        /// An arena with that cache of the threads, which no other arena may use.
         #[must_use]
         pub fn new(cache: usize) -> Self {
             assert!(cache < CACHES, "threads have no such cache");
@@ -172,27 +171,27 @@ impl<T: Default + 'static> Arena<T> {
     }
 
     constructor! {
-        /// An arena whose users say themselves which cache is its own, or go past the
-        /// caches; all zero, so that many of them are nothing in a file.
+        /// An arena whose users pass the cache, or use none. It is all zero, so many of them take
+        /// no space in a file.
         #[must_use]
         pub fn bare() -> Self {
             Self::new(0)
         }
     }
 
-    /// From here on the threads' caches are those that stand so many places further: where a
-    /// process serves its objects by several locks, the pools of each have caches of their own.
-    /// No node has been taken before.
+    /// Moves this arena's use of the threads' caches that many places further. If a process has
+    /// several locks for its objects, each lock's pools have their own caches. To be called before
+    /// a node is taken.
     #[cfg(feature = "several")]
     pub(super) fn move_caches(&self, by: u32) {
         self.moved.by.store(by, Order::RELAXED);
     }
 
-    /// Bytes that one node takes.
+    /// The size of one node.
     pub const NODE_BYTES: usize = size_of::<Slot<T>>();
 
-    /// The door's limits are for nodes of a cache line; bigger ones are kept in
-    /// proportion, and `least` at least.
+    /// The backend's limits are for nodes of one cache line. Larger nodes have proportionally lower
+    /// limits, but at least `least`.
     const fn scaled(limit: u32, least: u32) -> u32 {
         let scaled = (limit as usize * 64 / Self::NODE_BYTES) as u32;
         if scaled > limit {
@@ -206,32 +205,32 @@ impl<T: Default + 'static> Arena<T> {
 
     const SHAPE: Shape = Shape {
         bytes: Self::NODE_BYTES,
-        // One at hand, and one in the list.
+        // One at hand, and another in the list.
         cached: Self::scaled(ARENA_CACHED, 2),
         tag: offset_of!(Slot<T>, tag),
         first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
         first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
         map: |count| map_slots(count, Slot::<T>::default).map(NonNull::cast),
         unmap: |slots, count| unmap_slots(slots.cast::<Slot<T>>(), count),
-        // SAFETY: a node is the first field of its slot, which is the caller's.
+        // SAFETY: a node is the first field of its slot, which belongs to the caller.
         make: |slot| unsafe { slot.cast::<T>().write(T::default()) },
     };
 
-    /// Nodes ever taken at once, plus those in caches.
+    /// The peak of nodes taken at once, plus those in caches.
     pub fn used(&self) -> u32 {
         self.slots.used()
     }
 
-    /// [`Pool::take`], past the threads' caches.
+    /// [`Pool::take`] without the threads' caches.
     pub fn take_uncached(&self) -> &'static T {
         // SAFETY: a slot of this arena.
         unsafe { Self::node(self.slots.take_common(&Self::SHAPE)) }
     }
 
-    /// [`Pool::give`], past the threads' caches.
+    /// [`Pool::give`] without the threads' caches.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Pool::give`].
     pub unsafe fn give_uncached(&self, node: &'static T) {
         self.slots.push(
             Slots::tag(&Self::SHAPE, NonNull::from(node).cast()),
@@ -239,7 +238,7 @@ impl<T: Default + 'static> Arena<T> {
         );
     }
 
-    /// Whether a node of such an arena is this one's.
+    /// Whether this arena has that node.
     pub(super) fn has(&self, node: &'static T) -> bool {
         let slot = NonNull::from(node).cast();
         let number = Slots::tag(&Self::SHAPE, slot).number.load(Order::RELAXED);
@@ -259,40 +258,40 @@ impl<T: Default + 'static> Arena<T> {
     }
 }
 
-/// What there is to know of slots whose nodes are of some type: the code that seldom
-/// runs is the same for all.
+/// The layout of slots with nodes of one type, so that the slow paths are compiled once for all
+/// types.
 struct Shape {
     /// Bytes of a slot.
     bytes: usize,
     /// The most slots that a thread keeps.
     cached: u32,
-    /// Where its tag is.
+    /// The offset of the tag.
     tag: usize,
-    /// Slots of the first segment, a power of two.
+    /// The slots of the first segment, a power of two.
     first: u32,
-    /// Nodes from which on a search for orphans may pay.
+    /// The number of nodes from which a search for orphans may pay.
     first_search: u32,
-    /// Maps so many slots.
+    /// Maps that many slots.
     map: fn(usize) -> Option<NonNull<u8>>,
-    /// Unmaps so many, which nobody has used.
+    /// Unmaps that many unused slots.
     unmap: fn(NonNull<u8>, usize),
-    /// Makes the node of a slot, which is mapped and nobody else's.
+    /// Makes the node of a slot, which is mapped and exclusive to the caller.
     make: unsafe fn(NonNull<u8>),
 }
 
-/// An arena, whatever its nodes are; every call is with the same shape.
+/// An arena without its node type; all calls on it pass the same shape.
 #[derive(Debug)]
 struct Slots {
     segments: [AtomicPtr<u8>; SEGMENTS],
-    /// The common list: the first node's number below, a tag above that changes
-    /// at every push and pop.
+    /// The common list: the first node's number, and above it a tag that changes with every push
+    /// and pop.
     common: AtomicU64,
-    /// Numbers given out so far.
+    /// The numbers assigned so far.
     used: AtomicU32,
-    /// When `used` reaches this, search for orphans before growing; zero, as all of a
-    /// new arena but its cache's number, before the first search.
+    /// The value of `used` from which a search for orphans precedes growth. Zero before the first
+    /// search: a new arena is all zero but for its cache's index.
     search_at: AtomicU32,
-    /// The generation whose thread is searching, or 0: one at a time.
+    /// The generation of the searching thread, or 0. Searches are exclusive.
     searching: AtomicU32,
 }
 
@@ -301,7 +300,7 @@ impl Slots {
         self.used.load(Order::RELAXED)
     }
 
-    /// The slot of that number, which was given out by `grow`.
+    /// The slot of that number, which `grow` has assigned.
     #[inline(always)]
     fn at(&self, shape: &Shape, number: u32) -> NonNull<u8> {
         let (segment, index) = shape.place(number);
@@ -319,7 +318,7 @@ impl Slots {
         unsafe { slot.add(shape.tag).cast().as_ref() }
     }
 
-    /// A slot nobody else has.
+    /// A slot exclusive to the caller.
     #[inline(always)]
     fn take(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
         let me = thread();
@@ -349,7 +348,7 @@ impl Slots {
         self.give_listed(shape, cache, slot);
     }
 
-    /// [`take`](Self::take), when the thread has no slot at hand.
+    /// [`take`](Self::take) if the thread has no slot at hand.
     #[cold]
     #[inline(never)]
     fn take_listed(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
@@ -366,8 +365,8 @@ impl Slots {
         slot
     }
 
-    /// The first slot of the calling thread's list that is with no other thread, as far as its looks go; it is
-    /// in the list no more.
+    /// Unlinks the first slot of the calling thread's list that no other thread has. Looks at
+    /// `cached` slots at most.
     #[inline(never)]
     fn unlink(&self, shape: &Shape, cache: &Opened<'_>) -> Option<NonNull<u8>> {
         let me = thread().id();
@@ -403,7 +402,7 @@ impl Slots {
         cache.set_list((tag.number.load(Order::RELAXED), count + 1));
     }
 
-    /// [`give`](Self::give), when it has one.
+    /// [`give`](Self::give) if the thread has a slot at hand.
     #[cold]
     #[inline(never)]
     fn give_listed(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
@@ -415,15 +414,15 @@ impl Slots {
             return;
         };
         let kept = cache.list().1;
-        // As many are kept as the list can count.
+        // The list's counter limits the number of kept slots.
         let attempts = if kept < u16::MAX { ATTEMPTS } else { u32::MAX };
         self.give_to(shape, &cache, tag, attempts);
     }
 
-    /// Gives a slot to the common list if the thread keeps enough, and one more where it keeps too many; or keeps
-    /// it where that would take too many exchanges.
+    /// Gives a slot to the common list if the thread keeps enough, and a second one if it keeps too
+    /// many. Keeps the slot if that takes too many exchanges.
     fn give_to(&self, shape: &Shape, cache: &Opened<'_>, tag: &'static Tag, attempts: u32) {
-        // One more is at hand.
+        // The slot at hand counts too.
         let kept = u32::from(cache.list().1) + 1;
         let mut tag = tag;
         for _ in shape.cached..=kept.min(shape.cached + 1) {
@@ -438,7 +437,7 @@ impl Slots {
         Self::link(cache, tag, thread().id());
     }
 
-    /// The calling thread remembers a slot that others have to return, where there is room.
+    /// Records a slot that other threads will return, if the calling thread's list has room.
     #[cold]
     #[inline(never)]
     fn leave(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
@@ -451,7 +450,7 @@ impl Slots {
         }
     }
 
-    /// Gives a slot back that its owner may have left; it is that thread's again then.
+    /// Gives back a slot that its owner may have left; then it is its owner's again.
     #[cold]
     #[inline(never)]
     fn return_left(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
@@ -462,7 +461,7 @@ impl Slots {
         }
     }
 
-    /// [`take`](Self::take), once for all shapes; and so the two below.
+    /// [`take`](Self::take), compiled once for all shapes; the same for the two below.
     #[inline(never)]
     fn take_seldom(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
         self.take(shape, cache)
@@ -478,7 +477,7 @@ impl Slots {
         self.at(shape, number)
     }
 
-    /// Puts a slot on the common list; false after so many failed exchanges.
+    /// Puts a slot on the common list; false after `attempts` failed exchanges.
     #[cold]
     #[inline(never)]
     fn push(&self, tag: &Tag, attempts: u32) -> bool {
@@ -504,7 +503,7 @@ impl Slots {
         self.common.load(Order::RELAXED) as u32 == 0
     }
 
-    /// Takes a slot off the common list; nothing where that is empty, or took too many exchanges.
+    /// Pops a slot off the common list; none if it is empty, or after too many failed exchanges.
     fn pop(&self, shape: &Shape) -> Option<NonNull<u8>> {
         let mut head = self.common.load(ARENA_POP);
         for _ in 0..ATTEMPTS {
@@ -529,7 +528,7 @@ impl Slots {
         None
     }
 
-    /// When neither the thread nor the common list has a node.
+    /// A slot from the common list, or a new one.
     #[cold]
     #[inline(never)]
     fn take_common(&self, shape: &Shape) -> NonNull<u8> {
@@ -550,23 +549,22 @@ impl Slots {
         }
     }
 
-    /// A slot whose node never was, if there is memory for one.
+    /// A new slot with its node, if there is memory for one.
     fn grow(&self, shape: &Shape) -> Option<NonNull<u8>> {
-        // Beyond that, numbers have no place.
+        // Further numbers have no slot.
         self.used().checked_add(shape.first)?;
-        // One step, however many threads come for their first node at once.
+        // One addition, however many threads need their first node at once.
         let number = self.used.fetch_add(1, Order::RELAXED) + 1;
         let (segment, index) = shape.place(number);
         let Some(base) = self.mapped(shape, segment) else {
-            // Given back, unless another was given out since: then nobody has it.
+            // Undone unless a later number has been assigned; then this number stays unused.
             let _ = self
                 .used
                 .compare_exchange(number, number - 1, Order::RELAXED, Order::RELAXED);
             return None;
         };
-        // SAFETY: the place is within the segment and nobody else's.  The link and the
-        // keeper are good as mapped, and not written again here: somebody may be
-        // looking for orphans.
+        // SAFETY: the place is within the segment and exclusive to the caller. The link and the
+        // keeper are valid as mapped, and not written here: a search for orphans may read them.
         let slot = unsafe {
             let slot = base.add(index * shape.bytes);
             (shape.make)(slot);
@@ -576,7 +574,7 @@ impl Slots {
         Some(slot)
     }
 
-    /// Where the segment begins, which is mapped if there is memory for it.
+    /// The base of the segment; maps it if there is memory.
     fn mapped(&self, shape: &Shape, segment: usize) -> Option<NonNull<u8>> {
         let place = self.segments.get(segment)?;
         if let Some(base) = NonNull::new(place.load(ARENA_BASE)) {
@@ -584,7 +582,7 @@ impl Slots {
         }
         let count = (shape.first as usize) << segment;
         let Some(fresh) = (shape.map)(count) else {
-            // Another thread may have had the last of it.
+            // Another thread may have mapped the segment with the last memory.
             return NonNull::new(place.load(ARENA_BASE));
         };
         let published =
@@ -592,19 +590,19 @@ impl Slots {
         let Err(theirs) = published else {
             return Some(fresh);
         };
-        // Another thread was first.
+        // Another thread mapped it first.
         (shape.unmap)(fresh, count);
         NonNull::new(theirs)
     }
 
-    /// Puts what threads of the past kept on the common list; false if another
-    /// thread is at it.
+    /// Moves the nodes kept by threads that are gone to the common list. False if another thread is
+    /// searching.
     #[cold]
     #[inline(never)]
     fn adopt_orphans(&self, shape: &Shape) -> bool {
-        // One at a time: between finding a keeper gone and taking its node over,
-        // nobody else may, or a new thread of that number could have it by then.
-        // A search that a fork cut short belongs to an older generation.
+        // Searches are exclusive. Between the check of a keeper and the adoption of its node,
+        // another search could adopt it first; then a new thread of that number could keep it. A
+        // search interrupted by a fork has an older generation.
         let here = generation();
         let searching = self.searching.load(Order::RELAXED);
         if searching == here
@@ -621,7 +619,7 @@ impl Slots {
         for number in 1..=used {
             let (segment, _) = shape.place(number);
             if self.segments[segment].load(ARENA_BASE).is_null() {
-                // Its first node is just being made.
+                // Another thread is making its first node.
                 break;
             }
             let tag = Self::tag(shape, self.at(shape, number));
@@ -640,8 +638,8 @@ impl Slots {
                 adopted += 1;
             }
         }
-        // A search that freed half of what it looked through has paid, and the
-        // next one may as well; else the arena is simply in use, and may double.
+        // A search that freed half of the nodes has paid, so the next may follow soon. Otherwise
+        // the nodes are in use, and the arena may double.
         let pays = adopted >= used / 2;
         let search_at = if pays { used } else { used.saturating_mul(2) };
         self.search_at.store(search_at, Order::RELAXED);
@@ -651,11 +649,11 @@ impl Slots {
 }
 
 impl Shape {
-    /// Segment and place in it of the slot of that number.
+    /// The segment of the slot of that number, and its place there.
     #[inline(always)]
     const fn place(&self, number: u32) -> (usize, usize) {
         let shifted = number - 1 + self.first;
-        // It is no zero, which the compiler need not find out.
+        // Never zero; spares the compiler's check.
         let segment = (shifted | 1).ilog2() - self.first.ilog2();
         (
             segment as usize,
@@ -664,13 +662,13 @@ impl Shape {
     }
 }
 
-/// The list's head without its number, its tag moved on.
+/// The list's head without its number, with the next tag.
 const fn retagged(head: u64) -> u64 {
     (head & !0xffff_ffff).wrapping_add(1 << 32)
 }
 
-// SAFETY: a node is in one place at a time: pop and push move it under a tagged
-// exchange, and a thread's cache is its own.
+// SAFETY: a node is in one place at a time. Pop and push move it by a tagged exchange, and a
+// thread's cache is its own.
 unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
     #[inline]
     fn take(&self) -> &'static T {
@@ -733,7 +731,7 @@ impl<T: Default + Send + 'static> Census<T> for Arena<T> {
         for number in 1..=self.slots.used() {
             let (segment, _) = Self::SHAPE.place(number);
             if self.slots.segments[segment].load(ARENA_BASE).is_null() {
-                // Its first node is just being made.
+                // Another thread is making its first node.
                 return;
             }
             let slot = self.slots.at(&Self::SHAPE, number);
@@ -745,8 +743,8 @@ impl<T: Default + Send + 'static> Census<T> for Arena<T> {
     }
 }
 
-/// An arena for nodes that are taken and given with each acquisition: which cache is its own is
-/// in the code, which would wait for a look at the arena otherwise.
+/// An arena for nodes taken and given at each acquisition. Its cache's index is a constant in the
+/// code, which avoids a load.
 #[derive(Debug)]
 pub struct Often<T, const CACHE: usize>(Arena<T>);
 
@@ -824,21 +822,20 @@ impl<T: Default + Send + 'static, const CACHE: usize> Census<T> for Often<T, CAC
     }
 }
 
-/// What may be too large for a thread's stack, and is made where it is to stay.
+/// Values that may be too large for a thread's stack, and are made at their final place.
 pub trait MadeInPlace: Default + 'static {
-    /// Which of the threads' caches they use; a process uses one lock for its objects, so
-    /// those of all locks share it.
+    /// The threads' cache for these values. A process uses one lock for its objects, so all locks
+    /// share it.
     const CACHE: usize;
 
-    /// Makes one at `place`.
+    /// Makes a value at `place`.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's.
+    /// The place is valid for writes, and exclusive to the caller.
     unsafe fn make_at(place: *mut Self);
 }
 
-/// An arena for nodes that are seldom taken: its code is the same for all nodes, and no
-/// caller repeats it.
+/// An arena for rarely taken nodes: its code is shared by all types, and not inlined.
 #[derive(Debug)]
 pub struct Seldom<T>(Arena<T>);
 
@@ -910,7 +907,7 @@ unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
     }
 }
 
-// Atoms of the other worlds live inside their runs only.
+// Atomics of the other backends exist only during their runs.
 #[cfg(all(test, world = "native"))]
 mod tests {
     extern crate std;
@@ -919,7 +916,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
-    /// A cache that no other arena of these tests has.
+    /// The cache of no other arena in these tests.
     const CACHE: usize = 15;
 
     fn number(node: &'static u64) -> u32 {
@@ -929,7 +926,7 @@ mod tests {
             .load(Order::RELAXED)
     }
 
-    /// A thread keeps what the common list does not take, and gives it there later.
+    /// A thread keeps nodes that the common list does not accept, and gives them there later.
     #[test]
     fn what_the_common_list_does_not_take_is_kept() {
         const SHAPE: &Shape = &Arena::<u64>::SHAPE;

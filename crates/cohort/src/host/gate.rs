@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `INSIDE` | number of threads admitted | a thread that passes; a thread that acquires or leaves |
 //! | `PARKED` | sleepers may be outside | a thread that falls asleep; a holder that finds no sleeper |
-//! | `WOKEN` | a woken sleeper is on its way, so no other is woken | a holder; a thread that passes or falls asleep |
+//! | `WOKEN` | a woken sleeper is on its way; wake no other | a holder; who passes or falls asleep |
 //! | bits of a [`Claim`], unless wide | waiters with deadlines, which do not pass here | see [`Claim`] |
 //! | `STAMP` | start of the sleepers' patience in 2¹⁶ ns; 8 bits at a wide gate | as `PARKED`, `WOKEN` |
 //!

@@ -1,17 +1,20 @@
-//! A lock that lives in the object; its contexts come from a pool.
+//! A lock stored in the object; its contexts are in a pool.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | the lock | its shared state, at most eight bytes |
-//! | `holder` | the holder | the number of its record; 0: nobody's critical section has begun.  Of a lock without contexts, whose turn it is: a lock that was granted to a waiter has another turn until that one has noticed |
+//! | `holder` | the holder | its record, 0 if no critical section has begun; or its turn |
 //! | `generation` | the first user in each process | see [`Generation`] |
 //!
-//! A lock that serves in strict order has a [`Gate`] beside the object, which waiters
-//! pass before they queue; a thread that finds the lock free takes it past them.  Waiters
-//! with deadlines have a [`Claim`](super::Claim) in it instead.
+//! A lock without contexts that grants has no record; its `holder` is the turn of the current
+//! holder. A lock granted to a waiter has another turn until the waiter has noticed.
 //!
-//! The holder's record stands in the object, so that unlocking in any order, or
-//! from another thread, costs the same.  A lock without a context takes no record.
+//! A strict lock has a [`Gate`] beside the object. Waiters pass it before they queue; a thread that
+//! finds the lock free does not stop there. Waiters with deadlines use the gate's
+//! [`Claim`](super::Claim).
+//!
+//! The holder's record is named in the object. So an unlock out of order, or by another thread, has
+//! the same cost. A lock without a context takes no record.
 
 use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, Order, flaws, keep_off, mutant};
@@ -25,7 +28,7 @@ flaws! {
     BELIEVE_CLAIMS = "in_place.believe-claims";
 }
 
-/// The object; all zero when new.
+/// The lock, generation and holder of an object; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct InPlace<L> {
@@ -34,7 +37,7 @@ pub struct InPlace<L> {
     holder: AtomicU32,
 }
 
-/// No record.
+/// The number of no record.
 const NOBODY: u32 = 0;
 
 impl<L: RawTry + ThreadOblivious + Inherit + Hosted + QuickRelease> InPlace<L>
@@ -43,18 +46,18 @@ where
 {
     const NEEDS_RECORD: bool = size_of::<L::Context>() > 0;
 
-    /// Where in the object its generation is.
+    /// The offset of the generation in the object.
     pub const GENERATION: usize = offset_of!(Self, generation);
 
-    /// Locks an object that is free and was used in this process before, in the
-    /// shortest way; false if it takes longer.
+    /// Fast path: locks a free object that was used in this process before. False if that fails, or
+    /// needs the slow path.
     #[inline(always)]
     pub fn lock_untouched(&self) -> bool {
         if Self::NEEDS_RECORD || !self.generation.is_settled() {
             return false;
         }
         keep_off();
-        // SAFETY: a context without bytes is nowhere, and a lock that is in use stays where it is.
+        // SAFETY: a zero-sized context has no place, and a lock in use does not move.
         let locked = unsafe { self.lock.try_acquire(&L::Context::default()) };
         if locked {
             self.note_turn();
@@ -62,15 +65,15 @@ where
         locked
     }
 
-    /// Blocks until the object is locked.  The gate is this object's and nobody else's.
+    /// Blocks until the object is locked. The gate belongs to this object only.
     #[inline]
     pub fn lock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         self.settle(gate, pool);
         if Self::NEEDS_RECORD {
             let record = pool.take();
             record.note(Some(self));
-            // SAFETY: the record goes back to its pool with the release, and stays where it is; a lock that
-            // is in use does so too.
+            // SAFETY: the record returns to its pool with the release, and does not move; nor does
+            // a lock in use.
             unsafe { self.acquire(gate, &record.context) };
             self.holder.store(pool.number(record), Order::RELAXED);
         } else {
@@ -94,7 +97,7 @@ where
         }
     }
 
-    /// Locks the object if nobody has; never blocks.
+    /// Locks the object if it is free; never blocks.
     #[inline]
     pub fn try_lock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) -> bool {
         self.settle(gate, pool);
@@ -121,11 +124,11 @@ where
         false
     }
 
-    /// Blocks until the object is locked or patience runs out; false then.
+    /// Blocks until the object is locked, or until patience runs out: then false.
     ///
-    /// Only for a lock that has neither a strict order nor contexts: a gate knows no
-    /// patience, and a context that gave up may have to stay.  Others are
-    /// [claimed](Self::claim_within).
+    /// Only for a lock that is not strict and has no contexts. A gate has no deadlines, and the
+    /// context of a waiter that gave up may have to stay. Other locks use
+    /// [`claim_within`](Self::claim_within).
     #[inline]
     pub fn lock_within(
         &self,
@@ -147,9 +150,9 @@ where
         locked
     }
 
-    /// Blocks until the object is locked or patience runs out; false then.
+    /// Blocks until the object is locked, or until patience runs out: then false.
     ///
-    /// Only for a lock with a strict order: the holders of others do not look for claims.
+    /// Only for a strict lock: holders of others do not look for claims.
     #[inline]
     pub fn claim_within(
         &self,
@@ -162,7 +165,7 @@ where
         gate.claim.wait(patience, &|| self.try_lock(gate, pool))
     }
 
-    /// Unlocks the object by a plain store, if that will do.
+    /// Unlocks the object by a plain store, if that suffices.
     ///
     /// # Safety
     /// As for [`unlock`](Self::unlock).
@@ -171,7 +174,7 @@ where
         if Self::NEEDS_RECORD || !self.generation.is_settled() {
             return Quick::Refused;
         }
-        // Releasing a free lock that does not grant does no harm.
+        // Releasing a free lock is harmless unless it grants.
         if L::HOSTING.grants && !self.is_taken() {
             return Quick::Refused;
         }
@@ -182,7 +185,7 @@ where
         unsafe { self.lock.release_quickly(&L::Context::default()) }
     }
 
-    /// Unlocks the object; false if nobody had locked it.
+    /// Unlocks the object; false if it was not locked.
     ///
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
@@ -198,21 +201,21 @@ where
         let holder = self.holder.load(Order::RELAXED);
         self.holder.store(NOBODY, Order::RELAXED);
         if Self::NEEDS_RECORD {
-            // SAFETY: the number stands here since the acquisition that holds
-            // the lock, with this record's context.
+            // SAFETY: the number has been here since the acquisition that holds the lock, with this
+            // record's context.
             unsafe {
                 let record = pool.at(holder);
                 self.lock.release(&record.context);
                 pool.give(record);
             }
         } else {
-            // SAFETY: somebody holds the lock, and its contexts are nothing.
+            // SAFETY: the lock is held, and its contexts are zero-sized.
             unsafe { self.lock.release(&L::Context::default()) };
         }
         true
     }
 
-    /// The caller has taken a lock whose contexts are nothing.
+    /// Records the turn of the caller, which holds a lock without contexts.
     #[inline(always)]
     fn note_turn(&self) {
         if L::HOSTING.grants {
@@ -220,7 +223,7 @@ where
         }
     }
 
-    /// Whether somebody's critical section has begun, and not ended.
+    /// Whether a critical section has begun and not ended.
     #[inline(always)]
     fn is_taken(&self) -> bool {
         let holder = self.holder.load(Order::RELAXED);
@@ -233,20 +236,18 @@ where
         }
     }
 
-    /// Wakes every sleeper of the lock of the object at `place`, where it need not be any
-    /// more.
+    /// Wakes all sleepers of the lock of the object at `place`, which may be gone.
     pub fn wake_everybody(place: *const Self) {
         let lock = place.wrapping_byte_add(offset_of!(Self, lock));
         L::wake_everybody(lock.cast::<L>());
     }
 
-    /// Whether the object was locked a moment ago.
+    /// Whether the object was locked at the time of the read.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
-    /// Before anything else: an object that a parent process left is freed of
-    /// threads that do not exist here.
+    /// Removes threads of the parent process from an inherited object, before any other access.
     #[inline(always)]
     fn settle(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         if !self.generation.is_settled() {
@@ -254,15 +255,15 @@ where
         }
     }
 
-    /// A function of its own, lest the fast path builds what only the repair needs.
+    /// Out of line, so that the fast path contains no code for the repair.
     #[cold]
     #[inline(never)]
     fn settle_late(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         self.generation.settle(|| self.inherit(gate, pool));
     }
 
-    /// An acquisition whose critical section had begun keeps the lock; any other
-    /// is forgotten, even one that had been granted the lock, or handed it over, just then.
+    /// Keeps an acquisition whose critical section has begun. All others are forgotten, even if the
+    /// lock was granted or handed over just before the fork.
     #[cold]
     fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         if gate.claim.forget() && !mutant(flaw::BELIEVE_CLAIMS) {
@@ -277,8 +278,8 @@ where
         } else {
             Some(&nothing)
         };
-        // SAFETY: the caller is alone, and the holder's context is the one that
-        // its acquisition used.
+        // SAFETY: the caller has exclusive access, and the holder's context is the one of its
+        // acquisition.
         unsafe { self.lock.inherit(context) };
     }
 }

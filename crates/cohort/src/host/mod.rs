@@ -1,13 +1,12 @@
-//! Any lock inside a small object that may never be initialised, never be
-//! destroyed, be reused as another type, freed while locked, or inherited by a
-//! forked child while waiters queue.
+//! Adapters that store any lock in a small object. The object may be uninitialised, never
+//! destroyed, reused as another type, freed while locked, or inherited by a forked child with
+//! waiters.
 //!
-//! A lock whose shared state fits lives in the object ([`InPlace`]); one that is
-//! too big is inflated into an arena while it is contended ([`Inflated`]).  Either
-//! way the idle object is all zero bytes (but for the [`Generation`] of its last
-//! use) and owns nothing, queue nodes come from an [`Arena`] whose memory keeps
-//! its type for ever, and nothing has to run when a thread exits, an object is
-//! destroyed or a process forks.
+//! A lock whose shared state fits is stored in the object ([`InPlace`]). A larger one is inflated
+//! into an arena under contention ([`Inflated`]). In both cases an idle object is all zero bytes,
+//! except for the [`Generation`] of its last use, and owns nothing. Queue nodes are in an
+//! [`Arena`], whose memory never changes its type. No code has to run at a thread's exit, an
+//! object's destruction or a fork.
 
 mod arena;
 pub mod assigned;
@@ -36,23 +35,23 @@ pub(crate) use spell::{Scarcity, Spell};
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};
 
-/// Declares the trait `Form`, of a lock's form in which waiters may sleep and of that in which they never
-/// do, with a pool for each: for nodes that no frame owns, since they change hands or stay behind.
+/// Declares the trait `Form` for a lock's two forms, with parking and without, and a node pool for
+/// each. The pools are for nodes outside stack frames, which change hands or stay behind.
 macro_rules! pooled_forms {
     ($nodes:ident: $node:ident, [$($parking:tt)+], [$($spinning:tt)+]) => {
-        /// A form of the lock, and the pool of what its frames do not own.
+        /// A form of the lock, and the pool of its nodes outside frames.
         pub trait Form: $crate::wait::Parking {
             /// The pool.
             fn $nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static);
         }
 
         $crate::door::pool! {
-            /// Those at which waiters may sleep.
+            /// Nodes for the form that may park.
             static PARKING: $node<$crate::wait::MayPark>, $($parking)+
         }
 
         $crate::door::pool! {
-            /// Those at which they never do.
+            /// Nodes for the form that never parks.
             static SPINNING: $node<$crate::wait::SpinOnly>, $($spinning)+
         }
 
@@ -71,8 +70,8 @@ macro_rules! pooled_forms {
 }
 pub(crate) use pooled_forms;
 
-/// What every host asks of a lock: threads can share its contexts, it can be tried, any thread
-/// may release it, a forked child goes on with it, and it is known where it may lie.
+/// Requirements of every adapter on a lock: contexts that threads can share, tries, release by any
+/// thread, repair after a fork, and a known storage.
 pub trait Served:
     RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + Hosted + 'static
 {
@@ -86,29 +85,28 @@ impl<L> Served for L where
 /// A store of nodes with stable addresses and numbers.
 ///
 /// # Safety
-/// [`take`](Self::take) must never hand out a node that is taken already, and
-/// nodes must stay nodes for ever: a late reader may look at one that was given
-/// back.
+/// [`take`](Self::take) must never hand out a taken node. Nodes must stay nodes for ever, since a
+/// late reader may access one after its return.
 pub unsafe trait Pool<T: 'static>: Sync {
-    /// A node nobody else has, in whatever state it was given back, which the caller
-    /// sees.  Blocks only where the system has no memory left, until another is given back.
+    /// A node exclusive to the caller, in the state in which it was given back; the caller sees
+    /// that state. Blocks only if the system is out of memory, until another node is given back.
     fn take(&self) -> &'static T;
 
     /// Gives a node back.
     ///
     /// # Safety
-    /// It was taken from this pool, and nobody will touch it as their own.
+    /// It was taken from this pool, and no thread will use it as its own.
     unsafe fn give(&self, node: &'static T);
 
-    /// Leaves a node to other threads, one of which [returns](Self::return_left) it.  The pool may keep it for
-    /// the calling thread then.
+    /// Leaves a node to other threads; one of them [returns](Self::return_left) it. The pool may
+    /// reserve it for the calling thread then.
     ///
     /// # Safety
-    /// It was taken from this pool, and others will see it as left after this call alone; the caller will not
-    /// touch it as its own.
+    /// It was taken from this pool. Other threads see it as left only after this call; the caller
+    /// will not use it as its own.
     unsafe fn leave(&self, _node: &'static T) {}
 
-    /// Gives a node back that another thread may have [left](Self::leave).
+    /// Gives back a node that another thread may have [left](Self::leave).
     ///
     /// # Safety
     /// As [`give`](Self::give).
@@ -117,15 +115,15 @@ pub unsafe trait Pool<T: 'static>: Sync {
         unsafe { self.give(node) };
     }
 
-    /// [`take`](Self::take) by code that all nodes may share, smaller and a little slower.
+    /// [`take`](Self::take) in code shared by all node types: smaller, and slightly slower.
     fn take_seldom(&self) -> &'static T {
         self.take()
     }
 
-    /// [`give`](Self::give) by such code.
+    /// [`give`](Self::give) in such code.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`give`](Self::give).
     unsafe fn give_seldom(&self, node: &'static T) {
         // SAFETY: passed on.
         unsafe { self.give(node) };
@@ -137,29 +135,28 @@ pub unsafe trait Pool<T: 'static>: Sync {
     /// The node of that number.
     ///
     /// # Safety
-    /// The number came from [`number`](Self::number) of this pool.
+    /// The number is from [`number`](Self::number) of this pool.
     unsafe fn at(&self, number: u32) -> &'static T;
 
-    /// Bytes of all nodes made so far; 0 where nobody counts them.
+    /// Bytes of all nodes made so far; 0 if the pool does not count them.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// A pool whose nodes, taken or free, can be looked through.
+/// A pool whose nodes, taken or free, can be iterated.
 pub trait Census<T: 'static>: Pool<T> {
-    /// Shows every node that was ever taken, and was not taken for the first time just
-    /// now; never blocks.
+    /// Shows each node that was ever taken, except one being taken for the first time; never
+    /// blocks.
     fn each(&self, look: &mut dyn FnMut(&'static T));
 }
 
-/// An acquisition's record: its context, and for a search for deadlocks which
-/// object it is for and which thread made it, which need not be the one that was
-/// handed the lock since.
+/// An acquisition's record: its context, and, for the deadlock detector, its object and the
+/// acquiring thread. Another thread may have been handed the lock since.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Holding<C> {
-    /// The lock's own context.
+    /// The lock's context.
     pub context: C,
     object: AtomicUsize,
     thread: AtomicU32,
@@ -175,7 +172,7 @@ impl<C: Default + 'static> MadeInPlace for Holding<C> {
 }
 
 impl<C> Holding<C> {
-    /// Notes the thread and the object, if it is for an object.
+    /// Records the thread, and the object if one is given.
     #[inline(always)]
     fn note<T>(&self, object: Option<&T>) {
         let object = object.map_or(core::ptr::null(), core::ptr::from_ref);

@@ -1,14 +1,13 @@
-//! Nodes that belong to a part of the machine: those of two NUMA nodes never share a page,
-//! which the kernel puts into the memory of the thread that touches it first (Dice et al. 2015
-//! §7).
+//! Nodes with a home NUMA node. Nodes of two NUMA nodes never share a page, which the kernel places
+//! in the memory of the first thread to touch it (Dice et al. 2015 §7).
 
 use super::{Arena, Pool};
 use crate::door::{Level, cohort, constructor};
 
-/// NUMA nodes that have pages of their own; more of them share.
+/// The number of NUMA nodes with pages of their own; further ones share pages.
 const PLACES: usize = 8;
 
-/// A store of nodes that are seldom taken, and stay where they were taken first.
+/// A store of rarely taken nodes, which stay on the NUMA node of their first use.
 #[derive(Debug)]
 pub struct Placed<T> {
     places: [Arena<T>; PLACES],
@@ -16,7 +15,7 @@ pub struct Placed<T> {
 
 impl<T: Default + 'static> Placed<T> {
     constructor! {
-        /// Nothing yet.
+        /// An empty store.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -34,8 +33,7 @@ impl<T: Default + 'static> Placed<T> {
         }
     }
 
-    /// The place that has that node.  That there is one is not said by `expect`, which takes what
-    /// formats a text along.
+    /// The place of that node. Without `expect`, which would link the formatting code.
     fn place_of(&self, node: &'static T) -> usize {
         let place = self.places.iter().position(|place| place.has(node));
         place.unwrap_or_else(|| unreachable!("a node is of one place"))
@@ -48,7 +46,7 @@ impl<T: Default + 'static> Default for Placed<T> {
     }
 }
 
-// SAFETY: each node is one of an arena's, which hands it out once.
+// SAFETY: each node belongs to an arena, which hands it out once.
 unsafe impl<T: Default + Send + 'static> Pool<T> for Placed<T> {
     fn take(&self) -> &'static T {
         self.places[cohort(Level::Numa) % PLACES].take_uncached()
@@ -56,7 +54,7 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Placed<T> {
 
     unsafe fn give(&self, node: &'static T) {
         let place = &self.places[self.place_of(node)];
-        // SAFETY: the caller's; the node is that place's.
+        // SAFETY: the caller's; the node belongs to that place.
         unsafe { place.give_uncached(node) };
     }
 

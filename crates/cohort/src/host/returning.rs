@@ -1,18 +1,18 @@
-//! Threads that wait at conditions and will come back for a lock: how many there are, and
-//! those of them that sleep until the lock is released.
+//! Requeuing from conditions (wait morphing): the number of condition waiters that will reacquire a
+//! lock, and the sleepers that its release wakes.
 //!
-//! For a lock whose own sleepers each have a place in its queue, where nobody can put
-//! another thread: a signaller that holds the lock puts the waiter to sleep here, and each
-//! release wakes one.  Only the lock's holder reads and writes the word, so the lock itself
-//! orders every access; a thread that sleeps on it compares nothing.
+//! For a lock whose sleepers each have a place in its queue, which no other thread can fill on
+//! their behalf. A signaller that holds the lock moves the waiter's sleep here, and each release
+//! wakes one. Only the lock's holder reads and writes the word, so the lock orders all accesses.
+//! The sleepers do not compare it.
 //!
 //! | bits of `word` | meaning |
 //! |---|---|
-//! | `ASLEEP` | how many were put to sleep here and are owed a wake-up |
-//! | above | how many wait at conditions, or have yet to hold the lock after that |
+//! | `ASLEEP` | sleepers moved here, each owed a wake-up |
+//! | above | threads at conditions, or on their way to hold the lock after that |
 //!
-//! No sleeper is forgotten: each of them brought one wake-up, and every release gives one
-//! while any is owed.  One that woke by itself leaves a wake-up too many.
+//! No sleeper is forgotten: each adds one wake-up, and every release gives one while any is owed. A
+//! spurious wake-up leaves one too many.
 
 use crate::door::{AtomicU32, Order, flaws, move_sleeper, mutant, wake};
 
@@ -23,10 +23,10 @@ flaws! {
 const ASLEEP: u32 = 0xffff;
 const WAITER: u32 = 0x1_0000;
 
-/// There is one class of sleepers.
+/// The word has one class of sleepers.
 const CLASS: u32 = 1;
 
-/// The word; zero when new.
+/// The word of the two counts; zero when new.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Returning {
@@ -34,17 +34,18 @@ pub struct Returning {
 }
 
 impl Returning {
-    /// Counts a thread in that goes to wait at a condition; the caller holds the lock.
+    /// Counts in a thread that begins a condition wait; the caller holds the lock.
     pub fn go(&self) {
         self.change(|word| word.wrapping_add(WAITER));
     }
 
-    /// Counts a thread out that is back; the caller holds the lock.
+    /// Counts out a thread that has reacquired the lock; the caller holds the lock.
     pub fn come_back(&self) {
         self.change(|word| word.wrapping_sub(WAITER));
     }
 
-    /// Whether no thread will come back, as it was a moment ago; for any thread.
+    /// Whether no thread will reacquire the lock after a condition, at the time of the read; for
+    /// any thread.
     pub fn is_empty(&self) -> bool {
         self.word.load(Order::RELAXED) < WAITER
     }
@@ -54,8 +55,8 @@ impl Returning {
         self.word.store(change(word), Order::RELAXED);
     }
 
-    /// Lets a thread that sleeps at `place`, while that holds `seen`, sleep on until the
-    /// lock is released; false if nobody sleeps there.  The caller holds the lock.
+    /// Moves a sleeper from `place`, if that holds `seen`, to sleep until the lock's release. False
+    /// if no thread sleeps there. The caller holds the lock.
     pub fn adopt(&self, place: &AtomicU32, seen: u32) -> bool {
         let room = self.word.load(Order::RELAXED) & ASLEEP != ASLEEP;
         let moved = room && move_sleeper(place, seen, &raw const self.word);
@@ -65,20 +66,20 @@ impl Returning {
         moved
     }
 
-    /// Whether a release owes nobody here a wake-up; the caller holds the lock.
+    /// Whether no sleeper here is owed a wake-up; the caller holds the lock.
     #[inline(always)]
     pub fn owes_nothing(&self) -> bool {
         self.word.load(Order::RELAXED) & ASLEEP == 0
     }
 
-    /// Releases the lock, which the caller holds, by `release`, and wakes one thread that
-    /// sleeps here; it owes somebody that.
+    /// Releases the lock, which the caller holds, by `release`, and wakes one sleeper; at least one
+    /// wake-up is owed.
     #[cold]
     pub fn release<R>(&self, release: impl FnOnce() -> R) -> R {
         self.change(|word| word - 1);
         let place = &raw const self.word;
         let result = release();
-        // The lock may be gone by now: its address is a name.
+        // The lock may be gone: its address serves only as a key.
         wake(place, 1, CLASS);
         result
     }

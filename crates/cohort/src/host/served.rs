@@ -1,16 +1,17 @@
-//! Every lock of the catalogue as a value: how it serves an object that a program has, such as
-//! a `pthread_mutex_t`, whatever lock it is.
+//! Each lock of the catalogue as a value: the functions by which it serves a program's object, such
+//! as a `pthread_mutex_t`.
 //!
-//! | bytes of the object | what they hold |
+//! | bytes of the object | contents |
 //! |---|---|
-//! | 0–7 | the [default lock](FutexHmcs); under any other, its [`Gate`] (of an inflated one only the claim) and the threads that will [return](Returning) |
-//! | 8–23 | the face's: a kind, an owner, a count; no service touches them |
-//! | 24–39 | any other lock, [in place](InPlace) or [inflated](Inflated); under the default, the threads that will return |
+//! | 0–7 | the [default lock](FutexHmcs); under another lock, its [`Gate`] and [`Returning`] threads |
+//! | 8–23 | the face's: a kind, an owner, a count; untouched by services |
+//! | 24–39 | any other lock, [`InPlace`] or [`Inflated`]; under the default, its `Returning` threads |
 //!
-//! All bytes but the face's are zero at rest, save the [`Generation`](super::Generation) of the
-//! last use.  One process serves all its objects by one lock, so that a word has one meaning in
-//! it, and the threads' caches of records are shared by all locks; unless objects are
-//! [assigned](super::assigned) others, whose records are in caches that have been moved.
+//! An inflated lock uses only the claim in the gate. All bytes but the face's are zero at rest,
+//! except the [`Generation`](super::Generation) of the last use. A process serves all objects by
+//! one lock, so each word has one meaning, and all locks can share the threads' caches of records.
+//! Exceptions are objects with an [assigned](super::assigned) lock: its records are in other
+//! caches, by `move_caches`.
 
 use super::{
     Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served,
@@ -27,13 +28,12 @@ use core::mem::offset_of;
 use core::{hint, ptr};
 use in_place::Claiming as _;
 
-/// The threads' caches of records, which all locks share, since a process uses one for its
-/// objects, or moves the caches of the others.  (The other caches are those of fat locks, of
-/// waiters at conditions, of contexts that are [kept](crate::context), and of pools that locks
-/// have themselves.)
+/// The threads' cache of records, shared by all locks: a process uses one lock for its objects, or
+/// moves the caches of the others. Further caches are for fat locks, condition waiters,
+/// [kept](crate::context) contexts, and the locks' own pools.
 const RECORDS: usize = 0;
 
-/// 40 bytes, laid out as the table above says; all zero when new.
+/// 40 bytes with the layout of the module's table; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Object {
@@ -45,53 +45,50 @@ pub struct Object {
 
 const _: () = assert!(size_of::<Object>() == 40 && align_of::<Object>() == 8);
 
-// SAFETY: the face's bytes are its own business; the others are atoms.
+// SAFETY: the face synchronises its own bytes; the others are atomics.
 unsafe impl Sync for Object {}
 
-/// How an object is locked and unlocked.
+/// The functions that lock and unlock an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// Blocks until the object is locked; 0, so that a C function may end in the call.
+    /// Blocks until the object is locked; returns 0, so that a C function can end in this call.
     pub lock: unsafe fn(&Object) -> i32,
-    /// Unlocks the object, or leaves alone one that nobody had locked; 0.
+    /// Unlocks the object if it is locked; returns 0.
     pub unlock: unsafe fn(&Object) -> i32,
 }
 
-/// One lock, as it serves objects.  Each function may be called only with objects that
-/// this lock alone has served; `unlock` only by a thread that may unlock.
+/// The functions of one lock. Each accepts only objects that this lock alone has served; `unlock`
+/// only from a thread entitled to unlock.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
-    /// What has to be short.
+    /// The functions on the fast path.
     pub pair: Pair,
-    /// Locks the object if nobody has.
+    /// Locks the object if it is free.
     pub try_lock: unsafe fn(&Object) -> bool,
-    /// Blocks until the object is locked or patience runs out; false then.
+    /// Blocks until the object is locked, or until patience runs out: then false.
     pub lock_within: unsafe fn(&Object, &Patience) -> bool,
-    /// Whether the object was locked a moment ago.
+    /// Whether the object was locked at the time of the read.
     pub is_locked: unsafe fn(&Object) -> bool,
-    /// Where in the object's [body](Object) the lock notes in which process it is used, if it
-    /// does.
+    /// The offset of the lock's generation in the object's [body](Object), if it has one.
     pub generation: Option<u32>,
-    /// What the process's objects needed so far.
+    /// Memory used by the process's objects.
     pub needs: fn() -> Needs,
-    /// Before the lock serves its first object in a process that has another lock too: its
-    /// records are kept in caches of the threads that stand so many places further.
+    /// Moves the lock's records to the threads' caches that many places further. To be called
+    /// before the lock serves its first object, in a process with several locks.
     #[cfg(feature = "several")]
     pub move_caches: fn(u32),
-    /// Unlocks the object; false if nobody had locked it.  None where that is told only by a look
-    /// before.
+    /// Unlocks the object; false if it was not locked. None if only a check beforehand can tell.
     #[cfg(feature = "writers")]
     pub unlock_held: Option<unsafe fn(&Object) -> bool>,
-    /// Whether a thread waits that will lock the object; false too where nobody can tell.
+    /// Whether the object has a committed waiter; false too if the lock cannot tell.
     #[cfg(feature = "writers")]
     pub has_waiters: unsafe fn(&Object) -> bool,
-    /// In a forked child, forgets the threads that were at an object that none of this process
-    /// is at.
+    /// In a forked child, forgets the threads at an object that no thread of this process uses.
     #[cfg(feature = "writers")]
     pub forget: unsafe fn(&Object),
 }
 
-/// What the process's objects needed so far beside their own bytes.
+/// Memory used by the process's objects, without their own bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs {
     /// Bytes of nodes, records and inflated locks.
@@ -101,10 +98,10 @@ pub struct Needs {
 }
 
 impl Object {
-    /// Bytes that no service touches.
+    /// The size of the part that services leave untouched.
     pub const FACE: usize = 16;
 
-    /// Where those are.
+    /// The address of that part.
     #[must_use]
     pub const fn face(&self) -> *mut u8 {
         self.face.get().cast()
@@ -113,7 +110,7 @@ impl Object {
     /// Views the body as a lock.
     ///
     /// # Safety
-    /// It is all zero or has only ever been a `T` since it was.
+    /// The body is all zero, or has been used only as a `T` since it was.
     unsafe fn body<T>(&self) -> &T {
         const {
             assert!(size_of::<T>() <= 16);
@@ -123,35 +120,34 @@ impl Object {
         unsafe { &*self.body.get().cast() }
     }
 
-    /// The gate of a lock in the body; of an inflated one only the claim.
+    /// The gate of a lock in the body; an inflated lock uses only its claim.
     fn gate(&self) -> &Gate {
         const { assert!(size_of::<Gate>() <= size_of::<FutexHmcs>()) };
-        // SAFETY: both are words that are good whatever they hold, and a process that does
-        // not use the one uses the other.
+        // SAFETY: both are words without invalid values, and a process uses only one of them.
         unsafe { &*ptr::from_ref(&self.word).cast() }
     }
 
-    /// Where a lock with a gate keeps the object's threads at conditions.
+    /// The threads at conditions, for a lock with a gate.
     fn behind_gate(&self) -> &Returning {
         const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<FutexHmcs>()) };
-        // SAFETY: a word of the object's, all zero at first, that nobody uses for anything else
-        // in a process whose lock is not the default.
+        // SAFETY: a word of the object, all zero at first, without other users in a process whose
+        // lock is not the default.
         unsafe { &*ptr::from_ref(&self.word).byte_add(size_of::<Gate>()).cast() }
     }
 
-    /// Notes that the calling thread is locking the object, or has locked it.
+    /// Records that the calling thread is locking the object, or has locked it.
     #[inline(always)]
     pub fn hold(&self) {
         thread().holds.set(ptr::from_ref(self).addr());
     }
 
-    /// Whether the calling thread is known to hold the object.
+    /// Whether the calling thread is recorded as the object's holder.
     fn is_known_held(&self) -> bool {
         thread().holds.get() == ptr::from_ref(self).addr()
     }
 
-    /// Notes that the calling thread is about to unlock the object; whether that owes a thread
-    /// that the object has adopted a wake-up.
+    /// Records that the calling thread is about to unlock the object; returns whether its release
+    /// owes a wake-up to a requeued thread.
     #[inline(always)]
     fn owes_at_unlock(&self) -> bool {
         if self.is_known_held() {
@@ -162,34 +158,34 @@ impl Object {
 }
 
 impl Service {
-    /// Whether it is the lock in the object's first word, which has its own way to adopt
-    /// threads that come back from conditions.
+    /// Whether this is the lock in the object's first word, which requeues condition waiters
+    /// itself.
     #[must_use]
     pub fn is_word(&self) -> bool {
-        // The catalogue's first one.
+        // It is the first of the catalogue.
         SERVICES[0].as_ref().is_some_and(|word| ptr::eq(self, word))
     }
 
-    /// The threads that wait at conditions and will lock the object then: a word of the
-    /// object that its lock leaves alone.
+    /// The condition waiters that will lock the object: a word of the object that its lock does not
+    /// use.
     ///
     /// # Safety
     /// This lock serves the object; so for all below.
     #[must_use]
     pub unsafe fn returning<'a>(&self, object: &'a Object) -> &'a Returning {
         if self.is_word() {
-            // SAFETY: that lock leaves the body alone, which is zero at first.
+            // SAFETY: that lock does not use the body, which is zero at first.
             unsafe { object.body() }
         } else {
             object.behind_gate()
         }
     }
 
-    /// Makes a thread that sleeps on a word, while that holds a value, one of the object's
-    /// sleepers; false if the thread has to be woken.
+    /// Requeues a thread that sleeps at `place`, if that holds `seen`, at the object. False if the
+    /// thread has to be woken.
     ///
-    /// Where a lock's sleepers each have a place of their own, only a thread that holds the
-    /// object can: the release might be under way.
+    /// If the lock's sleepers have places of their own, the caller has to hold the object: a
+    /// release might be in progress otherwise.
     ///
     /// # Safety
     /// As above.
@@ -203,20 +199,20 @@ impl Service {
     }
 }
 
-/// 0, which a function returns that others end in: were it known to be constant, they
-/// would call it, and build a frame for that, rather than jump to it.
+/// Returns 0, for functions in tail position. If the result were known to be constant, callers
+/// would build a frame and call instead of jumping.
 #[must_use]
 pub fn done() -> i32 {
     hint::black_box(0)
 }
 
-/// An object whose lock is in place: what is short at once, and the rest in functions of its
-/// own, since an uncontended lock cannot afford what those need.
+/// Objects with a lock in place. The fast path is inlined, and the rest is out of line: an
+/// uncontended acquisition cannot afford the frame of the slow path.
 mod in_place {
     use super::*;
 
     /// # Safety
-    /// The object is only ever served by `L`.
+    /// The object is served by `L` only.
     #[inline(always)]
     pub unsafe fn lock<L: Served + QuickRelease>(
         object: &Object,
@@ -293,13 +289,13 @@ mod in_place {
         done()
     }
 
-    /// How a waiter with a deadline waits: at the lock, if it can leave that again, and else at
-    /// the claim beside it.  The lock's type decides, since an inherent function is taken before one
-    /// of a trait where its bounds are met; so no code that is generic over `L` may ask.
+    /// Timed acquisition: at the lock if its waiters can give up, otherwise at the claim beside it.
+    /// The choice depends on method resolution, which prefers an inherent function over a trait's
+    /// if its bounds are met; so code generic over `L` cannot make it.
     pub struct Timed<L>(PhantomData<L>);
 
     impl<L: Served + QuickRelease + Abortable> Timed<L> {
-        /// Blocks until the object is locked or patience runs out; false then.
+        /// Blocks until the object is locked, or until patience runs out: then false.
         ///
         /// # Safety
         /// As above.
@@ -313,7 +309,7 @@ mod in_place {
         }
     }
 
-    /// As [`Timed`], of a lock whose waiters cannot leave it.
+    /// [`Timed`] for a lock whose waiters cannot give up.
     pub trait Claiming<L: Served + QuickRelease> {
         /// # Safety
         /// As [`Timed::lock_within`].
@@ -330,15 +326,15 @@ mod in_place {
     impl<L: Served + QuickRelease> Claiming<L> for Timed<L> {}
 }
 
-/// An object whose lock is inflated while it is contended: the same code for all locks, which
-/// differ in their fat_pool.
+/// Objects whose lock is inflated under contention. All locks share this code, and differ in the
+/// fat pool.
 pub mod inflated {
     use super::*;
 
-    /// Blocks until the object is locked; 0.
+    /// Blocks until the object is locked; returns 0.
     ///
     /// # Safety
-    /// The object is only ever served from that fat_pool; so for all below.
+    /// The object is served from that fat pool only; so for all below.
     #[inline(never)]
     pub unsafe fn lock(object: &Object, fat_pool: &dyn FatPool) -> i32 {
         object.hold();
@@ -347,7 +343,7 @@ pub mod inflated {
         0
     }
 
-    /// The same, with the fat locks of one that adapts.
+    /// The same for an adaptive lock.
     ///
     /// # Safety
     /// As above.
@@ -359,7 +355,7 @@ pub mod inflated {
         0
     }
 
-    /// Unlocks it, or leaves alone one that nobody had locked; 0.
+    /// Unlocks the object if it is locked; returns 0.
     ///
     /// # Safety
     /// As above, and the caller may unlock.
@@ -370,7 +366,7 @@ pub mod inflated {
         0
     }
 
-    /// Unlocks it; false if nobody had locked it.
+    /// Unlocks the object; false if it was not locked.
     ///
     /// # Safety
     /// As above, and the caller may unlock.
@@ -393,7 +389,7 @@ pub mod inflated {
         }
     }
 
-    /// Locks it if nobody has.
+    /// Locks the object if it is free.
     ///
     /// # Safety
     /// As above.
@@ -404,7 +400,7 @@ pub mod inflated {
         unsafe { object.body::<Inflated>() }.try_lock(&object.gate().claim, fat_pool)
     }
 
-    /// Blocks until it is locked or patience runs out; false then.
+    /// Blocks until the object is locked, or until patience runs out: then false.
     ///
     /// # Safety
     /// As above.
@@ -420,7 +416,7 @@ pub mod inflated {
         body.lock_within(&object.gate().claim, fat_pool, patience)
     }
 
-    /// Whether it was locked a moment ago.
+    /// Whether the object was locked at the time of the read.
     ///
     /// # Safety
     /// As above.
@@ -430,7 +426,7 @@ pub mod inflated {
         unsafe { object.body::<Inflated>() }.is_locked()
     }
 
-    /// Whether a thread waits that will lock it.
+    /// Whether the object has a committed waiter.
     ///
     /// # Safety
     /// As above, and the caller holds the object.
@@ -441,9 +437,9 @@ pub mod inflated {
     }
 }
 
-/// The [`Service`] of the locks of a [`FatPool`], an expression that is evaluated at each call;
-/// how it is locked, a function of [`inflated`](crate::host::served::inflated); what they need, and what moves
-/// their caches, functions.
+/// The [`Service`] of the locks of a [`FatPool`], an expression evaluated at each call. `$lock` is
+/// a function of [`inflated`](crate::host::served::inflated); `$needs` and `$move_caches` are
+/// functions of the service.
 #[macro_export]
 macro_rules! service_of_fat_pool {
     ($fat_pool:expr, $lock:expr, $needs:expr, $move_caches:expr) => {
@@ -483,7 +479,7 @@ macro_rules! service_of_fat_pool {
     };
 }
 
-/// What differs between services of inflated locks; see
+/// The variable part of an inflated lock's service; see
 /// [`service_of_fat_pool!`](crate::service_of_fat_pool).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
@@ -499,7 +495,7 @@ pub struct Inflating {
 }
 
 impl Inflating {
-    /// The service.
+    /// The complete service.
     #[must_use]
     pub const fn service(self) -> Service {
         Service {
@@ -515,17 +511,17 @@ impl Inflating {
             unlock_held: Some(self.unlock_held),
             #[cfg(feature = "writers")]
             has_waiters: self.has_waiters,
-            // All but a holder is forgotten first.
+            // Forgets all threads but a holder; then unlocks.
             #[cfg(feature = "writers")]
             forget: self.forget,
         }
     }
 }
 
-/// The default lock, in the object's first word; with its queues or without them.
+/// The default lock, in the object's first word, with or without its queues.
 const WORD: Service = {
     fn lock(object: &Object) -> i32 {
-        // SAFETY: the word has no contexts, and an object that is in use stays where it is; so below.
+        // SAFETY: the word has no contexts, and an object in use does not move; so below.
         unsafe { object.word.acquire(&()) };
         0
     }
@@ -576,7 +572,7 @@ const WORD: Service = {
     }
 };
 
-/// A lock that the interposer has only where it need not be small.
+/// A lock that the interposer omits where it has to be small.
 #[cfg(feature = "writers")]
 macro_rules! apart {
     ($lock:ty) => {
@@ -590,7 +586,7 @@ macro_rules! apart {
     };
 }
 
-/// How many there are up to the last that there is.
+/// The number of entries up to the last service.
 const fn served(all: &[Option<Service>]) -> usize {
     let mut count = all.len();
     while count > 0 && all[count - 1].is_none() {
@@ -599,7 +595,7 @@ const fn served(all: &[Option<Service>]) -> usize {
     count
 }
 
-/// That many: what nobody reads would be in every process.
+/// The first entries: the rest would be unused data in every process.
 const fn up_to_the_last<const COUNT: usize>(all: &[Option<Service>]) -> [Option<Service>; COUNT] {
     let mut some = [None; COUNT];
     let mut at = 0;
@@ -610,7 +606,7 @@ const fn up_to_the_last<const COUNT: usize>(all: &[Option<Service>]) -> [Option<
     some
 }
 
-/// What serves programs by the lock at that place of the catalogue, if anything does.
+/// The service of the lock at that place of the catalogue, if it has one.
 #[must_use]
 pub fn at(place: usize) -> Option<&'static Service> {
     SERVICES.get(place)?.as_ref()
@@ -621,8 +617,8 @@ macro_rules! services {
        $source:literal, $capabilities:tt;)+) => {
         const ALL: &[Option<Service>] = &[$(services!(?$storage $lock)),+];
 
-        /// Every lock, as in the catalogue, up to the last that serves programs; none for those
-        /// before it that serve none, or not from here.
+        /// All locks in the catalogue's order, up to the last with a service; none for locks
+        /// without one, or with a service elsewhere.
         pub static SERVICES: &[Option<Service>] = &up_to_the_last::<{ served(ALL) }>(ALL);
     };
 
@@ -670,7 +666,7 @@ macro_rules! services {
             unlock_held: None,
             #[cfg(feature = "writers")]
             has_waiters: |_| false,
-            // SAFETY: passed on; all but a holder is forgotten first.
+            // SAFETY: passed on; all threads but a holder are forgotten first.
             #[cfg(feature = "writers")]
             forget: |object| unsafe {
                 in_place::unlock_slowly::<$lock>(object, &RECORDS_OF);

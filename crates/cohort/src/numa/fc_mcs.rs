@@ -1,23 +1,22 @@
-//! `fc-mcs`: the arrivals of each NUMA node are collected by one of them, which appends
-//! them to one `mcs` queue together, so that neighbours hold the lock in a row (Dice,
-//! Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1).
+//! `fc-mcs`: the first arrival of a NUMA node collects the node's arrivals and appends them
+//! together to one `mcs` queue, so that neighbours hold the lock in a row (Dice, Marathe and Shavit
+//! 2011; Dice et al. 2015 §1, §5.1).
 //!
-//! **Not for** loads that it was not tuned for (Dice et al. 2015 §5.1.1): how long to collect
-//! depends on the machine, the section and the crowd.  Nor for more runnable threads than CPUs
-//! unless its waiters may sleep, as `mcs`.
+//! **Not for** loads that it was not tuned for (Dice et al. 2015 §5.1.1): the best collection
+//! window depends on the machine, the critical section and the contention.  Nor for more runnable
+//! threads than CPUs unless its waiters may sleep, as `mcs`.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `arrivals` of a NUMA node | arrivals; the collector, which takes all | the last arrival, and by `next` those before it |
-//! | `tail` | collectors; the holder, if it is the last | as in `mcs` |
-//! | a node's `next` | its owner, as an arrival; then the collector; its successor in the queue | the arrival before it; then its successor in the queue |
+//! | `arrivals` of a NUMA node | arrivals; the collector | the last arrival, linked to earlier ones |
+//! | `tail` | collectors; a holder without successor | as in `mcs` |
+//! | a node's `next` | owner; collector; successor | the previous arrival; once collected, as in `mcs` |
 //! | a node's `granted` | its predecessor | whether it holds the lock |
 //!
-//! An arrival that finds nobody before it is the collector.  It waits a while for others,
-//! unless the lock is free; takes all arrivals; turns their order round, so that it comes
-//! first itself; and puts them in the queue by one exchange.  In the published lock each
-//! thread has a record in a list that collectors look through, several times over; here
-//! the list holds the threads that want the lock and no others, and nothing is left in it.
+//! An arrival at an empty list is the collector.  It waits for a window, unless the lock becomes
+//! free, and takes the list.  It reverses the order, so that it is first itself, and appends all by
+//! one exchange.  The published lock keeps a record for each thread in a list that collectors scan
+//! several times.  Here the list holds only waiting threads, and is empty afterwards.
 
 use super::{EachNode, linked};
 use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
@@ -33,12 +32,12 @@ orders! {
     FC_ARRIVE = Release;
     /// Sees the fresh nodes of all arrivals.
     FC_COLLECT = Acquire;
-    /// Acquires what the last holder did if the queue was empty, and publishes that the
-    /// last node has no successor to the collector that will write its `next`.
+    /// Acquires what the last holder did if the queue was empty; publishes the last node's null
+    /// link to the collector that will write its `next`.
     FC_APPEND = AcqRel;
     /// Publishes the appended nodes to the threads that will grant them.
     FC_LINK = Release;
-    /// Sees them.
+    /// Sees those nodes.
     FC_SUCCESSOR = Acquire;
     /// What the holder did is seen by its successor.
     FC_GRANT = Release;
@@ -58,7 +57,7 @@ const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
 
-/// A waiter's place.
+/// A waiter's node.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct FcMcsNode<P: Parking = MayPark> {
@@ -79,15 +78,14 @@ impl<P: Parking> FcMcsNode<P> {
 
 type List<P> = AtomicPtr<FcMcsNode<P>>;
 
-/// The usual window, in nanoseconds: tuned for LBench on the simulated sparc-t5440, 1 to 256
-/// threads alike, and used everywhere, as Dice et al. 2015 §5.1.1 does.  It is twice as long as
-/// what a thread does there between two sections, so nearly all of a node are in the list when
-/// it closes; windows of 4 to 64 µs are within 2 % of it, 2 µs has 7 % less in the mean, 1 µs 16
-/// %.  The example `tune` of `cohort-lab` repeats it.
+/// The default window in nanoseconds, tuned for LBench on the simulated sparc-t5440, with equal
+/// weight for 1 to 256 threads, and used everywhere, as in Dice et al. 2015 §5.1.1.  It is twice a
+/// thread's work between two critical sections there, so the list holds nearly all threads of a
+/// node when it closes.  Windows of 4 to 64 µs are within 2 % of it; 2 µs has a mean 7 % lower, 1
+/// µs 16 % lower.  The example `tune` of `cohort-lab` repeats the tuning.
 pub const FOR_T5440: u64 = 8_000;
 
-/// The lock; all zero when new.  A collector waits for others for up to `WINDOW`
-/// nanoseconds.
+/// The lock; all zero when new.  A collector waits for up to `WINDOW` nanoseconds.
 ///
 /// ```
 /// use cohort::{Mutex, numa::FcMcs};
@@ -125,8 +123,8 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         &self.tail.0
     }
 
-    /// Enters a list; whether nobody was in it.  By one exchange, since a thread that had to try
-    /// again could be passed over for ever; so the link comes after it.
+    /// Enters a list; whether it was empty.  One exchange, stored link second: a compare-exchange
+    /// loop could be overtaken for ever.
     fn arrive(list: &List<P>, node: &FcMcsNode<P>) -> bool {
         let before = list.swap(node.pointer(), FC_ARRIVE);
         if before.is_null() {
@@ -136,19 +134,18 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         false
     }
 
-    /// Appends all in the list to the queue, the collector first; whether it holds the
-    /// lock.
+    /// Appends the list to the queue, the collector first; whether the collector holds the lock.
     fn collect(&self, list: &List<P>, collector: &FcMcsNode<P>) -> bool {
         if WINDOW > 0 {
             Spinner::new().watch(WINDOW, || self.is_locked());
         }
         let last = list.swap(ptr::null_mut(), FC_COLLECT);
-        // From the last to the collector, which came first.
+        // From the last arrival to the collector, the first one.
         let (mut node, mut after) = (last, ptr::null_mut());
         while node != collector.pointer() {
             // SAFETY: an arrival waits until it is granted.
             let arrival = unsafe { &*node };
-            // Nothing is published by the link: the list is what publishes nodes.
+            // No ordering: the exchange of the list publishes the nodes.
             let before = linked(&arrival.next, Order::RELAXED);
             arrival.next.store(after, Order::RELAXED);
             (node, after) = (before, node);
@@ -168,8 +165,8 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
     }
 }
 
-// SAFETY: the node at the head of the queue is the holder's; each other waits for its
-// flag, which only its predecessor sets, once, after its own work.
+// SAFETY: the head of the queue is the holder's node; every other node waits for its flag, which
+// only its predecessor sets, once, after its own work.
 unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
     type Context = FcMcsNode<P>;
 
@@ -212,7 +209,7 @@ unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
 
 standalone!([P: Parking, const WINDOW: u64] FcMcs<P, WINDOW>: Hosted, LowLock, HighLock);
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange acquires it.
 unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
     #[inline]
     unsafe fn try_acquire(&self, node: &FcMcsNode<P>) -> bool {
@@ -229,13 +226,11 @@ unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
 // SAFETY: release reads and writes the lock and its nodes alone.
 unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> {}
 
-/// An arrival is in the queue once its collector has waited its while, behind those
-/// that were there before.
+/// An arrival enters the queue after at most its collector's window, behind the nodes already there.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
-// SAFETY: another tail than the holder's node is the last of those that a collector has put
-// behind it, and each of them stays until it is granted; a waiter that is still in a list goes
-// unseen.
+// SAFETY: a tail other than the holder's node is the last node that a collector appended behind it,
+// and all of these stay until they are granted; a waiter that is still in a list is missed.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     unsafe fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
@@ -243,7 +238,7 @@ unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody arrives.
+// SAFETY: afterwards the queue is empty or the holder's node alone, and the lists are empty.
 unsafe impl<P: Parking, const WINDOW: u64> Inherit for FcMcs<P, WINDOW> {
     unsafe fn inherit(&self, holder: Option<&FcMcsNode<P>>) {
         for list in self.arrivals.all() {

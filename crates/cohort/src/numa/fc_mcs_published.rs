@@ -1,29 +1,30 @@
-//! `fc-mcs-published`: `fc-mcs` as it was published: each thread has a record in the publication list of
-//! its NUMA node.  A combiner scans that list several times, and appends the waiting threads' records to
-//! one `mcs` queue (Dice, Marathe and Shavit 2011, by flat combining, Hendler et al. 2010; Dice et al. 2015
-//! §1, §5.1).
+//! `fc-mcs-published`: `fc-mcs` as published.  Each thread has a record in the publication list of
+//! its NUMA node.  A combiner scans that list several times, and appends the waiting threads'
+//! records to one `mcs` queue (Dice, Marathe and Shavit 2011, by flat combining, Hendler et al.
+//! 2010; Dice et al. 2015 §1, §5.1).
 //!
 //! **Not for** programs: a record stays in the list after its thread has left, and costs every
 //! combiner a read until it is old.  It is a baseline for `fc-mcs`.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `combining` of a list | the thread that takes it | whether a combiner scans the list |
-//! | `passes` of a list | the combiner | the number of combiner passes; it wraps |
-//! | `era` of a list | a forked child | records listed in another era are listed no longer |
-//! | `first` of a list | threads that put a record in | the newest record |
-//! | `tail` | combiners; the thread that finds the lock free; the holder, if it is the last | as in `mcs` |
+//! | `combining` of a list | the combiner | whether a combiner scans the list |
+//! | `passes` of a list | the combiner | the number of combinings; it wraps |
+//! | `era` of a list | a forked child | records of another era are not listed |
+//! | `first` of a list | threads that add a record | the newest record |
+//! | `tail` | combiners; a thread at a free lock; a holder without successor | as in `mcs` |
 //! | a record's `asks` | its thread, then the combiner | whether its thread waits to be appended |
 //! | a record's `place` | its thread, the combiner | `LISTED`: in a list; `LEFT`: without an owner |
 //! | a record's `next` | its thread, as it enters a list; the combiner | the record before it in the list |
-//! | a record's `used` | its thread, as it enters a list; the combiner | the last pass in which its thread waited |
+//! | a record's `used` | its thread, as it enters a list; the combiner | the last combining that found it in use |
 //! | a record's `successor`, `granted` | as in `mcs` | as in `mcs` |
 //!
-//! A thread that finds the lock free takes it by one exchange, as the published lock does (Dice et al. 2015
-//! §5.1.5).  A combiner unlinks a record in which it has found nothing for `AGE` combinings, but never the newest,
-//! to which others are being linked.  The record's thread links it again: it looks whether its record is
-//! listed as long as it waits to be appended.  A thread that has moved to another node, or has come to another
-//! lock, takes a new record and leaves the old one to the combiner that unlinks it.
+//! A thread that finds the lock free acquires it by one exchange, as in the published lock (Dice et
+//! al. 2015 §5.1.5).  A combiner unlinks a record that was idle for `AGE` combinings, but never the
+//! newest record, to which others are being linked.  A waiting thread checks whether its record is
+//! listed, and links it again if not, until the record is appended.  A thread that migrates to
+//! another node, or uses another lock, takes a new record.  The combiner that unlinks the old one
+//! frees it.
 
 use super::{NODES, linked};
 use crate::door::{
@@ -37,7 +38,7 @@ use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, stan
 use core::ptr;
 
 orders! {
-    /// Publishes that the record is no queue's end and not granted.
+    /// Publishes a record with no successor and no grant.
     FCP_ASK = Release;
     /// Sees it.
     FCP_ASKED = Acquire;
@@ -45,21 +46,21 @@ orders! {
     FCP_ENTER = Release;
     /// Pairs with `FCP_ENTER`: reads the link and age of a record.
     FCP_LIST = Acquire;
-    /// A record that is unlinked is not read again before its thread writes it, and one that is left
-    /// is not touched again before it is given back.
+    /// A combiner's last access to an unlinked record precedes its thread's writes; the last access
+    /// to a record without an owner precedes its return to the pool.
     FCP_PLACE = AcqRel;
-    /// As above, from the side of the thread that links the record again.
+    /// As above, on the side of the thread that links the record again.
     FCP_UNLISTED = Acquire;
-    /// What a combiner wrote to the list and its records is seen by the next.
+    /// Sees the previous combiner's writes to the list and its records.
     FCP_BEGIN = Acquire;
     /// As above.
     FCP_END = Release;
-    /// Acquires what the last holder did if the queue was empty, and publishes that the last record
-    /// has no successor to the combiner that will write it.
+    /// Acquires what the last holder did if the queue was empty; publishes the last record's null
+    /// link to the combiner that will write it.
     FCP_APPEND = AcqRel;
     /// Publishes the appended records to the threads that will grant them.
     FCP_LINK = Release;
-    /// Sees them.
+    /// Sees those records.
     FCP_SUCCESSOR = Acquire;
     /// What the holder did is seen by its successor.
     FCP_GRANT = Release;
@@ -72,9 +73,9 @@ orders! {
 }
 
 flaws! {
-    /// A combiner appends the first record that it finds, and forgets those after it.
+    /// A combiner appends the first waiting record only.
     FORGET_FOLLOWERS = "fc-mcs-published.forget-followers";
-    /// A thread whose record was unlinked while it began to wait does not link it again.
+    /// A thread does not relink a record that was unlinked as it began to wait.
     STAY_OUT = "fc-mcs-published.stay-out";
 }
 
@@ -84,10 +85,10 @@ const CLASS: u32 = 1;
 
 /// The record is in a list.
 const LISTED: u32 = 1;
-/// The owner has left.
+/// The record has no owner.
 const LEFT: u32 = 2;
 
-/// What a thread publishes, and its place in the queue.
+/// A thread's published request, and its node in the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Record {
@@ -100,7 +101,7 @@ pub struct Record {
 }
 
 pool! {
-    /// Records of all such locks: combiners look at them after their owners are gone.
+    /// Records of all such locks: combiners read them after their owners have left.
     static RECORDS: Record, placed
 }
 
@@ -114,7 +115,7 @@ impl Record {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Makes it the end of a queue, not granted.
+    /// Prepares it as the end of a queue, not granted.
     #[inline]
     fn renew(&self) {
         self.successor.store(ptr::null_mut(), Order::RELAXED);
@@ -126,27 +127,28 @@ impl Record {
         self.place.load(FCP_UNLISTED) & LISTED != 0
     }
 
-    /// The pass in which its thread last waited.
+    /// The last combining in which its thread waited.
     fn used(&self) -> u32 {
-        // SAFETY: a combiner asks, of a record in its list.
+        // SAFETY: a combiner calls, for a record in its list.
         self.used.with(|used| unsafe { *used })
     }
 
     fn set_used(&self, pass: u32) {
-        // SAFETY: its thread calls, of a record in no list; or a combiner, of one in its list.
+        // SAFETY: its thread calls, for a record in no list; or a combiner, for a record in its
+        // list.
         self.used.with_mut(|used| unsafe { *used = pass });
     }
 
-    /// Its owner leaves it: to its list, if it is in one.
+    /// Drops its owner; the list keeps it, if it is listed.
     fn leave(&'static self) {
         let before = self.place.fetch_or(LEFT, FCP_PLACE);
         if before & LISTED == 0 {
-            // SAFETY: neither a list nor a context leads to it.
+            // SAFETY: no list and no context refers to it.
             unsafe { RECORDS.give(self) };
         }
     }
 
-    /// Its list, which leads to it no longer, leaves it to its owner, if it has one.
+    /// Drops its list, which has unlinked it; the owner keeps it, if any.
     fn unlist(&'static self) {
         let before = self.place.fetch_and(!LISTED, FCP_PLACE);
         if before & LEFT != 0 {
@@ -179,7 +181,7 @@ impl List {
         }
     }
 
-    /// Puts a record in, which is in no list.
+    /// Adds a record that is in no list.
     fn enter(&self, record: &Record) {
         record.place.store(LISTED, Order::RELAXED);
         record.set_used(self.passes.load(Order::RELAXED));
@@ -196,7 +198,7 @@ impl List {
         }
     }
 
-    /// Makes the caller its combiner, if there is none.
+    /// Makes the caller the combiner, if there is none.
     #[inline]
     fn begin(&self) -> bool {
         self.combining.load(Order::RELAXED) == NO
@@ -210,9 +212,9 @@ impl List {
         self.combining.store(NO, FCP_END);
     }
 
-    /// The records, the newest first.  The caller is the combiner.
+    /// The records, newest first.  The caller is the combiner.
     fn records(&self) -> impl Iterator<Item = &'static Record> {
-        // SAFETY: a record in a list stays one until its combiner unlinks it.
+        // SAFETY: a record in a list is not freed before its combiner unlinks it.
         let record = |at: *mut Record| unsafe { at.as_ref() };
         let mut at = self.first.load(FCP_LIST);
         core::iter::from_fn(move || {
@@ -229,12 +231,12 @@ struct Chain {
     last: &'static Record,
 }
 
-/// What an acquisition carries.
+/// Per-acquisition state.
 #[derive(Debug)]
 pub struct FcMcsPublishedContext {
-    /// Its record, if it had one yet.
+    /// Its record, if it has one yet.
     record: Cell<Option<&'static Record>>,
-    /// The address of the list that the record is for, and that list's era.
+    /// The address of the record's list, and that list's era.
     home: Cell<(usize, u32)>,
 }
 
@@ -250,7 +252,7 @@ impl Default for FcMcsPublishedContext {
 impl FcMcsPublishedContext {
     #[inline]
     fn record(&self) -> Option<&'static Record> {
-        // SAFETY: only the acquisition that owns the context touches it.
+        // SAFETY: only the acquisition that owns the context accesses it.
         self.record.with(|record| unsafe { *record })
     }
 
@@ -271,13 +273,13 @@ impl FcMcsPublishedContext {
         record
     }
 
-    /// Its record, wherever that is listed.
+    /// Its record, in any list.
     #[inline]
     fn any_record(&self) -> &'static Record {
         self.record().unwrap_or_else(|| self.new_record())
     }
 
-    /// Its record, which is in this list or in none.
+    /// Its record, in this list or in none.
     #[inline]
     fn record_for(&self, list: &List) -> &'static Record {
         let home = (ptr::from_ref(list).addr(), list.era.load(Order::RELAXED));
@@ -302,13 +304,13 @@ impl Drop for FcMcsPublishedContext {
     }
 }
 
-/// The usual number of times: tuned for LBench on the simulated sparc-t5440, 1 to 256 threads alike, and used
-/// everywhere, as Dice et al. 2015 §5.1.1 does.  Over 8 to 256 threads it has 1.3 % more than 32 in the
-/// mean.  The example `tune` of `cohort-lab` repeats it.
+/// The default number of scans, tuned for LBench on the simulated sparc-t5440, with equal weight
+/// for 1 to 256 threads, and used everywhere, as in Dice et al. 2015 §5.1.1.  Its mean over 8 to
+/// 256 threads is 1.3 % above that of 32.  The example `tune` of `cohort-lab` repeats the tuning.
 pub const FOR_T5440: u32 = 16;
 
-/// The lock; all zero when new.  A combiner goes through its list `PASSES` times, and unlinks records
-/// in which it has found nothing for `AGE` combinings.
+/// The lock; all zero when new.  A combiner scans its list `PASSES` times, and unlinks records that
+/// were idle for `AGE` combinings.
 ///
 /// ```
 /// use cohort::{Mutex, numa::FcMcsPublished};
@@ -352,7 +354,7 @@ impl<const PASSES: u32, const AGE: u32> FcMcsPublished<PASSES, AGE> {
         &self.lists[door::cohort(Level::Numa) % NODES].0
     }
 
-    /// Collects the records of that list whose threads wait.  The caller is its combiner.
+    /// Collects the list's waiting records.  The caller is its combiner.
     fn collect(list: &List) -> Option<Chain> {
         let passes = list.passes.load(Order::RELAXED).wrapping_add(1);
         list.passes.store(passes, Order::RELAXED);
@@ -390,7 +392,7 @@ impl<const PASSES: u32, const AGE: u32> FcMcsPublished<PASSES, AGE> {
         chain
     }
 
-    /// Appends all that wait in that list to the queue.  The caller is its combiner.
+    /// Appends the list's waiting records to the queue.  The caller is its combiner.
     fn combine(&self, list: &List) {
         let Some(chain) = Self::collect(list) else {
             return;
@@ -403,7 +405,7 @@ impl<const PASSES: u32, const AGE: u32> FcMcsPublished<PASSES, AGE> {
         }
     }
 
-    /// Blocks until that record, whose thread waits, is in the queue.
+    /// Blocks until the record of a waiting thread is in the queue.
     fn publish(&self, list: &List, record: &Record) {
         let mut spinner = Spinner::new();
         let stays_out = mutant(flaw::STAY_OUT) && record.is_listed();
@@ -432,8 +434,8 @@ impl<const PASSES: u32, const AGE: u32> Drop for FcMcsPublished<PASSES, AGE> {
     }
 }
 
-// SAFETY: the record at the head of the queue is the holder's; each other waits for its flag, which
-// only its predecessor sets, once, after its own work, or a combiner that finds the queue empty.
+// SAFETY: the head of the queue is the holder's record; every other record waits for its flag.  Its
+// predecessor sets it, once, after its own work, or a combiner that finds the queue empty.
 unsafe impl<const PASSES: u32, const AGE: u32> RawLock for FcMcsPublished<PASSES, AGE> {
     type Context = FcMcsPublishedContext;
 
@@ -504,8 +506,8 @@ unsafe impl<const PASSES: u32, const AGE: u32> RawTry for FcMcsPublished<PASSES,
 // SAFETY: release reads and writes the lock, the context and its records alone.
 unsafe impl<const PASSES: u32, const AGE: u32> ThreadOblivious for FcMcsPublished<PASSES, AGE> {}
 
-// SAFETY: another tail than the holder's record is the last of those that a combiner has put
-// behind it, and each of them stays until it is granted; a waiter that is in a list goes unseen.
+// SAFETY: a tail other than the holder's record is the last record that a combiner appended behind
+// it, and all of these stay until they are granted; a waiter that is still in a list is missed.
 unsafe impl<const PASSES: u32, const AGE: u32> DetectsWaiters for FcMcsPublished<PASSES, AGE> {
     #[inline]
     unsafe fn has_waiters(&self, cx: &FcMcsPublishedContext) -> bool {
@@ -514,7 +516,7 @@ unsafe impl<const PASSES: u32, const AGE: u32> DetectsWaiters for FcMcsPublished
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's record alone, and no record counts as listed.
+// SAFETY: afterwards the queue is empty or the holder's record alone, and no record is listed.
 unsafe impl<const PASSES: u32, const AGE: u32> Inherit for FcMcsPublished<PASSES, AGE> {
     unsafe fn inherit(&self, holder: Option<&FcMcsPublishedContext>) {
         for CachePadded(list) in &self.lists {

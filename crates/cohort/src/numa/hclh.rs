@@ -1,33 +1,31 @@
-//! `hclh`: a `clh` queue for each NUMA node, whose first waiter splices all of it into the
-//! one for the whole system, so that neighbours hold the lock in a row (Luchangco,
-//! Nussbaum and Shavit 2006; Dice et al. 2015 §1, §5.1).
+//! `hclh`: a `clh` queue for each NUMA node, which its first waiter splices as a whole into the
+//! queue for the system, so that neighbours hold the lock in a row (Luchangco, Nussbaum and Shavit
+//! 2006; Dice et al. 2015 §1, §5.1).
 //!
-//! **Not for** few waiters to a node: the first to come waits for others that do not
-//! come, and nothing then stands against that delay (Dice et al. 2015 §1).  Nor for more runnable
-//! threads than CPUs unless its waiters may sleep, as `clh`.
+//! **Not for** few waiters to a node: the first waiter waits for further arrivals, and nothing
+//! makes up for the delay if there are none (Dice et al. 2015 §1).  Nor for more runnable threads
+//! than CPUs unless its waiters may sleep, as `clh`.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `local` of a NUMA node | arrivals; the master, which takes all | the last arrival that is in no other queue; null: the next arrival is a master |
-//! | `tail` | masters; the thread that finds the lock free; the holder, if it is the last | null: free; else the last node of the queue |
-//! | a node's `released` | its owner | whether its successor, which owns it from then on, holds the lock |
-//! | a node's `ends` | its owner, when fresh; then the master | whether it was the last to be spliced with others, or alone |
+//! | `local` of a NUMA node | arrivals; the master | the last unspliced arrival; null: none |
+//! | `tail` | masters; an arrival; a holder | null: free; else the last node of the queue |
+//! | a node's `released` | its owner | whether its successor, its next owner, holds the lock |
+//! | a node's `ends` | its owner; then the master | whether it ended a spliced queue, or was alone |
 //!
-//! A waiter that finds nobody before it is the master of all that come until it has
-//! spliced them.  It waits a while for others, unless the lock is free, and puts the whole
-//! queue at the end of the global one by one exchange, whatever its length: each waiter
-//! knows which node it waits for, and the master alone has still to learn that.  Only a node that
-//! ends what was spliced may be the lock's last; so releases to a neighbour leave the
-//! global tail, which is everybody's line, alone.
+//! An arrival at an empty local queue is the master of that queue.  It waits for a window, unless
+//! the lock becomes free, and appends the whole local queue to the global one by one exchange.
+//! Each other waiter already has its predecessor; only the master learns its own from the exchange.
+//! Only a node that ends a spliced queue may be the lock's last.  So releases to a neighbour do not
+//! touch the global tail, which all nodes share.
 //!
-//! In the published lock a spliced node stays the tail of its local queue.  It then has
-//! two successors: the next master of the system, which will use the node again, and the
-//! next arrival of the NUMA node, which has to learn from it in time that it was spliced
-//! (a flag), or that it is somewhere else by now (the cluster's number, in the same word).
-//! That holds only as long as threads stay where they are (Dice et al. 2015 §1 found exclusion and
-//! progress to fail otherwise), and no program promises it.  Here the master takes the
-//! local queue away by an exchange: every node has one successor, and where a thread runs
-//! decides nothing but its place in the order.
+//! In the published lock a spliced node stays the tail of its local queue.  It then has two
+//! successors: the next global master, which reuses the node, and the next arrival of the NUMA
+//! node.  That arrival has to learn from the node in time that it was spliced (a flag), or reused
+//! elsewhere (the cluster's number, in the same word).  This requires threads that do not migrate,
+//! which no program guarantees; otherwise exclusion and progress fail (Dice et al. 2015 §1).  Here
+//! the master takes the local queue by an exchange: every node has one successor, and a thread's
+//! CPU affects only its place in the order.
 
 use super::EachNode;
 use crate::basic::clh::{Inherited, Owned, pointer};
@@ -41,13 +39,13 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Publishes the fresh node to the successor that will look at it and to the master
-    /// that will mark it; sees the fresh node before it.
+    /// Publishes the fresh node to the successor that will read it and to the master that will mark
+    /// it; sees the fresh node before it.
     HCLH_ARRIVE = AcqRel;
     /// Sees the last arrival's fresh node before marking it.
     HCLH_COLLECT = Acquire;
-    /// Acquires what the last holder did if the queue was empty, or the fresh node before
-    /// it; publishes the node that now ends the queue to the next master.
+    /// Acquires what the last holder did if the queue was empty, or the fresh node before it;
+    /// publishes the queue's new last node to the next master.
     HCLH_SPLICE = AcqRel;
     /// What the holder did is seen by its successor.
     HCLH_RELEASE = Release;
@@ -69,7 +67,7 @@ const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
 
-/// A waiter's node: what its successor looks at.
+/// A waiter's node, at which its successor waits.
 #[derive(Debug, Default)]
 pub struct HclhNode<P: Parking = MayPark> {
     released: WaitCell<P>,
@@ -78,13 +76,13 @@ pub struct HclhNode<P: Parking = MayPark> {
 
 impl<P: Parking> HclhNode<P> {
     fn set_ends(&self, ends: bool) {
-        // SAFETY: its owner calls, of a node that nobody has seen; or the master, of one
-        // whose owner waits, behind the master or as the master.
+        // SAFETY: its owner calls, before the node is published; or the master, while the node's
+        // owner waits behind it or is the master itself.
         self.ends.with_mut(|own| unsafe { *own = ends });
     }
 
     fn ends(&self) -> bool {
-        // SAFETY: its owner asks, which holds the lock, as its master does or did.
+        // SAFETY: its owner calls as the holder, after its master's write.
         self.ends.with(|ends| unsafe { *ends })
     }
 }
@@ -110,8 +108,8 @@ impl<P: Form> Inherited for HclhNode<P> {
 
 type Tail<P> = AtomicPtr<HclhNode<P>>;
 
-/// The lock; all zero when new.  A master waits for others for up to `WINDOW` nanoseconds;
-/// the usual window is that of `fc-mcs`, and as little tuned.
+/// The lock; all zero when new.  A master waits for up to `WINDOW` nanoseconds; the default window
+/// is not tuned.
 ///
 /// ```
 /// use cohort::{Mutex, numa::Hclh};
@@ -149,8 +147,7 @@ impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
         &self.tail.0
     }
 
-    /// Puts the local queue behind the global one; the node before it, null if there is
-    /// none.
+    /// Appends the local queue to the global one; returns its predecessor there, or null.
     fn splice(&self, local: &Tail<P>, master: &'static HclhNode<P>) -> *mut HclhNode<P> {
         if WINDOW > 0 {
             Spinner::new().watch(WINDOW, || self.is_locked());
@@ -164,16 +161,15 @@ impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
             local.swap(ptr::null_mut(), HCLH_COLLECT)
         };
         if !mutant(flaw::FORGET_END) {
-            // SAFETY: nodes live for ever, and the last one's owner waits or is the master.
+            // SAFETY: nodes are never freed, and the last one's owner waits or is the master.
             unsafe { &*last }.set_ends(true);
         }
         self.tail().swap(last, HCLH_SPLICE)
     }
 }
 
-// SAFETY: each waiter waits for the release of the one node before its own, which that
-// node's owner sets once, after its own work; each node is before one other at most,
-// since a queue that was spliced is no longer its NUMA node's.
+// SAFETY: each waiter waits for the release of its one predecessor, whose owner sets it once, after
+// its own work.  A node has at most one successor, since the master empties the local queue.
 unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
     type Context = Owned<HclhNode<P>>;
 
@@ -192,7 +188,7 @@ unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
                 return;
             }
         }
-        // SAFETY: nodes live for ever, and this one is left to its successor.
+        // SAFETY: nodes are never freed, and this one passes to its successor.
         let predecessor = unsafe { &*predecessor };
         predecessor
             .released
@@ -230,7 +226,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+// SAFETY: an empty queue is a free lock, and one exchange acquires it.
 unsafe impl<P: Form, const WINDOW: u64> RawTry for Hclh<P, WINDOW> {
     #[inline]
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
@@ -248,12 +244,11 @@ unsafe impl<P: Form, const WINDOW: u64> RawTry for Hclh<P, WINDOW> {
 // SAFETY: release reads and writes the lock, the context and its nodes alone.
 unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 
-/// An arrival is in the queue once its master has waited its while, behind those that
-/// were there before.
+/// An arrival enters the queue after at most its master's window, behind the nodes already there.
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
-// SAFETY: the holder's node is the tail of the global queue until a local queue is spliced in
-// behind it, which is served from there; one not yet spliced may go unseen.
+// SAFETY: the holder's node is the global tail until a local queue is spliced behind it and is
+// served from there; an unspliced local queue may be missed.
 unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
     unsafe fn has_waiters(&self, cx: &Self::Context) -> bool {
@@ -262,7 +257,7 @@ unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     }
 }
 
-// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody arrives.
+// SAFETY: afterwards the queue is empty or the holder's node alone, and the local queues are empty.
 unsafe impl<P: Form, const WINDOW: u64> Inherit for Hclh<P, WINDOW> {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         for local in self.local.all() {

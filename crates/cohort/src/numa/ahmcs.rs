@@ -1,35 +1,34 @@
-//! `ahmcs-3`, `ahmcs-4`: the tree of `hmcs`, which a thread enters at the level where it
-//! has found others of late rather than at its leaf (Chabbi and Mellor-Crummey 2016; Chehab et
-//! al. 2021 §6).
+//! `ahmcs-3`, `ahmcs-4`: the tree of `hmcs`, entered at the level of recent contention instead of
+//! the leaf (Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6).
 //!
-//! **Not for** locks that many always want: `hmcs` is there at once, and this one gets
-//! there.  Nor for contexts that serve several locks in turn, as a program's mutexes use
-//! them, where those are not contended alike: what was learnt of one is applied to all.
+//! **Not for** permanently contended locks: `hmcs` starts at the level that this lock has to find.
+//! Nor for contexts that serve several locks in turn, as a program's mutexes do, if contention
+//! differs: what is learnt from one lock is applied to all.
 //!
-//! A context begins at the system's queue, so that a thread that meets nobody pays for one
-//! `mcs` lock, however many levels there are.  Each acquisition tells where the next one
-//! should enter, at most a level away, towards the one below the first at which somebody
-//! was in the queue:
+//! A context begins at the system's queue, so an uncontended thread pays for one `mcs` lock,
+//! whatever the number of levels.  Each acquisition sets the entry level of the next one, at most
+//! one level away.  It moves towards the level below the first one with another thread in the
+//! queue:
 //!
-//! | somebody was first met | the next acquisition enters |
+//! | first level with another thread | entry level of the next acquisition |
 //! |---|---|
-//! | in the queue that it entered | a level lower, where the others may be neighbours |
-//! | a level above | at the same level: below it nobody is |
-//! | higher up, or nowhere | a level higher, if the one before said so too |
+//! | the entry level | one lower, since the others may be neighbours |
+//! | one above the entry level | the same |
+//! | higher, or none | one higher, if the previous acquisition agrees |
 //!
-//! One level lower than where others are met is one queue more than needed, and the only
-//! place from which it shows that none of them is nearer.  A step at a time, and the second
-//! word for a step up, are the hysteresis: a thread that for once finds its queue empty
-//! stays with its neighbours, since to leave them costs more than an empty queue.  The
-//! published lock looks for other signs to the same end.
+//! An entry one level below the contention costs one queue more than needed.  Only from there does
+//! a thread see that no contender is nearer.  Single steps, and the confirmation of a step up, are
+//! the hysteresis: a thread that once finds its queue empty stays with its neighbours, since
+//! leaving them costs more than an empty queue.  The published lock uses other signs to the same
+//! end.
 //!
 //! | field of a context | written by | meaning |
 //! |---|---|---|
-//! | `depth` | its acquisitions | levels from the system's down to where the next one enters |
-//! | `lonely` | as above | the last one would have it enter higher |
+//! | `depth` | its acquisitions | levels from the system's down to the next entry |
+//! | `lonely` | as above | the last acquisition suggested a higher entry |
 //!
-//! Everything else is `hmcs`'s, and so is the argument: a queue does not care whose node
-//! is in it, a thread's or a cohort's, and has one head; a row is counted for each queue.
+//! All else is `hmcs`, as is the argument: a queue treats nodes of threads and cohorts alike, and
+//! has one head; hand-offs are counted for each queue.
 
 use super::Hmcs;
 use super::hmcs::Entry;
@@ -38,7 +37,7 @@ use crate::compose::{CacheGroup, Core, Numa};
 use crate::door::Cell;
 use crate::wait::MayPark;
 
-/// Where the thread has found others of late.
+/// The entry level, learnt from recent contention.
 #[derive(Debug, Default)]
 pub struct WhereMet(Cell<Learnt>);
 
@@ -50,14 +49,14 @@ struct Learnt {
 
 impl WhereMet {
     fn learnt(&self) -> Learnt {
-        // SAFETY: only the acquisition that owns the context touches it.
+        // SAFETY: only the acquisition that owns the context accesses it.
         self.0.with(|learnt| unsafe { *learnt })
     }
 }
 
 impl Learnt {
     fn level(self, top: usize) -> usize {
-        // It may have been learnt of a higher tree.
+        // The depth may have been learnt from a higher tree.
         top.saturating_sub(self.depth)
     }
 }
@@ -86,7 +85,7 @@ unsafe impl Entry for WhereMet {
             depth: top - next,
             lonely,
         };
-        // Mostly there is nothing new.
+        // Rarely written: the level seldom changes.
         if now != learnt {
             // SAFETY: as above.
             self.0.with_mut(|place| unsafe { *place = now });
@@ -114,7 +113,7 @@ pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P, 128, WhereMet>;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, WhereMet>;
-/// One that is told when it is made at which levels it is.
+/// The lock with levels chosen at construction.
 ///
 /// ```
 /// use cohort::{Mutex, numa::AnyAhmcs};
@@ -130,11 +129,10 @@ mod tests {
     use super::*;
     use crate::numa::hmcs::NOWHERE;
 
-    /// Levels with cohorts; the system's is above them.
+    /// Levels with cohorts, below the system's.
     const TOP: usize = 3;
 
-    /// The levels that acquisitions enter while the lowest at which somebody can be met is
-    /// that one.
+    /// The entry levels of acquisitions while `contended` is the lowest contended level.
     fn entered<const N: usize>(entry: &WhereMet, contended: usize) -> [usize; N] {
         core::array::from_fn(|_| {
             let level = entry.level(TOP);

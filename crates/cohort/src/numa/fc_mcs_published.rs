@@ -16,7 +16,7 @@
 //! | a record's `asks` | its thread, then the combiner | whether its thread waits to be appended |
 //! | a record's `place` | its thread, the combiner | `LISTED`: in a list; `LEFT`: without an owner |
 //! | a record's `next` | its thread, as it enters a list; the combiner | the record before it in the list |
-//! | a record's `used` | its thread, as it enters a list; the combiner | the last combining that found it in use |
+//! | a record's `used` | as `next` | the last combining that found it in use |
 //! | a record's `successor`, `granted` | as in `mcs` | as in `mcs` |
 //!
 //! A thread that finds the lock free acquires it by one exchange, as in the published lock (Dice et

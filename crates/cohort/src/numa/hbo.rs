@@ -1,20 +1,19 @@
-//! `hbo`: as `bo`, but a waiter whose NUMA node has the lock looks often, and one of
-//! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; Dice et al.
-//! 2015 §1, §5.1).  A remote waiter that has waited for long becomes impatient, and looks as often
-//! as a near one until it has the lock (Dice et al. 2015 §1.1).
+//! `hbo`: `bo` with short pauses for waiters on the holder's NUMA node and long pauses for others,
+//! so that the lock tends to stay on a node (Radović and Hagersten 2003; Dice et al. 2015 §1,
+//! §5.1).  A remote waiter that has waited for long becomes impatient, and pauses as briefly as a
+//! local one (Dice et al. 2015 §1.1).
 //!
-//! **Not for** threads that must not wait long: it is unfair between nodes by intent and within
-//! them by nature.  Nor for a load that it was not tuned for (Dice et al. 2015 §5.1.1): how long
-//! the pauses should be depends on the machine, the section and the crowd.
+//! **Not for** threads with latency bounds: it is unfair between nodes by design, and within them
+//! for lack of a queue.  Nor for a load that it was not tuned for (Dice et al. 2015 §5.1.1): the
+//! best pauses depend on the machine, the critical section and the contention.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `flag` | see [`Flag`]'s table | whether the lock is held |
-//! | `place` | the holder | the NUMA node that it has the lock for, as a hint: a waiter may see the last one's |
+//! | `place` | the holder | the holder's NUMA node, a hint: a waiter may see the previous one |
 //!
-//! The published lock keeps the holder's node in the word that is taken; beside it, on
-//! the same line, it costs a store more, and waiters can sleep and give up as those of
-//! any [`Flag`].
+//! The published lock keeps the holder's node in the lock word.  Here it is beside the word, on the
+//! same line.  This costs one more store, and lets waiters sleep and give up as at any [`Flag`].
 
 pub use crate::basic::bo::Pauses;
 use crate::door::{self, AtomicU32, Level, Order, constructor, mutant, policies};
@@ -30,18 +29,19 @@ policies! {
     STAY_PATIENT = "hbo.stay-patient";
 }
 
-/// How long waiters pause.
+/// The pauses of waiters.
 pub trait Tuning: Send + Sync + 'static {
-    /// While the holder is of the waiter's NUMA node.
+    /// While the holder is on the waiter's NUMA node.
     const NEAR: Pauses;
-    /// While it is of another.
+    /// While the holder is on another node.
     const FAR: Pauses;
 }
 
-/// Tuned for LBench on the simulated sparc-t5440, 1 to 256 threads alike, and used
-/// everywhere, as Dice et al. 2015 §5.1.1 does: of 121 settings none has more than 0.1 % more in
-/// the mean.  Shorter pauses near the holder pass the lock on sooner, and those far from it may
-/// be long, since it seldom comes.  The example `tune` of `cohort-lab` repeats it.
+/// Pauses tuned for LBench on the simulated sparc-t5440, with equal weight for 1 to 256 threads,
+/// and used everywhere, as in Dice et al. 2015 §5.1.1.  None of 121 settings has a mean more than
+/// 0.1 % higher.  Short pauses on the holder's node speed up its hand-overs.  Remote pauses may be
+/// long, since the lock rarely changes nodes.  The example `tune` of `cohort-lab` repeats the
+/// tuning.
 #[derive(Debug)]
 pub struct ForT5440;
 
@@ -93,8 +93,8 @@ impl<P: Parking, T> Default for Hbo<P, T> {
     }
 }
 
-/// Waiters pause for longer and longer, and longer still for a lock that is far away, until the
-/// bound of their far pauses is the largest: then they are impatient.
+/// Exponential backoff, longer while the lock is on another node.  A waiter is impatient once the
+/// bound of its remote pauses is the largest.
 struct ByPlace<'a> {
     holder: &'a AtomicU32,
     own: u32,
@@ -127,7 +127,7 @@ fn here() -> u32 {
 }
 
 impl<P: Parking, T: Tuning> Hbo<P, T> {
-    /// Takes the flag if it is free, for that NUMA node.
+    /// Acquires a free flag for that NUMA node.
     #[inline]
     fn take(&self, place: u32) -> bool {
         let taken = self.flag.look_and_take();
@@ -138,8 +138,8 @@ impl<P: Parking, T: Tuning> Hbo<P, T> {
     }
 }
 
-// SAFETY: the flag is taken by one thread at a time, which sees what the last one did
-// before it released.
+// SAFETY: one thread at a time holds the flag, and sees what the previous holder did before its
+// release.
 unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
     type Context = ();
 
@@ -162,7 +162,7 @@ unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
 
 standalone!([P: Parking, T: Tuning] Hbo<P, T>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
-// SAFETY: as `acquire`.
+// SAFETY: as for `acquire`.
 unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
     #[inline]
     unsafe fn try_acquire(&self, (): &()) -> bool {
@@ -170,7 +170,7 @@ unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
     }
 }
 
-// SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
+// SAFETY: a waiter that gives up does not hold the flag, and passes on a wake-up that it received.
 unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
@@ -192,13 +192,13 @@ unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
     }
 }
 
-// SAFETY: giving up is one read-modify-write at most.
+// SAFETY: giving up takes at most one read-modify-write.
 unsafe impl<P: Parking, T: Tuning> BoundedAbort for Hbo<P, T> {}
 
-// SAFETY: release reads and writes the lock alone.
+// SAFETY: release accesses the lock alone.
 unsafe impl<P: Parking, T: Tuning> ThreadOblivious for Hbo<P, T> {}
 
-// SAFETY: waiters leave a mark only, and that is wiped out.
+// SAFETY: waiters leave only a mark, which is cleared.
 unsafe impl<P: Parking, T: Tuning> Inherit for Hbo<P, T> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());

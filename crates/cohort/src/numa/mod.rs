@@ -1,5 +1,4 @@
-//! Locks that know where their waiters run and are not made by composing, one file
-//! each, under their papers' names.
+//! NUMA-aware locks that are not compositions, one file each, under their papers' names.
 
 pub mod ahmcs;
 pub mod cna;
@@ -32,10 +31,10 @@ pub use shfl::Shfl;
 use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated};
 use crate::padded::CachePadded;
 
-/// NUMA nodes that have something of their own; those beyond share.
+/// NUMA nodes with an entry of their own; further nodes share entries.
 const NODES: usize = 16;
 
-/// The end of a queue for each NUMA node.
+/// A queue's tail for each NUMA node.
 #[derive(Debug)]
 struct EachNode<N>([CachePadded<AtomicPtr<N>>; NODES]);
 
@@ -47,7 +46,7 @@ impl<N> EachNode<N> {
         }
     }
 
-    /// That of the calling thread's node.
+    /// The tail of the calling thread's node.
     #[inline]
     fn here(&self) -> &AtomicPtr<N> {
         &self.0[door::cohort(Level::Numa) % NODES].0

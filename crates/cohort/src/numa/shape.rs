@@ -1,50 +1,50 @@
-//! What a tree of queues is like: at which levels cohorts have queues, how often in a row a cohort
-//! has the lock, and how its waiters give up.  A [`Shape`] says it when the lock is compiled,
-//! as those of the catalogue are, or when it is made.
+//! The shape of a tree of queues: its levels with cohorts, the acquisitions in a row of a cohort,
+//! and how its waiters give up.  A [`Shape`] is fixed at compile time, as in the catalogue, or at
+//! construction.
 
 use crate::compose::StaticLevel;
 use crate::door::{self, Level};
 use cohort_raw::recipe::Levels;
 use cohort_raw::tree::{Abandonment, Tree};
 
-/// What a tree is like.  Whatever is not said is as usual.
+/// The shape of a tree.  Unset parts have default values.
 ///
 /// # Safety
-/// Trees are walked by it: [`count`](Self::count) is always the same, and at most [`MOST`](Self::MOST).
+/// A tree uses it unchecked: [`count`](Self::count) is constant, and at most [`MOST`](Self::MOST).
 pub unsafe trait Shape: Default + Send + Sync + 'static {
-    /// How many levels have cohorts, at most: the whole system stands above them.
+    /// The largest number of levels with cohorts, below the whole system.
     const MOST: usize;
 
-    /// How its waiters give up and its holders look for waiters, where they can.
+    /// How waiters give up and holders skip abandoned nodes, if the lock has timeouts.
     type Gives: Gives;
 
-    /// How many levels have cohorts.
+    /// The number of levels with cohorts.
     fn count(&self) -> usize;
 
-    /// The calling thread's cohort at the level of that number, 0 the smallest.  Never blocks.
+    /// The calling thread's cohort at that level, 0 the smallest.  Never blocks.
     fn cohort(&self, level: usize) -> usize;
 
-    /// How often in a row a cohort has the lock at most, where that is usual.
+    /// The bound on a cohort's acquisitions in a row; `usual` is the default.
     fn in_a_row(&self, usual: u32) -> u32;
 
-    /// As the type says.
+    /// The give-up variant.
     fn gives(&self) -> Self::Gives;
 }
 
-/// How waiters give up and holders look for waiters (Chabbi et al. 2017 §3 to §5).
+/// How waiters give up and holders skip abandoned nodes (Chabbi et al. 2017 §3 to §5).
 pub trait Gives: Copy {
-    /// Whether a waiter that gives up leaves the queues that it holds from the top down.
+    /// Whether a waiter that gives up leaves its held queues from the top down.
     fn is_naive(self) -> bool;
 
-    /// Whether a thread that gets its node back late gives up though it might have the lock at once.
+    /// Whether a thread gives up without a last try if its cohort's node returns after the
+    /// deadline.
     fn is_pessimistic(self) -> bool;
 
-    /// How many waiters that have gone a holder passes over before it looks a level higher, if
-    /// that is bounded.
+    /// How many abandoned nodes a holder skips before it goes a level up; `None`: all.
     fn peers(self) -> Option<u32>;
 }
 
-/// As the paper recommends.
+/// The variant that the paper recommends.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual;
 
@@ -113,7 +113,7 @@ macro_rules! levels {
     };
 }
 
-// That of three levels and more would be in every lock that programs have so.
+// Shared code: with three or more levels, inlining would repeat it in every lock.
 levels! {
     () 0 inline;
     (A 0) 1 inline;
@@ -122,10 +122,10 @@ levels! {
     (A 0, B 1, C 2, D 3) 4 inline(never);
 }
 
-/// A longer row has no end that anybody sees, and a node's status no room for it.
+/// Longer rows are in effect endless, and exceed a node's status.
 const LONGEST: u32 = 1 << 30;
 
-/// A shape that is said when the lock is made.
+/// A shape chosen at construction.
 #[derive(Debug)]
 pub struct ChosenShape {
     levels: Levels,
@@ -134,8 +134,8 @@ pub struct ChosenShape {
 }
 
 impl ChosenShape {
-    /// That of a tree, at these levels or, without, at the [usual](Tree::usual_levels) ones; a
-    /// cohort has the lock so often in a row, or as often as usual.
+    /// The shape of `tree`, at these levels or the [usual](Tree::usual_levels) ones, with this or
+    /// the default bound on a cohort's acquisitions in a row.
     #[must_use]
     pub fn of(tree: &Tree, levels: Option<Levels>, in_a_row: Option<u32>) -> Self {
         Self {
@@ -152,7 +152,7 @@ impl Default for ChosenShape {
     }
 }
 
-// SAFETY: the levels of a shape do not change, and are no more than a recipe has.
+// SAFETY: the levels of a shape are constant, and no more than a recipe has.
 unsafe impl Shape for ChosenShape {
     const MOST: usize = cohort_raw::recipe::LEVELS - 1;
 

@@ -1,4 +1,4 @@
-//! An arena hands out no node twice, and what was in it is seen by the next.
+//! An arena never hands out a node twice at one time, and a node's next user sees its contents.
 
 use super::{add_one, read, write};
 use crate::locks::door::{AtomicU32, Cell, Order, Strength};
@@ -6,7 +6,7 @@ use crate::locks::host::{Arena, Pool};
 use crate::world::together;
 use std::sync::Arc;
 
-/// How a thread says that it has left a node, and how another sees that.
+/// The orders by which a thread publishes a node that it has left, and another acquires it.
 const SAYS: Order = Order {
     name: None,
     strength: Strength::Release,
@@ -16,15 +16,15 @@ const SEES: Order = Order {
     strength: Strength::Acquire,
 };
 
-/// A node that shows a second owner as a race.
+/// A node where a second owner shows as a data race.
 #[derive(Debug, Default)]
 pub struct Probe {
     owner: Cell<u64>,
     uses: Cell<u64>,
 }
 
-/// The first thread takes more nodes than there are, while others give theirs back
-/// and end: what those kept is found.
+/// The first thread takes more nodes than exist, while the others give theirs back and end; their
+/// cached nodes are found.
 pub fn adopts_orphans(threads: usize) {
     let arena = Arc::new(Arena::<Probe>::new(2));
     let theirs = Arc::clone(&arena);
@@ -37,7 +37,7 @@ pub fn adopts_orphans(threads: usize) {
         }
         for node in taken {
             assert_eq!(read(&node.owner), thread as u64, "a node has two owners");
-            // SAFETY: taken above, and not used any more.
+            // SAFETY: taken above, and unused from here on.
             unsafe { theirs.give(node) };
         }
     });
@@ -49,8 +49,7 @@ pub fn adopts_orphans(threads: usize) {
     }
 }
 
-/// Each thread takes `at_once` nodes, marks them, and gives them back, `rounds`
-/// times.
+/// Each thread takes `at_once` nodes, marks them and gives them back, `rounds` times.
 pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {
     let arena = Arc::new(Arena::<Probe>::new(2));
     let theirs = Arc::clone(&arena);
@@ -63,10 +62,10 @@ pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {
             }
             for node in taken {
                 assert_eq!(read(&node.owner), thread as u64, "a node has two owners");
-                // SAFETY: the arena's number of its own node.
+                // SAFETY: the arena's own number of this node.
                 let same = unsafe { theirs.at(theirs.number(node)) };
                 assert!(core::ptr::eq(same, node), "a number names another node");
-                // SAFETY: taken above, and not used any more.
+                // SAFETY: taken above, and unused from here on.
                 unsafe { theirs.give(node) };
             }
         }
@@ -74,8 +73,8 @@ pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {
     if done.is_some() {
         let cached = crate::locks::door::ARENA_CACHED as usize;
         let most = threads * (at_once + cached);
-        // Threads that need the common list keep a node, or make one, where exchanges of it fail too often:
-        // contention decides how many then, and no more than several times as many are right.
+        // A thread whose exchanges on the common list fail too often keeps a node, or creates one.
+        // So contention decides on the number of nodes; several times as many are acceptable.
         let most = if at_once > cached + 1 { 4 * most } else { most };
         assert!(
             arena.used() as usize <= most,
@@ -85,8 +84,8 @@ pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {
     }
 }
 
-/// One thread leaves a node in each round, and takes another; the last user of a node returns it.  No node has two
-/// users meanwhile, and a thread needs no more of them than others may have.
+/// One thread leaves a node in each round and takes another; a node's last user returns it. No node
+/// has two users at one time, and the number of nodes stays bounded by what the threads use.
 pub fn returns_what_was_left(rounds: u32) {
     let shared = Arc::new((Arena::<Probe>::new(2), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
@@ -95,7 +94,7 @@ pub fn returns_what_was_left(rounds: u32) {
         if thread == 1 {
             let number = left.swap(0, SEES);
             if number > 0 {
-                // SAFETY: the other thread has left it, and this one alone has found its number.
+                // SAFETY: the other thread has left it, and only this thread has its number.
                 let node = unsafe { arena.at(number) };
                 add_one(&node.uses);
                 // SAFETY: as above.
@@ -106,17 +105,18 @@ pub fn returns_what_was_left(rounds: u32) {
         for _ in 0..rounds {
             let node = arena.take();
             add_one(&node.uses);
-            // SAFETY: taken above, and seen by the other thread after that alone.
+            // SAFETY: taken above; the other thread sees it only afterwards.
             unsafe { arena.leave(node) };
             let before = left.swap(arena.number(node), SAYS);
             if before > 0 {
-                // SAFETY: this thread has left it, and has taken the number away from the other one.
+                // SAFETY: this thread has left it, and the other thread can no longer obtain the
+                // number.
                 unsafe { arena.return_left(arena.at(before)) };
             }
         }
         let node = arena.take();
         add_one(&node.uses);
-        // SAFETY: taken above, and not used any more.
+        // SAFETY: taken above, and unused from here on.
         unsafe { arena.give(node) };
     });
     if done.is_some() {

@@ -1,4 +1,5 @@
-//! A thread arrives at an inflated lock that another one leaves meanwhile, or a signal handler of its own.
+//! A thread arrives at an inflated lock while another thread, or its own signal handler, releases
+//! it.
 
 use crate::clients::host::Host;
 use crate::locks::RawTry;
@@ -8,12 +9,12 @@ use crate::world::{nodes, together};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A thread arrives at a lock that it holds, and at each step of that in turn a signal handler comes,
-/// which releases the lock, takes it and releases it again: nothing that it waits for is left to the
-/// interrupted thread.  `interrupted` does the third, stopped by the second after so many steps, and says
-/// whether there are as many before its first wait.
+/// A thread arrives at a lock that it holds. At each step of the arrival in turn, a signal handler
+/// releases the lock, acquires it and releases it again. The handler must never need the
+/// interrupted thread to proceed. `interrupted(moment, handler, arrival)` runs the arrival with the
+/// handler at that step; it returns whether the arrival has so many steps before its first wait.
 ///
-/// For a lock without an order: in a queue the handler would stand behind its own thread.
+/// Not for FIFO locks: in a queue, the handler would wait behind its own thread.
 pub fn is_arrived_at<H: Host>(
     make: impl Fn() -> H,
     interrupted: impl Fn(u32, Box<dyn FnOnce()>, Box<dyn FnOnce() + '_>) -> bool,
@@ -39,14 +40,14 @@ pub fn is_arrived_at<H: Host>(
     assert!(moment > 6, "{moment} steps were interrupted");
 }
 
-/// A lock behind a gate, at which others seem to sleep at first: where a thread tries that has come past
-/// it.
+/// A lock behind an admission gate that initially seems to have parked threads; an admitted thread
+/// tries there.
 struct Behind<L> {
     gate: Gate,
     lock: L,
 }
 
-/// The lock, which has no contexts, behind such a gate.
+/// Hosts the lock, which has no contexts, behind such a gate.
 pub fn before_sleepers<L>() -> impl Host
 where
     L: RawTry<Context = ()> + Default + Send + Sync + 'static,
@@ -64,7 +65,7 @@ where
     L: RawTry<Context = ()> + Send + Sync + 'static,
 {
     fn lock(&self) {
-        // SAFETY: the lock has no contexts, and stays where it is until it is free; so below.
+        // SAFETY: the lock has no contexts, and does not move until it is free; also below.
         unsafe { self.gate.acquire(&self.lock, &()) };
     }
     fn try_lock(&self) -> bool {
@@ -82,8 +83,8 @@ where
     }
 }
 
-/// A thread comes so often to a lock that another one holds, which releases it, holds it once more for as
-/// long as it takes the first to come, and releases it again.
+/// Another thread arrives `times` times at a held lock. The holder releases it, holds it again for
+/// about the duration of the first arrival, and releases it again.
 pub fn is_left_and_held_again<H: Host>(host: H, times: u32) {
     host.lock();
     let host = Arc::new(host);
@@ -106,8 +107,8 @@ pub fn is_left_and_held_again<H: Host>(host: H, times: u32) {
     }
 }
 
-/// A thread comes to a lock that another one holds, which releases it, and then takes a fat lock for
-/// something else.
+/// A thread arrives at a lock while its holder releases it and then takes an inflated lock for
+/// another object.
 pub fn is_left_for_another<L: Served>() {
     let shared = Arc::new((
         Inflated::default(),
@@ -121,13 +122,13 @@ pub fn is_left_for_another<L: Served>() {
         if thread == 0 {
             object.lock(claim, fat_pool);
         }
-        // SAFETY: the first thread has just locked it, and holds what was locked before for the second.
+        // SAFETY: the first thread has just locked it; the second holds the earlier acquisition.
         let held = unsafe { object.unlock(claim, fat_pool) };
         assert!(held, "somebody else has unlocked it");
         if thread == 1 {
             let fat_pool: &dyn FatPool = fat_pool;
             let fat = fat_pool.take(object);
-            // SAFETY: no object has ever named it since.
+            // SAFETY: taken just now, and never named by an object since.
             unsafe { fat_pool.put_back(fat) };
         }
     });

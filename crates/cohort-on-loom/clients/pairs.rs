@@ -1,6 +1,6 @@
-//! One waiter beside a sleeper: each way in which it waits, with each patience, against each way in
-//! which the lock comes free.  A mark that the waiter wipes out leaves the sleeper asleep.  And two sleepers
-//! at a gate beside two departures.
+//! One waiter beside a sleeper: each kind of wait, with each patience, against each kind of
+//! release. A waiter that erases the sleeper's mark leaves it asleep. Also two sleepers at an
+//! admission gate beside two departures.
 
 use crate::clients::{add_one, read};
 use crate::locks::basic::Futex;
@@ -18,17 +18,18 @@ use std::sync::Arc;
 pub enum Way {
     /// As a thread that seldom waits.
     Visit,
-    /// As one that waits often: it sleeps, stands in a queue or takes turns, as the lock and the model say.
+    /// As a thread that often waits: it sleeps, queues or takes hand-off slices, as the lock and
+    /// the model determine.
     Often,
-    /// The same, and the sleeper seldom waits.
+    /// Like `Often`, beside a sleeper that seldom waits.
     OftenBesideVisit,
-    /// Asleep at a condition, from where a signaller moves it to the lock while it has that.
+    /// Asleep at a condition; a signaller requeues it at the lock while holding the lock.
     Moved,
-    /// The same, after it has released the lock.
+    /// Like `Moved`, after the signaller has released the lock.
     MovedLate,
 }
 
-/// For how long.
+/// What ends the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     Endless,
@@ -40,19 +41,19 @@ pub enum Limit {
 /// How the holder releases the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Free {
-    /// To a sleeper or the head, if there is one.
+    /// To a sleeper or the head waiter, if any.
     HandedOver,
-    /// As usual: by a turn, or by a plain store in a quick time, where the model says so.
+    /// Normally: by a hand-off slice, or by a plain store, as the model determines.
     Usual,
-    /// The same, twice: a waiter revokes the quick time in between.
+    /// Normally, twice; a waiter ends the plain-store mode in between.
     Twice,
 }
 
-/// A lock that the clients know.
+/// A lock in one word.
 pub trait Word: Abortable<Context = ()> + ReleaseFairly + Inherit + Default + 'static {
-    /// Moves a sleeper to it.
+    /// Requeues a sleeper at the lock.
     fn adopts(&self, place: &AtomicU32) -> bool;
-    /// Waits as such a one.
+    /// Waits as a requeued sleeper.
     fn acquire_moved(&self);
 }
 
@@ -74,7 +75,7 @@ impl Word for FutexHmcs {
     }
 }
 
-/// A class of sleepers at the condition.
+/// The class of sleepers at the condition.
 const CLASS: u32 = 1;
 const MOVED: u32 = 1;
 const LEFT: u32 = 2;
@@ -83,7 +84,7 @@ struct Shared<L> {
     lock: L,
     count: Cell<u64>,
     token: Token,
-    /// Where a waiter sleeps that is to be moved, and whether it was.
+    /// The word on which a waiter sleeps before it is requeued, and whether it was.
     place: AtomicU32,
     outcome: AtomicU32,
 }
@@ -92,7 +93,7 @@ impl<L: Word> Shared<L> {
     /// Counts an acquisition and releases.
     fn count(&self) {
         add_one(&self.count);
-        // SAFETY: the caller holds the lock; so below.
+        // SAFETY: the caller holds the lock; also below.
         unsafe { self.lock.release(&()) };
     }
 
@@ -123,7 +124,7 @@ impl<L: Word> Shared<L> {
         }
     }
 
-    /// Whether the lock was acquired.
+    /// Waits; returns whether the lock was acquired.
     fn wait(&self, way: Way, patience: &Patience) -> bool {
         if way == Way::Visit {
             visit();
@@ -144,8 +145,8 @@ impl<L: Word> Shared<L> {
     }
 }
 
-/// The first thread has the lock and releases it; the second is the waiter; the third sleeps until it has
-/// the lock.
+/// The first thread holds the lock and releases it; the second is the waiter; the third sleeps
+/// until it acquires the lock.
 pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
     let shared = Arc::new(Shared {
         lock: L::default(),
@@ -154,9 +155,9 @@ pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
         place: AtomicU32::new(0),
         outcome: AtomicU32::new(0),
     });
-    // SAFETY: the lock has no contexts, and stays as long as there are threads.
+    // SAFETY: the lock has no contexts, and outlives the threads.
     unsafe {
-        // In a quiet model the first release begins a quick time.
+        // In a quiet model the first release starts plain-store releases.
         shared.lock.acquire(&());
         shared.lock.release(&());
         shared.lock.acquire(&());
@@ -208,12 +209,12 @@ pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
     }
 }
 
-/// Two threads that are inside leave at once, and two others come, who find no place before that: all
-/// get in.
+/// Two admitted threads leave at once while two others, who found no slot, arrive: all are
+/// admitted.
 pub fn lets_all_in_when_two_leave() {
     let gate = Arc::new(Gate::new());
     let theirs = Arc::clone(&gate);
-    // For all that the threads inside know.
+    // The admitted threads must assume parked ones.
     gate.expect_sleepers();
     for _ in 0..2 {
         assert!(gate.admit(2, false, None), "there was a place");
@@ -229,7 +230,7 @@ pub fn lets_all_in_when_two_leave() {
     }
 }
 
-/// Threads arrive at one time at a gate that has a place for one of them, and go on at once: all get in.
+/// Threads arrive at once at a gate with one slot, and leave at once: all are admitted.
 pub fn lets_all_in_that_arrive_at_once() {
     let gate = Arc::new(WideGate::new());
     let theirs = Arc::clone(&gate);

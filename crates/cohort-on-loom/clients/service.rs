@@ -1,5 +1,5 @@
-//! A table of locks for any key gives each key one lock, whichever thread comes first, while it
-//! grows and while keys are freed.
+//! A table of locks gives each key one lock, whichever thread uses it first, while the table grows
+//! and keys are freed.
 
 use super::{add_one, read};
 use crate::locks::basic::Tas;
@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A lock with contexts, of which the holder's is noted beside it.
+/// A lock with contexts that stores the holder's context beside it.
 pub struct Noted<L: RawLock> {
     lock: L,
     holder: AtomicPtr<L::Context>,
@@ -54,7 +54,8 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
 
     fn lock(&self) {
         let context = Kept::new();
-        // SAFETY: a new context, in a block that stays for the release, as the lock does; so below.
+        // SAFETY: a new context, in a block that stays until the release, like the lock; also
+        // below.
         unsafe { self.lock.acquire(context.get()) };
         self.note(context);
     }
@@ -75,9 +76,9 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
 
     unsafe fn unlock(&self) {
         let context = NonNull::new(self.holder.load(Order::RELAXED)).expect("the holder noted it");
-        // SAFETY: noted by the thread that holds it, and given back here.
+        // SAFETY: stored by the holder, and taken back here.
         let context = unsafe { Kept::<L>::from_raw(context) };
-        // SAFETY: the caller's, by that context.
+        // SAFETY: guaranteed by the caller, for that context.
         unsafe { self.lock.release(context.get()) };
     }
 
@@ -86,13 +87,13 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
     }
 }
 
-/// It grows with the second key, and splits its bucket with the third.
+/// A table that grows at the second key, and splits its bucket at the third.
 pub type Small<L, E, B> = Table<L, E, B, 1, 1>;
 
-/// A table, its pools, and what its locks guard, for several threads.
+/// A table, its pools and the guarded data, shared by several threads.
 pub type Shared<L, E, B> = Arc<Guarded<Small<L, Arc<E>, Arc<B>>>>;
 
-/// An empty one.
+/// An empty table.
 pub fn small<L: Lockable>()
 -> Shared<L, impl Census<Entry<L>> + Send + 'static, impl Census<Bucket<L>> + Send + 'static> {
     Arc::new(Guarded {
@@ -101,10 +102,10 @@ pub fn small<L: Lockable>()
     })
 }
 
-/// Keys: the first and the fourth come to one bucket, the others to another.
+/// Keys: the first and the fourth share a bucket, the others another.
 const KEYS: usize = 4;
 
-/// A table, and for each key what its lock guards.
+/// A table with each key's guarded data.
 pub struct Guarded<T> {
     table: T,
     counts: [Cell<u64>; KEYS + 1],
@@ -116,7 +117,7 @@ where
     E: Deref<Target: Pool<Entry<L>>>,
     B: Deref<Target: Pool<Bucket<L>>>,
 {
-    /// Adds one to what that key guards.
+    /// Increments the key's data.
     pub fn add(&self, key: usize) {
         let held = self.table.lock((), key).expect("no null");
         add_one(&self.counts[key]);
@@ -124,7 +125,7 @@ where
     }
 }
 
-/// Each thread adds to what the keys guard that are listed for it, in that order.
+/// Each thread increments the data of its listed keys, in order.
 pub fn excludes<L: Lockable<Kind = ()>, const THREADS: usize>(keys: [&'static [usize]; THREADS]) {
     let shared = small::<L>();
     let theirs = Arc::clone(&shared);
@@ -142,8 +143,9 @@ pub fn excludes<L: Lockable<Kind = ()>, const THREADS: usize>(keys: [&'static [u
     }
 }
 
-/// One thread uses a key again and again while another frees it and takes its memory for another key;
-/// it does not wait for that one's lock: so both may be in sections of the first key, if that has two locks.
+/// One thread uses a key in a loop while another frees it and uses its memory for another key,
+/// without waiting for the key's lock. So both may be in critical sections of the first key, if it
+/// has two locks.
 pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
     let shared = small::<L>();
     let theirs = Arc::clone(&shared);
@@ -170,7 +172,7 @@ pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
     }
 }
 
-/// A thread uses the first key before others come.
+/// A thread uses the first key before others arrive.
 fn uses_first<L, E, B>(shared: &Shared<L, E, B>)
 where
     L: Lockable<Kind = ()>,
@@ -181,8 +183,9 @@ where
     together(1, move |_| theirs.add(1));
 }
 
-/// A thread locks the third key and then the first.  Another frees the first key, takes its memory for the
-/// second, and locks the third inside of that.  No order of the program goes round, and both get on.
+/// A thread locks the third key, then the first. Another frees the first key, reuses its memory for
+/// the second, and locks the third inside it. The program's lock order has no cycle, so both
+/// proceed.
 pub fn keeps_order() {
     let shared = small::<Tas>();
     uses_first(&shared);
@@ -208,16 +211,16 @@ pub fn keeps_order() {
     }
 }
 
-/// What a thread has locked is seen by the thread that unlocks it.
+/// Publishes a lock to the thread that unlocks it.
 const LOCKED: Order = Order::named("a client's key that is locked", Strength::Release);
-/// Sees it.
+/// Acquires it.
 const SEEN: Order = Order::named(
     "a client's key that is unlocked elsewhere",
     Strength::Acquire,
 );
 
-/// A thread uses a key and remembers its entry; another frees the key, and a third locks it, which the
-/// first unlocks.
+/// A thread uses a key and remembers its entry. Another frees the key; a third locks it, and the
+/// first unlocks it.
 pub fn is_unlocked_elsewhere() {
     let shared = small::<Tas>();
     let steps = <[WaitCell<MayPark>; 2]>::default();
@@ -229,7 +232,7 @@ pub fn is_unlocked_elsewhere() {
                 theirs.add(1);
                 used.set(1, LOCKED);
                 locked.wait_for(SEEN, 1, |locked| locked != 0);
-                // SAFETY: the thread that has locked it leaves that to this one.
+                // SAFETY: the locking thread leaves the unlock to this thread.
                 assert_eq!(unsafe { theirs.table.unlock((), 1) }, Ok(()));
             }
             1 => {
@@ -244,7 +247,7 @@ pub fn is_unlocked_elsewhere() {
         }
     });
     if done.is_some() {
-        // In a thread of its own, which remembers no entry of a table that has ended.
+        // In a new thread, which remembers no entry of an ended table.
         together(1, move |_| {
             let free = shared.table.try_lock((), 1);
             free.expect("what was locked is unlocked").unlock();
@@ -252,7 +255,7 @@ pub fn is_unlocked_elsewhere() {
     }
 }
 
-/// One thread forgets all keys while another uses them.
+/// One thread removes all keys while another uses them.
 pub fn clears(rounds: usize) {
     let shared = small::<Tas>();
     let theirs = Arc::clone(&shared);
@@ -277,7 +280,7 @@ pub fn clears(rounds: usize) {
     }
 }
 
-/// One thread makes room for many keys while another puts some.
+/// One thread reserves memory for many keys while another inserts some.
 pub fn reserves(keys: usize) {
     let shared = small::<Tas>();
     together(2, move |thread| {
@@ -291,7 +294,7 @@ pub fn reserves(keys: usize) {
     });
 }
 
-/// A lock of one of two kinds.  Here no key is freed, so that entries stay of their kinds.
+/// A lock of one of two kinds. No key is freed here, so entries keep their kinds.
 #[derive(Default)]
 struct Either {
     lock: Tas,
@@ -317,7 +320,7 @@ impl Lockable for Either {
     }
 
     fn lock(&self) {
-        // SAFETY: the lock has no contexts, and stays where it is; so below.
+        // SAFETY: the lock has no contexts, and does not move; also below.
         unsafe { self.lock.acquire(&()) };
     }
 
@@ -340,8 +343,8 @@ impl Lockable for Either {
     }
 }
 
-/// Two threads want a key's lock, each of its own kind: the first to come has it, and the other is
-/// refused, whichever way it asks.
+/// Two threads use a key's lock, each as another kind. The first determines the kind; the other is
+/// refused by every operation.
 pub fn is_of_one_kind() {
     let entries = nodes::<Entry<Either>>(13);
     let table = Table::<Either, _, _, 1, 1>::new(15, entries, nodes(14));
@@ -377,7 +380,7 @@ pub fn is_of_one_kind() {
     }
 }
 
-/// What is held is not freed, and is found again by its key, while others make the table grow.
+/// A held key is not freed, and is found again, while other threads make the table grow.
 pub fn is_found<const OTHERS: usize>(others: [usize; OTHERS]) {
     let shared = small::<Tas>();
     together(2, move |thread| {

@@ -1,5 +1,5 @@
-//! Of threads that apply operations to copies of the data, one that stands still in the midst of its
-//! operation holds nobody up: neither the others nor the child of a fork.
+//! A thread that stops in the middle of its operation on a copy of the data delays no other thread,
+//! nor a forked child.
 
 use cohort::delegation::PSim;
 use cohort::delegation::p_sim::Seat;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far beyond all that the others need.
+/// Far above the time that the other threads need.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Operations of each thread that goes on.
+/// Operations of each other thread.
 const ROUNDS: u64 = 10_000;
 
-/// A thread that stands still, and those that go on meanwhile, in one test.
+/// A stopped thread and the other threads of one test.
 struct Scene {
     stands: AtomicBool,
     is_over: AtomicBool,
@@ -28,7 +28,7 @@ impl Scene {
         }
     }
 
-    /// Stands still until the others are done.
+    /// Stops until the others are done.
     fn stand(&self) {
         self.stands.store(true, Ordering::SeqCst);
         let began = Instant::now();
@@ -38,28 +38,28 @@ impl Scene {
         }
     }
 
-    /// Blocks until the thread stands still.
+    /// Blocks until the thread has stopped.
     fn wait(&self) {
         while !self.stands.load(Ordering::SeqCst) {
             thread::yield_now();
         }
     }
 
-    /// Lets it go on.
+    /// Resumes the stopped thread.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
     }
 }
 
-/// One of each test.
+/// One scene for each test.
 static SCENES: [Scene; 2] = [const { Scene::new() }; 2];
 
 thread_local! {
-    /// Whether the thread is to stand still in its next operation.
+    /// Whether the thread stops in its next operation.
     static STANDS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Adds; the sum.
+/// Adds; returns the sum.
 fn add<const SCENE: usize>(total: &mut u64, by: u64) -> u64 {
     if STANDS.take() {
         SCENES[SCENE].stand();
@@ -68,7 +68,7 @@ fn add<const SCENE: usize>(total: &mut u64, by: u64) -> u64 {
     *total
 }
 
-/// The same in a thread that stands still there.
+/// Adds from a thread that stops in the operation.
 fn add_late<const SCENE: usize>(mut seat: Seat<'_, u64, u64, u64, 16>) -> u64 {
     STANDS.set(true);
     seat.apply(1, add::<SCENE>)
@@ -115,18 +115,18 @@ fn the_child_of_a_fork_goes_on_beside_a_thread_that_stood_still() {
         let late = scope.spawn(move || add_late::<SCENE>(mine));
         SCENES[SCENE].wait();
         let mut mine = seat();
-        // SAFETY: the child allocates nothing, and ends without going back.
+        // SAFETY: the child allocates nothing, and exits directly.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: it ends the child if that is not done by then.
+            // SAFETY: sets a timer that ends the child if it hangs.
             unsafe { libc::alarm(60) };
             let is_applied = mine.apply(1, add::<SCENE>) == 2;
-            // SAFETY: it ends the child and nothing else.
+            // SAFETY: ends the child only.
             unsafe { libc::_exit(i32::from(!is_applied)) };
         }
         assert!(child > 0, "a process can be forked");
         let mut status = 0;
-        // SAFETY: it is a child of this process.
+        // SAFETY: waits for a child of this process.
         let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
         assert_eq!((ended, status), (child, 0), "both operations are applied");
         SCENES[SCENE].end();

@@ -1,5 +1,5 @@
-//! A lock that is handed to a sleeper is left to it, though the thread that has handed it
-//! over comes back long before the sleeper is awake.
+//! A lock granted to a sleeper stays granted, even if the releasing thread returns long before the
+//! sleeper is awake.
 
 mod support;
 
@@ -10,16 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use support::within_limit;
 
-/// How long each section lasts: long enough for a sleeper to be handed the lock at its end,
-/// and for the thread that comes back to be one that seldom waits.
+/// The length of each critical section: enough for a grant to a sleeper at its end, and for the
+/// returning thread to count as one that seldom waits.
 const SECTION: Duration = Duration::from_millis(2);
 
-/// How often the sleeper takes the lock.
+/// How often the sleeper acquires the lock.
 const VISITS: usize = 40;
 
-/// How many of the other thread's sections may pass meanwhile: three a visit.  One and a bit do
-/// on a machine at rest, and five did while the thread that came back could take what it had
-/// handed over.
+/// The maximal number of the other thread's sections meanwhile: three per acquisition. An idle
+/// machine has 1 to 2; it was five when the releasing thread could reacquire a granted lock.
 const SECTIONS: usize = 3 * VISITS;
 
 #[test]
@@ -31,7 +30,7 @@ fn the_next_section_is_the_sleepers() {
             scope.spawn(|| {
                 for _ in 0..VISITS {
                     std::thread::sleep(SECTION);
-                    // SAFETY: the lock has no contexts, and stays for the release; so below.
+                    // SAFETY: the lock has no contexts, and stays until the release; also below.
                     unsafe {
                         lock.acquire(&());
                         lock.release(&());

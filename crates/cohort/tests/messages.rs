@@ -1,5 +1,4 @@
-//! What the compiler says to a program that asks of a lock what it cannot do: which lock, and what
-//! to use instead.
+//! The compiler's message for a misused lock names the lock and an alternative.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +6,13 @@ use std::process::Command;
 use std::time::SystemTime;
 use tempfile::TempDir;
 
-/// The folder with this package as it was compiled for this test.
+/// The folder of this package's compiled libraries, found from the test itself.
 fn compiled() -> PathBuf {
     let this = std::env::current_exe().expect("a test knows where it is");
     this.parent().expect("it is in a folder").to_owned()
 }
 
-/// The newest library of that name there, which is the one that this test was linked with.
+/// The newest library of that name, which this test was linked with.
 fn library(folder: &Path, name: &str) -> PathBuf {
     let begins = format!("lib{name}-");
     let newest = fs::read_dir(folder)
@@ -29,7 +28,7 @@ fn library(folder: &Path, name: &str) -> PathBuf {
     newest.expect("the library has been compiled").1
 }
 
-/// What the compiler says of a function with that body, which it refuses.
+/// The compiler's message on refusing a function with that body.
 fn refused(body: &str) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let source = folder.path().join("program.rs");
@@ -48,7 +47,7 @@ fn refused(body: &str) -> String {
         .output()
         .expect("there is a compiler");
     assert!(!output.status.success(), "this compiles: {body}");
-    // Where a name is from depends on what the program imports.
+    // The printed paths depend on the program's imports.
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ["basic", "compose", "rwlock"]
         .iter()
@@ -57,7 +56,7 @@ fn refused(body: &str) -> String {
         })
 }
 
-/// Each refusal names the lock, and then what to do.
+/// Each message names the lock, then the alternative.
 #[test]
 fn a_refusal_says_what_to_use_instead() {
     for (body, lock, instead) in [
@@ -97,8 +96,8 @@ fn a_refusal_says_what_to_use_instead() {
     }
 }
 
-/// An operation that leaves a caller's context in use wants a promise, and one that brings a section has
-/// its context for itself.
+/// Safe code cannot leave a caller's context in use; a call that delegates a section needs
+/// exclusive access to its context.
 #[test]
 fn no_safe_code_leaves_a_context_in_use() {
     let calls = [
@@ -130,7 +129,7 @@ fn no_safe_code_leaves_a_context_in_use() {
     assert!(said.contains("E0308"), "{said}");
 }
 
-/// A holder's calls, and the calls of a process with one thread, are promises.
+/// Calls for holders, and calls for single-threaded processes, are unsafe.
 #[test]
 fn safe_code_calls_nothing_that_a_holder_promises() {
     for (kind, call) in [
@@ -162,7 +161,7 @@ fn expect_unsafe(body: &str) {
     assert!(said.contains("E0133"), "{body}: {said}");
 }
 
-/// What may not go to another thread, or be seen from there, is refused as in the standard library.
+/// Values that must stay on their thread are refused elsewhere, as in the standard library.
 #[test]
 fn guards_and_data_stay_where_they_belong() {
     for (body, marker) in [
@@ -197,7 +196,7 @@ fn guards_and_data_stay_where_they_belong() {
     }
 }
 
-/// A guard lives no longer than its lock, and its data is not shortened behind its back.
+/// A guard cannot outlive its lock, and cannot shorten the data's lifetime.
 #[test]
 fn lifetimes_are_those_of_the_data() {
     for body in [

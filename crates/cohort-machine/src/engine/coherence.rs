@@ -1,9 +1,8 @@
-//! Which caches hold each line, and what an access to it costs.
+//! Which caches hold each line, and the cost of an access to it.
 //!
-//! Values are not this file's matter: they are the host's, and change in the order
-//! of events.  An access is served as soon as the line is not busy with an earlier
-//! one and the links on its way are free; what it does to the line's state it does
-//! at once, so requests for a line are served in the order of their events.
+//! Values are the host's, and change in the order of events. An access is served as soon as the line is
+//! not busy with an earlier one and the links on its way are free. Its effect on the line's state is
+//! immediate, so requests for a line are served in the order of their events.
 //!
 //! | state | holders | what supplies it |
 //! |---|---|---|
@@ -13,9 +12,9 @@
 //! | `Owned` (MOESI) | `owner` and others | `owner`, modified |
 //! | `Shared` | any | the nearest holder; under MESIF beyond a last-level cache `owner`, the forwarder |
 //!
-//! A last-level cache is an agent of its own: where a line is `Shared` or `Owned` and one of the private
-//! caches behind it holds a copy, a load by another of them is served there, and such loads behind different
-//! last-level caches do not wait for each other.
+//! A last-level cache is an agent of its own. If a line is `Shared` or `Owned` and a private cache
+//! behind that last-level cache holds a copy, it serves loads of its other private caches. Such
+//! loads behind different last-level caches do not wait for each other.
 
 use super::access::{Access, Change};
 use super::capacity::Capacity;
@@ -41,30 +40,29 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug)]
 struct Line {
     state: State,
-    /// As the table says; `NONE` where no cache is meant.
+    /// As in the table; `NONE` if the table names no cache.
     owner: u16,
-    /// The node in whose memory it is: its first toucher's.
+    /// The node of its memory, that of the first access.
     home: u16,
-    /// The last-level cache that kept it when it fell out of a private one.
+    /// The last-level cache that kept it after a private one evicted it.
     kept: u16,
     whose: Owner,
-    /// Until when earlier requests keep it.
+    /// The end of earlier requests.
     busy: Ticks,
-    /// Until when load-linkeds that still wait for it have been given turns.
+    /// The end of the slots promised to waiting load-linkeds.
     promised: Ticks,
-    /// When the last write is complete.
+    /// The completion of the last write.
     written: Ticks,
-    /// When the last fill is complete, and whose it is: another CPU of that cache
-    /// must wait for it.
+    /// The completion of the last fill, and its cache, whose other CPUs must wait for it.
     filled: Ticks,
     filled_by: u16,
-    /// Counts writes and changes of ownership.
+    /// Incremented by writes and changes of ownership.
     version: u32,
-    /// The last-level caches behind which there are copies that serve loads there.
+    /// The last-level caches that serve loads from copies behind them.
     groups: Vec<Group>,
     /// Threads that sleep until it is written.
     watchers: Vec<u32>,
-    /// Whether one of them needs it for itself alone.
+    /// Whether a watcher needs it exclusively.
     owned: bool,
 }
 
@@ -72,18 +70,18 @@ struct Line {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     level: u16,
-    /// When the first copy arrives there.
+    /// The arrival of the first copy.
     arrived: Ticks,
-    /// Until when loads that were served there keep its copies.
+    /// The end of loads that occupy its copies.
     busy: Ticks,
 }
 
-/// What became of an access.
+/// How an access was served.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
-    /// When it began to be served.
+    /// The begin of service.
     pub(crate) began: Ticks,
-    /// When it is complete.
+    /// The completion.
     pub(crate) done: Ticks,
     /// Whether the cache could serve it alone.
     pub(crate) hit: bool,
@@ -111,7 +109,7 @@ pub(crate) struct Caches {
     tidied: u32,
 }
 
-/// An access to a line that is there.
+/// An access to a line that the cache holds.
 const fn hit(cost: Ticks, began: Ticks) -> Served {
     Served {
         began,
@@ -147,7 +145,7 @@ impl Caches {
         }
     }
 
-    /// A line that was never touched before; its home is the toucher's node.
+    /// Adds a line at its first access; its home is the accessing node.
     pub(crate) fn add(&mut self, hardware: &Hardware, cache: usize, whose: Owner) {
         self.lines.push(Line {
             state: State::Absent,
@@ -169,7 +167,7 @@ impl Caches {
         self.seen.push(0);
     }
 
-    /// How often a line has been written or has changed hands.
+    /// The number of a line's writes and changes of ownership.
     pub(crate) fn version(&self, line: LineId) -> u32 {
         self.lines[line as usize].version
     }
@@ -180,8 +178,8 @@ impl Caches {
         word >> (cache % 64) & 1 != 0
     }
 
-    /// Lets a thread sleep until a line is written; `owns` if it needs the line for
-    /// itself alone, and so must look again when another cache loads it.
+    /// Adds a thread to a line's watchers, to sleep until a write. With `owns` it needs the line
+    /// exclusively, and must look again when another cache loads it.
     pub(crate) fn watch(&mut self, line: LineId, thread: u32, owns: bool) {
         let line = &mut self.lines[line as usize];
         line.watchers.push(thread);
@@ -196,24 +194,24 @@ impl Caches {
         }
     }
 
-    /// The threads that watch a line that has just been written; they watch no more.
+    /// Takes and returns the watchers of a line that has just been written.
     pub(crate) fn watchers(&mut self, line: LineId, watchers: &mut Vec<u32>) {
         let line = &mut self.lines[line as usize];
         watchers.append(&mut line.watchers);
         line.owned = false;
     }
 
-    /// A write that takes no time, where only the order of events matters.
+    /// Writes without delay, for schedules in which only the order of events matters.
     pub(crate) fn write_at_once(&mut self, line: LineId) {
         let line = &mut self.lines[line as usize];
         line.version = line.version.wrapping_add(1);
     }
 
-    /// When it is the turn of a load-linked that asks at `at`; `at` if that is now.
+    /// The time at which a load-linked requested at `at` may be served; `at` if at once.
     ///
-    /// It queues as other requests do, but is not served ahead of its time: until then
-    /// the CPU that has the line already may store to it.  If that store is still under way
-    /// when the `turn` given before has come, the load-linked queues anew.
+    /// It queues like other requests, but is not served early: until then the CPU that has the line may
+    /// still store to it. If such a store is pending at the slot given before, `turn`, the load-linked
+    /// queues again.
     pub(crate) fn turn(
         &mut self,
         hardware: &Hardware,
@@ -243,7 +241,7 @@ impl Caches {
         queue
     }
 
-    /// An access by a CPU of `cache`, asked for at `at`.
+    /// Performs an access by a CPU of `cache`, requested at `at`.
     pub(crate) fn access(
         &mut self,
         hardware: &Hardware,
@@ -293,7 +291,7 @@ impl Caches {
                 }
             }
         };
-        // A store goes on by itself, out of the buffer.
+        // A store completes from the buffer.
         let stalls = match access {
             Access::Store => hardware.hit.store,
             _ => served.done - at,
@@ -302,9 +300,8 @@ impl Caches {
         served
     }
 
-    /// Since when a line that the cache holds can be read there; or, if that is the
-    /// question, written: a copy can still be read while its cache asks the other
-    /// holders to give theirs up.
+    /// The time from which a line in the cache can be read there, or with `to_write`, written. A
+    /// copy stays readable while its cache asks the other holders to invalidate theirs.
     fn since(&self, cache: usize, id: LineId, to_write: bool) -> Ticks {
         let line = &self.lines[id as usize];
         let filled = if line.filled_by as usize == cache {
@@ -325,13 +322,13 @@ impl Caches {
         self.lines[id as usize].whose
     }
 
-    /// When a request for a line that is made now can be served.
+    /// The earliest service of a request made now.
     fn queue(&self, id: LineId) -> Ticks {
         let line = &self.lines[id as usize];
         line.busy.max(line.promised)
     }
 
-    /// The nearest copy behind the cache's own last-level cache, and its distance, where loads are
+    /// The nearest copy behind the cache's own last-level cache, with its distance, if loads are
     /// served there.
     fn beside(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<(usize, usize)> {
         if !matches!(self.lines[id as usize].state, State::Owned | State::Shared) {
@@ -342,7 +339,7 @@ impl Caches {
             .filter(|(nearest, _)| levels[*nearest] == levels[cache])
     }
 
-    /// Loads a line from a copy behind the same last-level cache: others wait for it there alone.
+    /// Loads a line from a copy behind the same last-level cache; other loads there wait for it.
     fn fetch_beside(
         &mut self,
         hardware: &Hardware,
@@ -419,7 +416,7 @@ impl Caches {
         line.busy = line.busy.max(free);
         line.filled = done;
         line.filled_by = cache as u16;
-        // Where the supplier is behind the same last-level cache the line is there already.
+        // A supplier behind the same last-level cache means that the line is already there.
         let level = hardware.last_level_of[cache];
         let supplied = owner != NONE && hardware.last_level_of[owner as usize] == level;
         let arrived = if supplied { free } else { done };
@@ -460,7 +457,7 @@ impl Caches {
         at: Ticks,
     ) -> Served {
         let held = self.holds(id, cache);
-        // A store-conditional that has come so far goes ahead of load-linkeds that wait.
+        // A store-conditional at this point precedes waiting load-linkeds.
         let conditional = hardware.load_linked && access != Access::Store;
         let served = self.lines[id as usize].groups.iter();
         let served = served.map(|group| group.busy).max().unwrap_or(0);
@@ -539,7 +536,7 @@ impl Caches {
         (began, began + hardware.memory(cache, home))
     }
 
-    /// What supplies a line that some cache holds, and over which distance.
+    /// The supplier of a line that some cache holds, and its distance.
     fn supplier(&self, hardware: &Hardware, cache: usize, id: LineId) -> (usize, usize) {
         let line = &self.lines[id as usize];
         let owner = line.owner as usize;
@@ -563,7 +560,7 @@ impl Caches {
         (nearest, distance)
     }
 
-    /// Occupies the links between two caches; when the transfer can begin.
+    /// Occupies the links between two caches; returns the begin of the transfer.
     fn cross(
         &mut self,
         hardware: &Hardware,
@@ -583,7 +580,7 @@ impl Caches {
         began
     }
 
-    /// Whether a cache has to supply what it modified.
+    /// Whether a cache must supply the line because it is modified.
     fn is_dirty(&self, id: LineId) -> bool {
         matches!(
             self.lines[id as usize].state,
@@ -595,13 +592,13 @@ impl Caches {
         &self.holders[id as usize * self.words..][..self.words]
     }
 
-    /// How many other caches hold a line.
+    /// The number of other caches that hold a line.
     fn others(&self, cache: usize, id: LineId) -> u32 {
         let all: u32 = self.held(id).iter().map(|word| word.count_ones()).sum();
         all - u32::from(self.holds(id, cache))
     }
 
-    /// The holders of a line that are one distance away, a word at a time.
+    /// The holders of a line at one distance, a word at a time.
     fn ring<'a>(
         &'a self,
         hardware: &Hardware,
@@ -633,13 +630,12 @@ impl Caches {
         })
     }
 
-    /// How far a cache is from a watcher's, for how soon it hears of a write;
-    /// `None` if they are one.
+    /// The delay until a watcher's cache sees a write; `None` within one cache.
     pub(crate) fn reach(hardware: &Hardware, from: usize, to: usize) -> Option<Ticks> {
         (from != to).then(|| hardware.transfers[hardware.distance(from, to)].invalidate / 2)
     }
 
-    /// Takes a line away from all its holders.
+    /// Removes a line from all its holders.
     fn clear(&mut self, id: LineId) {
         for word in 0..self.words {
             let held = &mut self.holders[id as usize * self.words + word];
@@ -651,7 +647,7 @@ impl Caches {
         }
     }
 
-    /// Puts a line into a cache, out of which another may fall.
+    /// Inserts a line into a cache, which may evict another.
     fn insert(&mut self, hardware: &Hardware, id: LineId, cache: usize) {
         self.holders[id as usize * self.words + cache / 64] |= 1 << (cache % 64);
         self.capacity[cache].insert(id);
@@ -668,7 +664,7 @@ impl Caches {
         });
     }
 
-    /// Drops a line from a cache into the last-level cache behind it.
+    /// Evicts a line from a cache into the last-level cache behind it.
     fn evict(&mut self, hardware: &Hardware, id: LineId, cache: usize) {
         self.holders[id as usize * self.words + cache / 64] &= !(1 << (cache % 64));
         self.capacity[cache].remove();
@@ -685,7 +681,7 @@ impl Caches {
         }
     }
 
-    /// Puts a line into a last-level cache, out of which another may fall.
+    /// Inserts a line into a last-level cache, which may evict another.
     fn keep(&mut self, hardware: &Hardware, id: LineId, level: u16) {
         self.lines[id as usize].kept = level;
         self.tidied = self.tidied.wrapping_add(1);

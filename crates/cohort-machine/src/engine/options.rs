@@ -1,38 +1,36 @@
-//! How a run goes.
+//! The options of a run.
 
-/// How a run goes; see each field's default.
+/// The options of a run; each field states its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which CPUs the threads have.  Default: compact.
+    /// The CPUs of the threads. Default: compact.
     pub placement: Placement,
-    /// Whether threads stay on their CPU.  Default: yes.
+    /// Whether threads stay on their CPU. Default: yes.
     pub pinned: bool,
-    /// Threads that compute for ever beside the run's own, and are free to move.  Default: none.
+    /// Threads that compute forever beside the run's own, and may move. Default: none.
     pub background: usize,
-    /// Which CPUs those have: where some are named, they leave the others alone.  Default: scattered
-    /// over all.
+    /// The CPUs of the background threads; named CPUs confine them. Default: scattered over all.
     pub background_at: Placement,
-    /// What decides which thread runs next.  Default: virtual time.
+    /// The choice of the next thread. Default: virtual time.
     pub schedule: Schedule,
-    /// How waiters wait.  Default: they park.
+    /// How waiters wait. Default: they park.
     pub waiting: Waiting,
-    /// For how many nanoseconds a waiter spins before it yields or sleeps;
-    /// `u64::MAX` for ever.  Default: 150, as natively where others
-    /// want the waiter's CPU and its last spins were in vain.
+    /// Nanoseconds that a waiter spins before it yields or sleeps; `u64::MAX`: no limit. Default:
+    /// 150, as natively when other threads need the waiter's CPU and its last spins failed.
     pub spin: u64,
-    /// Threads begin at random within so many nanoseconds, so that the order in
-    /// which they first come to a lock is not that of their CPUs.  Default: 10 000.
+    /// Threads start at random times within so many nanoseconds, so that they do not arrive in the
+    /// order of their CPUs. Default: 10 000.
     pub stagger: u64,
-    /// From it follow all random numbers.  Default: 1.
+    /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// How long the run goes on.
+    /// The length of the run.
     pub length: Length,
-    /// The run fails as a livelock after so many steps.  Default: 10¹⁰.
+    /// The number of steps after which the run fails as a livelock. Default: 10¹⁰.
     pub steps: u64,
-    /// What locks are told of a level instead of the machine's cohorts: the cohort of
-    /// each CPU.  Default: nothing.
+    /// Levels that replace the machine's in the locks' view, each with the cohort of every CPU.
+    /// Default: none.
     pub cohorts: Vec<(String, Vec<usize>)>,
-    /// The flaw that the locks shall have, by the name in their code.
+    /// The injected fault of the locks, by its name in their code.
     pub flaw: Option<String>,
 }
 
@@ -56,42 +54,37 @@ impl Default for Options {
     }
 }
 
-/// Which CPUs the threads have; threads beyond the last CPU begin again at the
-/// first.
+/// The CPUs of the threads; after the last CPU, threads start again at the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// The next thread has the CPU nearest to the last one's: a cohort is filled
-    /// before the next one is begun.
+    /// Each thread on the CPU nearest to the previous thread's: one cohort is filled after another.
     Compact,
-    /// The next thread has a CPU as far away as can be: the cohorts of every
-    /// level are filled evenly.
+    /// Each thread as far away as possible: the cohorts of every level are filled evenly.
     Scattered,
-    /// As compact, but one hardware thread of each core first.
+    /// Like `Compact`, but first one hardware thread of each core.
     Cores,
-    /// These, in this order; a thread that is not pinned may use all of them and no
-    /// other.
+    /// These CPUs in this order; unpinned threads may use all of them and no others.
     Cpus(Vec<usize>),
 }
 
-/// What decides which thread runs next.
+/// The choice of the next thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
     /// The machine: the thread whose next step comes first in virtual time.
     Time,
-    /// Chance, before every step.  Caches and CPUs play no part.
+    /// Random, before every step. Caches and CPUs play no part.
     Random,
-    /// Priorities that chance gave, lowered at `depth - 1` steps chosen among the
-    /// first `steps` (Burckhardt et al. 2010): finds every bug of that depth with
-    /// a known chance.  Caches and CPUs play no part.
+    /// By random priorities, lowered at `depth - 1` of the first `steps` steps (Burckhardt et al.
+    /// 2010). Finds every bug of that depth with a known probability. Caches and CPUs play no part.
     Pct {
-        /// How many steps have to come in the right order.
+        /// The number of steps whose order the bug depends on.
         depth: u32,
-        /// How many steps a run is expected to take.
+        /// The expected number of steps of a run.
         steps: u64,
     },
 }
 
-/// How waiters wait once the first look failed.
+/// How waiters wait after a failed first look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Spin for a bounded time, yield for a few turns, then sleep.
@@ -102,30 +95,30 @@ pub enum Waiting {
     Yield,
 }
 
-/// How long a run goes on that does not end by itself: until its figures are
-/// steady, within these bounds of virtual time.
+/// The length of a run that does not end by itself: until its figures are steady, within these
+/// bounds of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     /// Nanoseconds before counting begins.
     pub warm_up: u64,
-    /// Locks that all threads together acquire before counting begins, if that takes longer.
-    /// Threads that all begin at once are a crowd as there is none later.
+    /// Acquisitions of all threads together before counting begins, if they take longer than the
+    /// warm-up. Threads that start together are unusually crowded.
     pub settled: u64,
-    /// Nanoseconds after which counting begins whatever was acquired.
+    /// Nanoseconds after which counting begins regardless of acquisitions.
     pub settled_by: u64,
     /// Nanoseconds counted at least.
     pub least: u64,
     /// Nanoseconds counted at most.
     pub most: u64,
-    /// The same where threads have given up more often than they have acquired a lock.
+    /// The maximum if timeouts outnumber acquisitions.
     pub given_up: u64,
-    /// The same, if it is longer, until each thread that waits has been served twice: where a lock gives
-    /// its threads turns, a run that ends within one of them shows one thread's.
+    /// The maximum, if larger, until each waiting thread has been served twice: under a lock with
+    /// time slices, a run that ends within one shows a single thread's.
     pub unserved: u64,
 }
 
 impl Default for Length {
-    /// As long as the threads run.
+    /// No bound: the run lasts as long as its threads.
     fn default() -> Self {
         Self {
             warm_up: 0,

@@ -1,36 +1,36 @@
-//! What is counted while a run goes on.
+//! Counts kept during a run.
 
 use super::clock::Ticks;
 use super::hardware::Hardware;
 use super::memory::Owner;
 
-/// What the caches did.
+/// The caches' traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
-    /// Accesses, by whose line.
+    /// Accesses by owner of the line.
     pub(crate) accesses: [u64; Owner::COUNT],
-    /// Time that CPUs spent on them.
+    /// CPU time spent on accesses.
     pub(crate) stalled: [Ticks; Owner::COUNT],
     /// Transfers between caches, by distance and by the owner of the line.
     pub(crate) transfers: Vec<[u64; Owner::COUNT]>,
-    /// Those of modified lines.
+    /// Transfers of modified lines.
     pub(crate) modified: u64,
     /// Fetches from memory.
     pub(crate) memory: [u64; Owner::COUNT],
-    /// Fetches from the last-level cache of what had fallen out of the private one.
+    /// Fetches from the last-level cache of lines that a private cache had evicted.
     pub(crate) refills: [u64; Owner::COUNT],
     /// Copies invalidated.
     pub(crate) invalidations: u64,
-    /// For how long each link was busy.
+    /// The busy time of each link.
     pub(crate) links: Vec<Ticks>,
-    /// CPUs that had a thread.
+    /// CPUs with a thread.
     pub(crate) busy: Presence,
-    /// Those whose thread only polled.
+    /// CPUs whose thread only polled.
     pub(crate) polling: Presence,
 }
 
-/// For how long things were there, all told: each adds when it leaves, subtracts when
-/// it comes, and those that are there add the present time.
+/// Summed presence times: an arrival subtracts its time, a departure adds it, and present items
+/// count up to the present time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Presence {
     sum: i128,
@@ -52,7 +52,7 @@ impl Presence {
         self.sum + self.there * at as i128
     }
 
-    /// For how long they were there between two moments.
+    /// The summed presence time between two moments.
     pub(crate) fn between(&self, ended: Ticks, before: &Self, began: Ticks) -> Ticks {
         Ticks::try_from(self.until(ended) - before.until(began)).unwrap_or(0)
     }
@@ -80,7 +80,7 @@ impl Traffic {
         self.stalled[whose as usize] += took;
     }
 
-    /// A CPU waits before an access.
+    /// Records a CPU's wait before an access.
     #[inline]
     pub(crate) const fn wait(&mut self, took: Ticks, whose: Owner) {
         self.stalled[whose as usize] += took;
@@ -107,13 +107,13 @@ impl Traffic {
         self.links[link] += busy;
     }
 
-    /// Lines that were moved at all.
+    /// Transferred lines.
     pub(crate) fn moved(&self) -> u64 {
         let sum = |counts: &[u64; Owner::COUNT]| counts.iter().sum::<u64>();
         sum(&self.memory) + sum(&self.refills) + self.transfers.iter().map(sum).sum::<u64>()
     }
 
-    /// What has been added since it was like `before`.
+    /// The difference from an earlier state.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let less = |now: &[u64; Owner::COUNT], before: &[u64; Owner::COUNT]| {
             std::array::from_fn(|whose| now[whose] - before[whose])

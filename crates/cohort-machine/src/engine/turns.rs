@@ -1,10 +1,9 @@
-//! The engine: which thread's turn it is, and what an access does.
+//! The engine: the next thread to run, and the effect of an access.
 //!
-//! A thread's step waits for its turn
-//! ([`Engine::arrive`]), and then happens at once ([`Engine::access`]), so all
-//! steps happen in the order of their times and values are sequentially consistent.
-//! While a thread's clock is not beyond the `horizon`, the earliest time at which
-//! anybody else could do something, its turn is now and no fiber is switched.
+//! A thread's step waits for its turn ([`Engine::arrive`]), and then takes effect at once
+//! ([`Engine::access`]). So all steps happen in the order of their times, and values are sequentially
+//! consistent. The `horizon` is the earliest time at which another thread could act. Up to it, the
+//! current thread runs without a switch of fibers.
 
 use super::access::{Access, Change};
 use super::clock::{CYCLE, NEVER, Ticks};
@@ -13,21 +12,21 @@ use super::lines::LineId;
 use super::state::Engine;
 use super::thread::{State, Thread};
 
-/// What happens next in a run.
+/// The next event of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// This thread's fiber goes on.
+    /// The fiber of this thread runs.
     Run(usize),
     /// All threads have returned.
     Finished,
-    /// Every thread waits, and nobody is left to end that.
+    /// All threads wait, and none can end that.
     Deadlock,
-    /// The bound of steps is passed.
+    /// The bound of steps is exceeded.
     Livelock,
 }
 
 impl Engine<'_> {
-    /// Lets every thread begin.
+    /// Starts every thread.
     pub(crate) fn begin(&mut self) {
         let stagger = self.hardware.rate.ticks(self.options.stagger);
         for index in 0..self.threads.len() {
@@ -41,8 +40,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread is about to take a step: whether others come first, so
-    /// that its fiber must be suspended before.
+    /// The current thread is about to take a step; returns whether others precede it, so that its
+    /// fiber must be suspended first.
     #[inline]
     pub(crate) fn arrive(&mut self) -> bool {
         if self.explorer.is_some() {
@@ -53,8 +52,7 @@ impl Engine<'_> {
         self.is_early()
     }
 
-    /// [`arrive`](Self::arrive), for a step that waits until the stores before it are
-    /// complete.
+    /// [`arrive`](Self::arrive) for a step that waits for all earlier stores.
     #[inline]
     pub(crate) fn arrive_drained(&mut self) -> bool {
         if self.explorer.is_some() {
@@ -68,7 +66,7 @@ impl Engine<'_> {
         self.is_early()
     }
 
-    /// Whether others come before the current thread; it is then on the agenda.
+    /// Whether other threads precede the current one, which is then put on the agenda.
     #[inline]
     pub(crate) fn is_early(&mut self) -> bool {
         if self.threads[self.current].clock <= self.horizon {
@@ -91,7 +89,7 @@ impl Engine<'_> {
         self.horizon = self.horizon.min(at);
     }
 
-    /// What happens next; called while no fiber runs.
+    /// The next event; called while no fiber runs.
     pub(crate) fn next(&mut self) -> Next {
         self.fiber_runs = false;
         let next = self.find_next();
@@ -151,7 +149,7 @@ impl Engine<'_> {
         line
     }
 
-    /// An access by the current thread, whose turn it is.
+    /// Performs an access by the current thread, at its turn.
     pub(crate) fn access(&mut self, address: usize, access: Access) {
         let line = self.line(address);
         if self.explorer.is_some() {
@@ -193,8 +191,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The current thread is about to load-link a line: whether it must wait until its
-    /// clock, which is then later; that is its `turn` the next time.
+    /// The current thread is about to load-link a line; returns whether it must wait until its
+    /// advanced clock, which becomes its `turn`.
     pub(crate) fn queue_linked(&mut self, line: LineId, turn: &mut Option<Ticks>) -> bool {
         let thread = &mut self.threads[self.current];
         let cache = self.hardware.cache_of[thread.cpu] as usize;
@@ -205,20 +203,20 @@ impl Engine<'_> {
         thread.clock > at
     }
 
-    /// Something has changed: a thread that does not watch may not be stuck any more.
+    /// After a change, a stuck thread without watched lines may be able to proceed.
     fn reassure(&mut self) {
         while let Some(index) = self.doubtful.pop() {
             self.set_stuck(index, false);
         }
     }
 
-    /// The current thread has looked at a line and will not act on it.
+    /// Records that the current thread has looked at a line and will not act on it.
     pub(crate) fn looked(&mut self, line: LineId) {
         let version = self.caches.version(line);
         self.me().look.load(line, version);
     }
 
-    /// A thread that watches a line hears that it has been written, sooner or later.
+    /// Notifies the watchers of a line of a write, each after its delay.
     fn alert(&mut self, line: LineId, from: usize, at: Ticks) {
         let mut woken = std::mem::take(&mut self.woken);
         self.caches.watchers(line, &mut woken);
@@ -231,7 +229,7 @@ impl Engine<'_> {
         self.woken = woken;
     }
 
-    /// A full fence of the current thread, whose turn it is.
+    /// Performs a full fence of the current thread, at its turn.
     pub(crate) fn fence(&mut self) {
         let drained = self.me().drained();
         let me = self.me();
@@ -240,7 +238,7 @@ impl Engine<'_> {
         self.compute(self.hardware.costs.fence);
     }
 
-    /// The current thread has returned.
+    /// Records that the current thread has returned.
     pub(crate) fn finish(&mut self) {
         let index = self.current;
         self.set_stuck(index, false);
@@ -254,7 +252,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Sets whether only another thread can get this one on.
+    /// Sets whether only another thread can let this one proceed.
     pub(crate) fn set_stuck(&mut self, index: usize, stuck: bool) {
         let thread = &mut self.threads[index];
         if thread.stuck == stuck || thread.background {
@@ -269,8 +267,8 @@ impl Engine<'_> {
     }
 }
 
-/// Puts a store into the buffer; if that is full, the thread waits for the oldest:
-/// for how long.
+/// Puts a store into the buffer; if that is full, the thread waits for the oldest. Returns the
+/// waiting time.
 fn buffer(thread: &mut Thread, done: Ticks, depth: usize) -> Ticks {
     let before = thread.clock;
     let done = done.max(thread.drained());

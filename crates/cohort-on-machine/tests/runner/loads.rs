@@ -1,5 +1,5 @@
-//! `glk` and `glk-plus` under loads that come and go, and locks that serve in strict order where CPUs
-//! lack, in virtual time: what is right there is so on every host.
+//! `glk` and `glk-plus` under changing loads, and FIFO locks under oversubscription, in virtual
+//! time: results hold on every host.
 
 use super::trial::{HASWELL, KUNPENG, full};
 use crate::clients::host::{self, Host};
@@ -17,26 +17,26 @@ use std::cell::{Cell, RefCell};
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// Cycles from one section of a thread to its next.
+/// Cycles between two critical sections of a thread.
 const PAUSE: u64 = 200;
 
-/// What a thread does at a time.
+/// A thread's activity at a time.
 pub enum Does {
-    /// Takes the lock again and again.
+    /// Acquires the lock in a loop.
     Locks,
     /// Only computes.
     Computes,
-    /// Sleeps until then.
+    /// Sleeps until that time.
     Rests(u64),
     /// Ends.
     Ends,
 }
 
-/// In which mode sections were, each from that nanosecond on.
+/// The modes of critical sections, each with the nanosecond from which it was seen.
 pub type Seen = Vec<(u64, Mode)>;
 
-/// Runs threads that do at each time what is said of their numbers, with one lock and sections of so
-/// many cycles; what its holders saw of its mode.
+/// Runs threads whose activity depends on time and number, with one lock and critical sections of
+/// `section` cycles; returns the modes that holders saw.
 pub fn seen<J: Judge>(
     hardware: &Hardware,
     options: Options,
@@ -55,8 +55,8 @@ pub fn seen<J: Judge>(
             loop {
                 match does(number, thread.now()) {
                     Does::Locks => {
-                        // SAFETY: this thread alone uses the node, which lies in the machine's memory, as
-                        // the lock does, until the run is over.
+                        // SAFETY: only this thread uses the node. Like the lock, it lies in the
+                        // machine's memory until the run is over.
                         unsafe { lock.acquire(node) };
                         let now = (thread.now(), lock.mode());
                         let mut seen = seen.borrow_mut();
@@ -84,7 +84,7 @@ fn has(seen: &[(u64, Mode)], mode: Mode) -> bool {
     seen.iter().any(|(_, its)| *its == mode)
 }
 
-/// Six threads on six CPUs that want a lock, and threads of others on the CPUs named.
+/// Six threads on six CPUs at one lock, and other threads on the named CPUs.
 fn beside<J: Judge>(others: usize, cpus: &[usize]) -> Seen {
     const HERE: [usize; 6] = [0, 1, 2, 3, 4, 5];
     let options = Options {
@@ -103,8 +103,8 @@ fn beside<J: Judge>(others: usize, cpus: &[usize]) -> Seen {
     })
 }
 
-/// Others' load where this process may not run changes nothing under `glk-plus`, to the nanosecond;
-/// on its CPUs it does.  `glk` asks of the machine, and answers the other way round.
+/// `glk-plus` ignores load on CPUs that this process may not use, to the nanosecond, and notices
+/// load on its own. `glk` considers the whole machine, and decides the other way round.
 fn load_elsewhere_changes_nothing() -> Result<(), Failed> {
     let elsewhere: Vec<usize> = (6..128).collect();
     let here: Vec<usize> = (0..6).collect();
@@ -113,7 +113,7 @@ fn load_elsewhere_changes_nothing() -> Result<(), Failed> {
 
     let alone = beside::<OfProcess>(0, &elsewhere);
     assert!(has(&alone, Mode::Mcs) && !has(&alone, Mode::Mutex));
-    // The instants depend on where the lock's memory lies; the modes do not.
+    // Times depend on the address of the lock's memory; modes do not.
     let modes = |changes: &[(u64, Mode)]| changes.iter().map(|&(_, mode)| mode as u32).collect();
     let (apart, by_itself): (Vec<u32>, Vec<u32>) =
         (modes(&beside::<OfProcess>(many, &elsewhere)), modes(&alone));
@@ -126,7 +126,7 @@ fn load_elsewhere_changes_nothing() -> Result<(), Failed> {
     Ok(())
 }
 
-/// For a time, so many threads want the lock and so many compute, and that mode is right.
+/// A period with numbers of acquiring and of computing threads, and the right mode.
 struct Load {
     want: usize,
     compute: usize,
@@ -141,13 +141,13 @@ const fn load(want: usize, compute: usize, mode: Mode) -> Load {
     }
 }
 
-/// More threads than the machine has CPUs, those that want the lock apart.
+/// More threads than the machine has CPUs, beside the acquiring ones.
 const CROWD: usize = 60;
 
-/// Threads that want the lock, where all do.
+/// Acquiring threads when all acquire.
 const ALL: usize = 8;
 
-/// From each mode to each other.
+/// Transitions between all modes.
 const LOADS: [Load; 7] = [
     load(2, 0, Mode::Ticket),
     load(ALL, 0, Mode::Mcs),
@@ -158,11 +158,11 @@ const LOADS: [Load; 7] = [
     load(1, 0, Mode::Ticket),
 ];
 
-/// How long each of them lasts, and after how much of it the mode has to be right and to stay so.
+/// The length of each load, and the time within it from which the mode must be right.
 const LASTS: u64 = 15 * MILLISECOND;
 const IS_RIGHT_AFTER: u64 = 10 * MILLISECOND;
 
-/// Under that flaw, if any.
+/// Checks the modes under an injected fault, or none.
 pub fn is_soon_right<J: Judge>(section: u64, seed: u64, flaw: Option<&str>) -> Result<(), Failed> {
     let options = Options {
         flaw: flaw.map(str::to_owned),
@@ -187,7 +187,7 @@ pub fn is_soon_right<J: Judge>(section: u64, seed: u64, flaw: Option<&str>) -> R
     for (load, which) in LOADS.iter().zip(0..) {
         let begins = which * LASTS + IS_RIGHT_AFTER;
         let ends = (which + 1) * LASTS;
-        // Of all that were seen, the last before, and those meanwhile.
+        // The last mode seen before, and the modes seen meanwhile.
         let from = seen.partition_point(|(since, _)| *since <= begins);
         let until = seen.partition_point(|(since, _)| *since < ends);
         let wrong = seen[from.saturating_sub(1)..until]
@@ -204,7 +204,8 @@ pub fn is_soon_right<J: Judge>(section: u64, seed: u64, flaw: Option<&str>) -> R
     Ok(())
 }
 
-/// Ten milliseconds after a change of the load the mode is right, with sections of up to 4096 cycles.
+/// The mode is right ten milliseconds after a change of the load, for critical sections of up to
+/// 4096 cycles.
 fn modes_are_soon_right<J: Judge>() -> Result<(), Failed> {
     let seeds = if full() { 1..=20 } else { 1..=2 };
     for seed in seeds {
@@ -216,7 +217,7 @@ fn modes_are_soon_right<J: Judge>() -> Result<(), Failed> {
 }
 
 thread_local! {
-    /// Into which modes locks of this host thread's runs went, by their addresses.
+    /// Mode changes of the locks in this host thread's runs, with the locks' addresses.
     static HEARD: RefCell<Vec<(usize, Told)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -232,15 +233,15 @@ fn small() -> Hardware {
     Hardware::new(&Machine::parse(SMALL).expect("a description of a machine"))
 }
 
-/// On lines of its own, wherever the host has room for it: two threads may run in step or not as their
-/// accesses take a little longer.
+/// Cache-line aligned for a reproducible layout on any host: slightly longer accesses can change
+/// whether two threads run in step.
 #[repr(align(128))]
 struct OnLines<L>(L);
 
-/// Threads that want a lock there, all the time.
+/// Threads that acquire a lock there in a loop.
 const MANY: usize = 32;
 
-/// How often they have it in so many virtual milliseconds, for 200 ns and 1 µs apart.
+/// Acquisitions in so many virtual milliseconds, of 200 ns and 1 µs apart.
 fn sections_on_two_cpus(lock: impl Host) -> u64 {
     const MILLISECONDS: u64 = 40;
     let hardware = small();
@@ -264,8 +265,8 @@ fn sections_on_two_cpus(lock: impl Host) -> u64 {
     sections.get()
 }
 
-/// Under a program, waiters that do not run are passed over on two CPUs, whichever lock they wait for: it
-/// is had about as often as one that any running thread may take.
+/// Hosted locks on two CPUs pass over preempted waiters, whichever lock it is: throughput is close
+/// to that of a lock open to any running thread.
 fn strict_locks_pass_over_those_that_do_not_run() -> Result<(), Failed> {
     let best = sections_on_two_cpus(host::in_place::<Futex>());
     for (name, sections) in [
@@ -284,8 +285,8 @@ fn strict_locks_pass_over_those_that_do_not_run() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A lock that adapts goes into its mutex there, and threads take it past the waiters of that: it is had about as
-/// often as that.
+/// A hosted adaptive lock switches to its mutex there, and threads barge past the mutex's waiters:
+/// throughput is close to the mutex's.
 fn glk_is_hardly_dearer_than_its_mutex() -> Result<(), Failed> {
     let best = sections_on_two_cpus(host::in_place::<Futex>());
     for (name, sections) in [
@@ -305,18 +306,18 @@ fn glk_is_hardly_dearer_than_its_mutex() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Under a program a gate stands before a lock in strict order, and most of a crowd sleeps outside;
-/// a lock that adapts sees it all the same.
+/// Hosted, a FIFO lock has an admission gate, and most of many threads park outside; an adaptive
+/// lock notices them nevertheless.
 fn is_seen_under_a_program<J: Judge>() -> Result<(), Failed> {
     let small = Machine::parse(SMALL)?;
     is_seen::<J>(&small, 16);
-    // In each of its cache groups there are too few for a crowd.
+    // Each cache group has too few threads for oversubscription.
     let two_groups = synthetic("package:2 core:2 pu:1", &small, "two-groups")?;
     is_seen::<J>(&Machine::parse(&two_groups)?, 10);
     Ok(())
 }
 
-/// A lock under a program, on that machine, goes into its mutex where so many want it.
+/// A hosted lock on that machine switches to its mutex under so many threads.
 fn is_seen<J: Judge>(machine: &Machine, threads: usize) {
     let hardware = Hardware::new(machine);
     let lock = OnLines(host::inflated_adapting::<Glk<J>>());
@@ -328,7 +329,7 @@ fn is_seen<J: Judge>(machine: &Machine, threads: usize) {
                 lock.0.lock();
                 thread.work(520);
                 assert!(lock.0.unlock());
-                // For less than a section: the other CPU's thread waits already.
+                // Shorter than a critical section: the other CPU's thread already waits.
                 thread.work(260);
             }
         });
@@ -337,17 +338,17 @@ fn is_seen<J: Judge>(machine: &Machine, threads: usize) {
     HEARD.take();
     run.go().unwrap_or_else(|failure| panic!("{failure}"));
     let heard = HEARD.take();
-    // As threads end it may go on.
+    // The mode may change again as threads end.
     let first = heard.first().map(|(_, mode)| *mode);
     assert_eq!(first, Some(Told::Mutex), "{heard:?}");
-    // The object's address, not that of the lock that it has while it is inflated.
+    // The object's address, not the inflated lock's.
     let begins = std::ptr::from_ref(&lock.0).addr();
     let object = begins..begins + size_of_val(&lock.0);
     let named = |(at, _): &(usize, Told)| object.contains(at);
     assert!(heard.iter().all(named), "{heard:?} at {object:?}");
 }
 
-/// Threads are counted by chance, each by its own: of many, some at each time.
+/// Each thread draws independently whether it counts: at each time, some of many count.
 fn threads_draw_lots_of_their_own() -> Result<(), Failed> {
     const THREADS: usize = 64;
     let memory = Memory::new();
@@ -370,7 +371,7 @@ fn threads_draw_lots_of_their_own() -> Result<(), Failed> {
     Err(Failed::from(format!("{counted:?} of {THREADS}")))
 }
 
-/// All of them.
+/// All tests of this module.
 pub fn tests() -> Vec<Trial> {
     vec![
         slowest::trial(

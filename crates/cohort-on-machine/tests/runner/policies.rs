@@ -1,5 +1,5 @@
-//! What locks promise beside exclusion: each policy has a check in virtual time that passes, and fails while the
-//! policy is switched off.
+//! Properties of locks beyond exclusion: each policy has a check in virtual time that passes, and
+//! fails with the policy disabled.
 
 use super::loads::{Does, is_soon_right, seen};
 use super::trial::HASWELL;
@@ -20,14 +20,14 @@ use std::collections::BTreeSet;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// Threads that want a lock, half of them on each node.
+/// Threads at a lock, half of them on each node.
 const THREADS: usize = 12;
 
-/// Cycles of a section, and from one section to the next where the lock is much wanted.
+/// Cycles of a critical section, and between two of them under contention.
 const SECTION: u64 = 500;
 const PAUSE: u64 = 500;
 
-/// Whether the policy of that name is followed, under that flaw if any.
+/// Whether the policy is followed, under an injected fault or none.
 type Check = fn(Option<&str>) -> bool;
 
 /// Every policy and its check.
@@ -69,8 +69,8 @@ fn options(flaw: Option<&str>) -> Options {
     }
 }
 
-/// What comes of threads that have sections run under a lock with those thresholds: by servers where it `brings` at
-/// any contention, otherwise as they vote.
+/// The outcome of threads that delegate under a lock with those thresholds: to servers at any
+/// contention if `brings` is 0, otherwise as they vote.
 fn brought<T: Tuning>(flaw: Option<&str>, thresholds: Thresholds, pause: u64) -> Outcome {
     let memory = Memory::new();
     let lock = memory.lock(Sanl::<Mcs, T>::with(&thresholds));
@@ -98,12 +98,12 @@ fn brought<T: Tuning>(flaw: Option<&str>, thresholds: Thresholds, pause: u64) ->
     run.go().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// How often the locks of that run counted this.
+/// The locks' count of that name in the run.
 fn counted(outcome: &Outcome, what: &str) -> f64 {
     outcome.tallies.get(what).copied().unwrap_or(0) as f64
 }
 
-/// Sections of that run.
+/// Critical sections of the run.
 fn sections(outcome: &Outcome) -> f64 {
     outcome
         .threads
@@ -112,7 +112,7 @@ fn sections(outcome: &Outcome) -> f64 {
         .sum::<u64>() as f64
 }
 
-/// The share of hand-overs between the two nodes.
+/// The fraction of hand-overs between the two nodes.
 fn crossing(outcome: &Outcome) -> f64 {
     let all: u64 = outcome
         .handovers
@@ -126,13 +126,13 @@ fn crossing(outcome: &Outcome) -> f64 {
     farthest as f64 / all.max(1) as f64
 }
 
-/// While a lock is much wanted, servers run most sections (Zhang et al. 2017 §3.1).
+/// Under contention, servers run most sections (Zhang et al. 2017 §3.1).
 fn sections_are_brought(flaw: Option<&str>) -> bool {
     let outcome = brought::<Flat>(flaw, Thresholds::USUAL, PAUSE);
     counted(&outcome, "served") > sections(&outcome) / 2.0
 }
 
-/// No vote changes before it has been wrong that often.
+/// A vote changes only after it was wrong `boundary` times.
 fn votes_wait_for_the_boundary(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {
         boundary: Thresholds::MOST,
@@ -141,7 +141,7 @@ fn votes_wait_for_the_boundary(flaw: Option<&str>) -> bool {
     counted(&brought::<Flat>(flaw, thresholds, PAUSE), "served") == 0.0
 }
 
-/// Below `θ_f` servers run the sections of every node; above it those of their own (Zhang et al. 2017 §3.3.1).
+/// Below `θ_f` servers serve every node, above it only their own (Zhang et al. 2017 §3.3.1).
 fn little_wanted_locks_serve_every_node(flaw: Option<&str>) -> bool {
     let with = |strict| {
         let thresholds = Thresholds {
@@ -154,11 +154,11 @@ fn little_wanted_locks_serve_every_node(flaw: Option<&str>) -> bool {
             "hand-overs",
         )
     };
-    // No thread waits all the time: at the greatest share none asks for a server of its node.
+    // No thread waits all the time, so with the largest threshold no server is limited to its node.
     with(0) > 1.2 * with(WHOLE)
 }
 
-/// A server of each node in turn (Zhang et al. 2017 §3.3).
+/// The server's node alternates (Zhang et al. 2017 §3.3).
 fn servers_stay_with_their_node(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {
         waits: u64::MAX,
@@ -169,7 +169,7 @@ fn servers_stay_with_their_node(flaw: Option<&str>) -> bool {
     counted(&far, "hand-overs") > 1.2 * counted(&flat, "hand-overs")
 }
 
-/// A server that finds nothing `L_s` times leaves (Zhang et al. 2017 §3.4.3).
+/// A server leaves after finding no request `L_s` times (Zhang et al. 2017 §3.4.3).
 fn idle_servers_leave(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {
         serves: 1_000,
@@ -177,13 +177,13 @@ fn idle_servers_leave(flaw: Option<&str>) -> bool {
         idle: Idle::constant(1),
         ..Thresholds::USUAL
     };
-    // Sections are so far apart that a server soon finds nothing.
+    // Sections are so rare that a server soon finds no request.
     let outcome = brought::<Flat>(flaw, thresholds, 100_000);
     counted(&outcome, "passes") < 20.0 * counted(&outcome, "nominations")
 }
 
-/// A server whose node posts nothing serves the others: servers of single nodes would soon be idle there, and hand
-/// the lock on (Zhang et al. 2017 §3.3, of the distance-first policy).
+/// A server whose node posts nothing serves the other nodes. Servers of single nodes would soon be
+/// idle, and hand the lock over (Zhang et al. 2017 §3.3, on the distance-first policy).
 fn idle_servers_serve_all(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {
         strict: 1,
@@ -194,10 +194,10 @@ fn idle_servers_serve_all(flaw: Option<&str>) -> bool {
     50.0 * counted(&outcome, "hand-overs") < sections(&outcome)
 }
 
-/// Where threads wait in place and hardly wait for a server, each change of the mode that is undone doubles the time
-/// to the next.
+/// When in-place waits are long and served waits short, each mode change that is undone doubles the
+/// time to the next.
 fn modes_last(flaw: Option<&str>) -> bool {
-    // In place, threads wait for more than that share of their time; served, for less.
+    // The wait's share of time is above that threshold in place, and below it when served.
     let thresholds = Thresholds {
         brings: WHOLE / 4,
         ..Thresholds::USUAL
@@ -207,7 +207,7 @@ fn modes_last(flaw: Option<&str>) -> bool {
     changes > 1.0 && changes < 20.0
 }
 
-/// What comes of threads that want a lock all the time.
+/// The outcome of threads that acquire a lock in a loop.
 fn wanted<L: RawLock + Default>(
     options: Options,
     section: u64,
@@ -225,8 +225,8 @@ where
         run.spawn(move |thread| {
             let context = memory.lock(L::Context::default());
             while !thread.is_over() {
-                // SAFETY: the thread's own, which lies in the machine's memory, as the lock does, until the run
-                // is over.
+                // SAFETY: the thread's own context. Like the lock, it lies in the machine's memory
+                // until the run is over.
                 unsafe { lock.acquire(context) };
                 thread.acquired(0);
                 thread.work(section);
@@ -240,7 +240,7 @@ where
     run.go().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The lock stays on a node while one of its threads waits.
+/// The lock stays on a node while one of the node's threads waits.
 fn stays_near<L: RawLock + Default>(flaw: Option<&str>) -> bool
 where
     L::Context: Default,
@@ -248,21 +248,23 @@ where
     crossing(&wanted::<L>(options(flaw), SECTION, PAUSE, THREADS)) < 0.2
 }
 
-/// Remote waiters that have waited for long look often, so that every thread gets its share (Dice et al. 2015 §1.1).
+/// Remote waiters that have waited for long poll often, so that every thread acquires its share
+/// (Dice et al. 2015 §1.1).
 fn remote_waiters_get_in(flaw: Option<&str>) -> bool {
-    // A lock that is wanted all the time goes to the nearer of two that look at once.
+    // Of two simultaneous polls at a contended lock, the nearer one wins.
     let outcome = wanted::<Hbo<SpinOnly>>(options(flaw), SECTION, 8 * PAUSE, THREADS);
     let rounds = outcome.threads.iter().map(|thread| thread.rounds);
     let least = rounds.min().unwrap_or(0) as f64;
     10.0 * THREADS as f64 * least > sections(&outcome)
 }
 
-/// `glk` goes by its queue, and by the load.
+/// `glk` follows its queue and the load.
 fn modes_follow_the_load(flaw: Option<&str>) -> bool {
     is_soon_right::<OfMachine>(1_024, 1, flaw).is_ok()
 }
 
-/// Of twice as many threads as CPUs most sleep in `glk`'s mutex, so that the load shows none of them; the lock stays.
+/// With twice as many threads as CPUs, most sleep in `glk`'s mutex and do not appear in the load;
+/// the lock stays in that mode.
 fn sleepers_are_a_crowd(flaw: Option<&str>) -> bool {
     const ENDS: u64 = 30 * MILLISECOND;
     let options = Options {
@@ -277,7 +279,7 @@ fn sleepers_are_a_crowd(flaw: Option<&str>) -> bool {
     changes.map(|(_, mode)| *mode).eq([Mode::Mutex])
 }
 
-/// A lock that serves another object begins in `ticket` (Antić et al. 2016 §3).
+/// A lock that is reused for another object starts in `ticket` (Antić et al. 2016 §3).
 fn begins_anew(flaw: Option<&str>) -> bool {
     let memory = Memory::new();
     let lock = memory.lock(Glk::<OfMachine>::default());
@@ -344,7 +346,7 @@ fn each_has_a_check() -> Result<(), Failed> {
     )))
 }
 
-/// One test for each policy, and one for the table's own sake.
+/// One test for each policy, and one for the table itself.
 pub fn tests() -> Vec<Trial> {
     let checks = CHECKS.into_iter().map(|(name, check)| {
         slowest::trial(format!("policy::{name}"), move || is_noticed(name, check))

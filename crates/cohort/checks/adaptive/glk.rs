@@ -1,4 +1,4 @@
-//! Checks of `glk` and `glk-plus`: in some of them it changes its mode at each section.
+//! Checks of `glk` and `glk-plus`; in some, each critical section changes the mode.
 
 use crate::runner::prelude::*;
 
@@ -54,14 +54,15 @@ models![
     quick("glk::inflated_in_a_crowd", PARK_1, || {
         by_word(|| host::excludes(host::inflated_adapting::<InAndOut>(), 2, 2, 0));
     }),
-    // Threads take the fat lock past one that sleeps, and once more when the object has it no more.
+    // Threads take the inflated lock ahead of a sleeper, and again after the object has dropped it.
     quick("glk::passes", PARK, || {
         by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 2, 3, 0));
     }),
     quick("glk::passes_on_two_cpus", TWO_CPUS, || {
         by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 2, 3, 0));
     }),
-    // Past itself, where it waits: a handler takes the fat lock at each step of its thread's arrival.
+    // A handler takes the inflated lock ahead of its own waiting thread, at each step of the
+    // arrival.
     quick("glk::interrupted", PARK_1, || {
         FutexHmcs::never_queue();
         arrivals::is_arrived_at(host::inflated_adapting::<InMutex>, |moment, handler, it| {
@@ -71,7 +72,7 @@ models![
     quick("glk::passes_by_three", TWO_CPUS_1, || {
         by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 3, 1, 0));
     }),
-    // With the mutex's queue, out of which a thread comes to a mode that was left.
+    // With the mutex's queue, whose waiters may acquire a mode that the lock has left.
     quick("glk::queue", SPIN_0, || {
         mutex::takes_turns::<InAndOut, _>([2, 1]);
     }),

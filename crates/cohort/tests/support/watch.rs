@@ -1,6 +1,6 @@
-//! The instructions by which the CPU watches a word, done by hand: where the CPU lacks
-//! them the kernel sends a signal, whose handler checks their operands, stands still as
-//! they would, and lets the thread go on behind them.
+//! Emulates the instructions by which a CPU watches a word. On a CPU without them the kernel sends
+//! a signal. The handler checks the operands, stands still as the instruction would, and resumes
+//! the thread behind it.
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use std::cell::Cell;
@@ -9,12 +9,12 @@ use std::sync::Once;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
 
-/// The cache line that must be named, if the test knows; 0 if any may be.
+/// The only cache line that may be named, if the test knows it; 0 for any.
 static LINE: AtomicUsize = AtomicUsize::new(0);
 const LINE_BYTES: usize = 64;
 
-/// For how many ticks a thread stands still that is not woken.  More than it asked for: the
-/// handler alone takes longer than that.
+/// Ticks that a thread stands still without a wake-up; longer than its deadline, which the
+/// handler's own time may exceed.
 static PATIENCE: AtomicU64 = AtomicU64::new(0);
 
 /// The longest deadline in ticks, counted from the instruction.
@@ -24,13 +24,13 @@ static NAMED: AtomicU32 = AtomicU32::new(0);
 static STOOD: AtomicU32 = AtomicU32::new(0);
 static WOKEN: AtomicU32 = AtomicU32::new(0);
 
-/// How many ticks the nearest deadline was away, or over, when its instruction came.
+/// The ticks, at the instruction, to or past the nearest deadline.
 static NEAREST: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// A thread stands still at this moment.
+/// A thread stands still at present.
 static STANDS: AtomicBool = AtomicBool::new(false);
 
-/// What was wrong first: a number of [`MISTAKES`], from one.
+/// The first mistake: an index into [`MISTAKES`] plus one.
 static MISTAKE: AtomicU32 = AtomicU32::new(0);
 
 const MISTAKES: [&str; 4] = [
@@ -41,12 +41,12 @@ const MISTAKES: [&str; 4] = [
 ];
 
 thread_local! {
-    /// The word that this thread has named, and what was there.
+    /// The word that this thread has named, and its value then.
     static WORD: Cell<(usize, u32)> = const { Cell::new((0, 0)) };
 }
 
-/// How often a line was named, a thread stood still, and was woken by a change; and how
-/// near a deadline was at best.
+/// How often a line was named, how often a thread stood still and was woken by a change, and the
+/// nearest deadline.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     pub named: u32,
@@ -55,11 +55,11 @@ pub struct Counts {
     pub nearest: u64,
 }
 
-/// Begins to count afresh: threads that are not woken stand still for so many ticks.
+/// Restarts the counts; threads without a wake-up stand still for `patience` ticks.
 pub fn begin(patience: u64, bound: u64) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the handler calls nothing that a signal handler may not.
+        // SAFETY: the handler makes only async-signal-safe calls.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = refused as extern "C" fn(_, _, _) as usize;
@@ -76,17 +76,17 @@ pub fn begin(patience: u64, bound: u64) {
     }
 }
 
-/// From now on this word's line is the only one that may be named.
+/// Restricts the named lines to this word's.
 pub fn expect<T>(word: &T) {
     LINE.store(ptr::from_ref(word) as usize / LINE_BYTES, SeqCst);
 }
 
-/// Whether a thread stands still now.
+/// Whether a thread stands still at present.
 pub fn stands() -> bool {
     STANDS.load(SeqCst)
 }
 
-/// What was counted.
+/// The counts.
 ///
 /// # Panics
 /// If an operand was wrong.
@@ -115,12 +115,12 @@ fn name(address: usize) {
 }
 
 fn look(address: usize) -> u32 {
-    // SAFETY: the thread that was interrupted waits for this word, so it is alive.
+    // SAFETY: the interrupted thread waits for this word, so it is alive.
     unsafe { ptr::with_exposed_provenance::<AtomicU32>(address).as_ref() }
         .map_or(0, |word| word.load(SeqCst))
 }
 
-/// Stands still until the named word changes or patience is over; whether it changed.
+/// Stands still until the named word changes or `PATIENCE` runs out; returns whether it changed.
 fn stand(deadline: u64) -> bool {
     let began = ticks();
     let left = deadline.wrapping_sub(began).cast_signed();
@@ -144,7 +144,7 @@ fn stand(deadline: u64) -> bool {
         core::hint::spin_loop();
     };
     STANDS.store(false, SeqCst);
-    // In this order: a reader that sees the count sees why.
+    // In this order, so that a reader that sees the count sees its cause.
     compiler_fence(SeqCst);
     WOKEN.fetch_add(u32::from(changed), SeqCst);
     STOOD.fetch_add(1, SeqCst);
@@ -152,12 +152,12 @@ fn stand(deadline: u64) -> bool {
 }
 
 extern "C" fn refused(_signal: c_int, _info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes the interrupted thread's registers, which are this
-    // handler's to read and write.
+    // SAFETY: the kernel passes the interrupted thread's registers, which this handler may read and
+    // write.
     let context = unsafe { &mut *context.cast::<ucontext_t>() };
     if !instead(context) {
-        // Of no concern here: the instruction is refused once more, and that is the end.
-        // SAFETY: as a signal handler may.
+        // Another instruction: it traps again, which ends the process.
+        // SAFETY: async-signal-safe.
         unsafe { libc::signal(libc::SIGILL, libc::SIG_DFL) };
     }
 }
@@ -168,11 +168,11 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Does what the refused instruction would: UMONITOR is F3 0F AE /6 of a register, UMWAIT
-/// the same with F2, each with 41 after its first byte for registers from R8.
+/// Emulates the trapped instruction: UMONITOR is F3 0F AE /6 of a register, UMWAIT the same with
+/// F2, each with 41 after its first byte for registers from R8.
 #[cfg(target_arch = "x86_64")]
 fn instead(context: &mut ucontext_t) -> bool {
-    /// Registers in the order of their numbers.
+    /// Registers by number.
     const NUMBERED: [c_int; 16] = [
         libc::REG_RAX,
         libc::REG_RCX,
@@ -194,8 +194,8 @@ fn instead(context: &mut ucontext_t) -> bool {
     const CARRY: i64 = 1;
     let registers = &mut context.uc_mcontext.gregs;
     let at = registers[libc::REG_RIP as usize] as usize;
-    // SAFETY: the thread was about to execute what is there, and each of the two is
-    // followed by more of its function.
+    // SAFETY: the thread was about to execute these bytes; both instructions are followed by more
+    // code of the function.
     let code = unsafe { *ptr::with_exposed_provenance::<[u8; 5]>(at) };
     let (first, high, rest) = match code {
         [first, 0x41, a, b, c] => (first, 8, [a, b, c]),
@@ -215,7 +215,7 @@ fn instead(context: &mut ucontext_t) -> bool {
             let half = |register: c_int| u64::from(registers[register as usize] as u32);
             let deadline = half(libc::REG_RDX) << 32 | half(libc::REG_RAX);
             let woken = stand(deadline);
-            // As if the kernel's limit had ended half of those that no change did.
+            // As if the kernel's limit had ended half of the waits without a change.
             let limited = !woken && STOOD.load(SeqCst).is_multiple_of(2);
             let flags = &mut registers[libc::REG_EFL as usize];
             *flags = (*flags & !CARRY) | (i64::from(limited) * CARRY);
@@ -234,15 +234,15 @@ fn ticks() -> u64 {
     ticks
 }
 
-/// Does what the refused instruction would, if it is WFET.  LDXR before it, which no CPU
-/// refuses, is read: its second operand's register still holds the address.
+/// Emulates the trapped instruction if it is WFET. The preceding LDXR, which every CPU has, is
+/// decoded: its second operand's register still holds the address.
 #[cfg(target_arch = "aarch64")]
 fn instead(context: &mut ucontext_t) -> bool {
     const WFET: u32 = 0xd503_1000;
     const LDXR: u32 = 0x885f_7c00;
     const BYTES: u64 = 4;
     let registers = &mut context.uc_mcontext;
-    // SAFETY: the thread was about to execute what is there, behind LDXR, CMP and B.NE.
+    // SAFETY: the thread was about to execute this code, after LDXR, CMP and B.NE.
     let code =
         unsafe { *ptr::with_exposed_provenance::<[u32; 4]>((registers.pc - 3 * BYTES) as usize) };
     let [load, _, _, wait] = code;

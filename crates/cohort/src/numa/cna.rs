@@ -38,8 +38,8 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty, and publishes the
-    /// node's fresh fields to the successor that will write `next`.
+    /// Sees the last holder's work if the queue was empty; publishes the node's fresh fields to the
+    /// successor that will write `next`.
     CNA_ENQUEUE = AcqRel;
     /// Publishes the successor's fresh node to the holders that will read it.
     CNA_LINK = Release;
@@ -47,13 +47,13 @@ orders! {
     CNA_SUCCESSOR = Acquire;
     /// Publishes the holder's work, on its data and on both queues, to its successor.
     CNA_GRANT = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     CNA_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     CNA_LEAVE = Release;
     /// Publishes the second queue's cleared last link to the arrival that will link itself there.
     CNA_RESTORE = Release;
-    /// Sees what the last holder did; publishes the fresh node.
+    /// Sees the last holder's work; publishes the fresh node.
     CNA_TRY = AcqRel;
 }
 

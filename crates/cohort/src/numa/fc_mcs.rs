@@ -32,20 +32,20 @@ orders! {
     FC_ARRIVE = Release;
     /// Sees the fresh nodes of all arrivals.
     FC_COLLECT = Acquire;
-    /// Acquires what the last holder did if the queue was empty; publishes the last node's null
-    /// link to the collector that will write its `next`.
+    /// Sees the last holder's work if the queue was empty; publishes the last node's null link to
+    /// the collector that will write its `next`.
     FC_APPEND = AcqRel;
     /// Publishes the appended nodes to the threads that will grant them.
     FC_LINK = Release;
     /// Sees those nodes.
     FC_SUCCESSOR = Acquire;
-    /// What the holder did is seen by its successor.
+    /// Publishes the holder's work to its successor.
     FC_GRANT = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     FC_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     FC_LEAVE = Release;
-    /// Sees what the last holder did; publishes the fresh node.
+    /// Sees the last holder's work; publishes the fresh node.
     FC_TRY = AcqRel;
 }
 

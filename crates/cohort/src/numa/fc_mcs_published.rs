@@ -40,7 +40,7 @@ use core::ptr;
 orders! {
     /// Publishes a record with no successor and no grant.
     FCP_ASK = Release;
-    /// Sees it.
+    /// As above, on the combiner's side.
     FCP_ASKED = Acquire;
     /// Publishes the record's link and age to combiners.
     FCP_ENTER = Release;
@@ -53,22 +53,22 @@ orders! {
     FCP_UNLISTED = Acquire;
     /// Sees the previous combiner's writes to the list and its records.
     FCP_BEGIN = Acquire;
-    /// As above.
+    /// As above, on the previous combiner's side.
     FCP_END = Release;
-    /// Acquires what the last holder did if the queue was empty; publishes the last record's null
-    /// link to the combiner that will write it.
+    /// Sees the last holder's work if the queue was empty; publishes the last record's null link to
+    /// the combiner that will write it.
     FCP_APPEND = AcqRel;
     /// Publishes the appended records to the threads that will grant them.
     FCP_LINK = Release;
     /// Sees those records.
     FCP_SUCCESSOR = Acquire;
-    /// What the holder did is seen by its successor.
+    /// Publishes the holder's work to its successor.
     FCP_GRANT = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     FCP_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     FCP_LEAVE = Release;
-    /// Sees what the last holder did; publishes the fresh record.
+    /// Sees the last holder's work; publishes the fresh record.
     FCP_TRY = AcqRel;
 }
 

@@ -44,16 +44,16 @@ orders! {
     HCLH_ARRIVE = AcqRel;
     /// Sees the last arrival's fresh node before marking it.
     HCLH_COLLECT = Acquire;
-    /// Acquires what the last holder did if the queue was empty, or the fresh node before it;
-    /// publishes the queue's new last node to the next master.
+    /// Sees the last holder's work if the queue was empty, or the fresh node before it; publishes
+    /// the queue's new last node to the next master.
     HCLH_SPLICE = AcqRel;
-    /// What the holder did is seen by its successor.
+    /// Publishes the holder's work to its successor.
     HCLH_RELEASE = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     HCLH_RELEASED = Acquire;
-    /// What the holder did is seen by the thread that finds the lock free.
+    /// Publishes the holder's work to a thread that finds the lock free.
     HCLH_LEAVE = Release;
-    /// Sees what the last holder did; publishes the fresh node.
+    /// Sees the last holder's work; publishes the fresh node.
     HCLH_TRY = AcqRel;
 }
 

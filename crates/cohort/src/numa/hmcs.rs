@@ -46,20 +46,20 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty, above all its use of the cohort's
-    /// node; publishes the node's fresh fields to the successor that will write `next`.
+    /// Sees the last holder's work if the queue was empty, above all its use of the cohort's node;
+    /// publishes the node's fresh fields to the successor that will write `next`.
     HMCS_ENQUEUE = AcqRel;
     /// Publishes the successor's fresh node to the thread that will grant it.
     HMCS_LINK = Release;
     /// Sees that fresh node before writing its status.
     HMCS_SUCCESSOR = Acquire;
-    /// What the holder did is seen by its successor.
+    /// Publishes the holder's work to its successor.
     HMCS_GRANT = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     HMCS_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     HMCS_LEAVE = Release;
-    /// Sees what the last holder did; publishes the fresh node.
+    /// Sees the last holder's work; publishes the fresh node.
     HMCS_TRY = AcqRel;
 }
 

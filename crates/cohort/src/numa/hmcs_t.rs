@@ -113,8 +113,8 @@ orders! {
     /// As above, on the maker's side.  A thread that sees the newest node sees the nodes behind it
     /// too: all are added by exchanges of one word.
     HMCS_T_MAKE = Release;
-    /// Acquires what the last holder did if the queue was empty; publishes the node's fresh
-    /// fields to the successor that will write `next`.
+    /// Sees the last holder's work if the queue was empty; publishes the node's fresh fields to the
+    /// successor that will write `next`.
     HMCS_T_ENQUEUE = AcqRel;
     /// Publishes the fresh node to the thread that will grant it; sees the work of a releaser that
     /// did not wait for the link.
@@ -123,13 +123,13 @@ orders! {
     HMCS_T_FOLLOW = Release;
     /// Sees that fresh node before writing its status.
     HMCS_T_SUCCESSOR = Acquire;
-    /// What the holder did is seen by its successor.
+    /// Publishes the holder's work to its successor.
     HMCS_T_GRANT = Release;
-    /// Sees it.
+    /// As above, on the successor's side.
     HMCS_T_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     HMCS_T_LEAVE = Release;
-    /// What the holder did is seen by the successor that finds the mark.
+    /// Publishes the holder's work to the successor that finds the mark.
     HMCS_T_IMPATIENT = Release;
     /// Sees the last holder's work.  It publishes nothing: the last holder left the queue's own
     /// place as it is, and the successor acquires that holder's exchange through this one.

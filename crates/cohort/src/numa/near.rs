@@ -51,8 +51,8 @@ use cohort_raw::{
 use core::{cell, ptr};
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty, and publishes the
-    /// node's fresh fields to the successor that will write `next`.
+    /// Sees the last holder's work if the queue was empty; publishes the node's fresh fields to the
+    /// successor that will write `next`.
     NEAR_ENQUEUE = AcqRel;
     /// Publishes the successor's fresh node to the holder that will grant it.
     NEAR_LINK = Release;
@@ -64,11 +64,11 @@ orders! {
     NEAR_TOLD = Acquire;
     /// Publishes the holder's work to the next holder.
     NEAR_GRANT = Release;
-    /// Sees it.
+    /// As above, on the next holder's side.
     NEAR_GRANTED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty.
+    /// Publishes the holder's work to a thread that finds the queue empty.
     NEAR_LEAVE = Release;
-    /// Sees what the last holder did; publishes the fresh node.
+    /// Sees the last holder's work; publishes the fresh node.
     NEAR_TRY = AcqRel;
 }
 

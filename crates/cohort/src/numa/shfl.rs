@@ -48,7 +48,7 @@ orders! {
     SHFL_SUCCESSOR = Acquire;
     /// Publishes the sorted queue to its next head.
     SHFL_GRANT = Release;
-    /// Sees it.
+    /// As above, on the next head's side.
     SHFL_GRANTED = Acquire;
 }
 

@@ -142,29 +142,28 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- Makes a mutex of any bytes, as `COHORT_MUTEX_INIT` does.
+ Initialises a mutex in any memory, as `COHORT_MUTEX_INIT` does.
  */
 int cohort_mutex_init(cohort_mutex_t *mutex);
 
 /*
- Ends a mutex, which is ready again at once; `EBUSY` if somebody has locked it.  Nothing is
- lost if nobody calls this.
+ Destroys a mutex, which is immediately valid again; `EBUSY` if it is locked. Optional.
  */
 int cohort_mutex_destroy(cohort_mutex_t *mutex);
 
 /*
- Blocks until the mutex is locked.  A thread that has locked it already waits for ever.
+ Blocks until the mutex is locked. A thread that has already locked it deadlocks.
  */
 int cohort_mutex_lock(cohort_mutex_t *mutex) COHORT_ACQUIRE(*mutex);
 
 /*
- Locks the mutex, or returns `EBUSY` if somebody has; never blocks.
+ Locks the mutex, or returns `EBUSY` if it is locked; never blocks.
  */
 int cohort_mutex_lock_try(cohort_mutex_t *mutex) COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
- Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of
- `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+ `CLOCK_REALTIME`.
  */
 int cohort_mutex_lock_until(cohort_mutex_t *mutex,
                             int clock,
@@ -172,7 +171,7 @@ int cohort_mutex_lock_until(cohort_mutex_t *mutex,
 COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
- Blocks until the mutex is locked, or returns `ETIMEDOUT` after so many nanoseconds.
+ As `cohort_mutex_lock_until`, with a timeout in nanoseconds.
  */
 int cohort_mutex_lock_for(cohort_mutex_t *mutex,
                           uint64_t nanoseconds)
@@ -186,45 +185,45 @@ int cohort_mutex_lock_unless(cohort_mutex_t *mutex,
 COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
- Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
- owner: to unlock another thread's is not noticed, and its section is no longer alone.  Nor is
- it noticed that another thread has unlocked what the caller locked last.
+ Unlocks the mutex; `EPERM` if it is free. A mutex has no owner: unlocking another thread's mutex
+ is not detected, and breaks mutual exclusion for that thread. If another thread has unlocked the
+ mutex that the caller locked last, the caller's own unlock does not detect it either.
  */
 int cohort_mutex_unlock(cohort_mutex_t *mutex) COHORT_RELEASE(*mutex);
 
 /*
- 1 if somebody had locked the mutex a moment ago, else 0: for assertions.
+ 1 if the mutex was locked at the time of the call, else 0; for assertions.
  */
 int cohort_mutex_is_locked(const cohort_mutex_t *mutex);
 
 /*
- Makes a lock of any bytes, as `COHORT_RWLOCK_INIT` does.
+ Initialises a lock in any memory, as `COHORT_RWLOCK_INIT` does.
  */
 int cohort_rwlock_init(cohort_rwlock_t *rwlock);
 
 /*
- Ends a lock, which is ready again at once; `EBUSY` if somebody holds it.  Nothing is lost
- if nobody calls this.
+ Destroys a lock, which is immediately valid again; `EBUSY` if it is held. Optional.
  */
 int cohort_rwlock_destroy(cohort_rwlock_t *rwlock);
 
 /*
- Blocks until the lock is held to read; past waiting writers after five milliseconds, since the
- thread may hold it already.  Once one of the process had to wait so, a thread that has taken a read
- lock since passes at once.  `EAGAIN` if half a million hold it.
+ Blocks until the lock is acquired for reading. After five milliseconds, a reader overtakes
+ waiting writers, since it may be a recursive reader. Once this has happened in the process, a
+ thread that has since acquired a read lock overtakes them immediately. `EAGAIN` at half a
+ million readers.
  */
 int cohort_rwlock_read(cohort_rwlock_t *rwlock)
 COHORT_ACQUIRE_SHARED(*rwlock);
 
 /*
- Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.  A thread
- that waiting writers have refused for five milliseconds passes them, here and where it gives up
- sooner than that.
+ Acquires the lock for reading, or returns `EBUSY` if a writer holds it or waits; never blocks. A
+ thread refused because of waiting writers for five milliseconds overtakes them, here and in
+ timed calls with a shorter timeout.
  */
 int cohort_rwlock_read_try(cohort_rwlock_t *rwlock) COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
- Blocks until the lock is held to read, or returns `ETIMEDOUT` at that time of
+ Blocks until the lock is acquired for reading, or returns `ETIMEDOUT` at that time of
  `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_rwlock_read_until(cohort_rwlock_t *rwlock,
@@ -233,31 +232,32 @@ int cohort_rwlock_read_until(cohort_rwlock_t *rwlock,
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
- Blocks until the lock is held to read, or returns `ETIMEDOUT` after so many nanoseconds.
+ As `cohort_rwlock_read_until`, with a timeout in nanoseconds.
  */
 int cohort_rwlock_read_for(cohort_rwlock_t *rwlock,
                            uint64_t nanoseconds)
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
- Blocks until the lock is held to read, or returns `ECANCELED` once the token is cancelled.
+ Blocks until the lock is acquired for reading, or returns `ECANCELED` once the token is
+ cancelled.
  */
 int cohort_rwlock_read_unless(cohort_rwlock_t *rwlock,
                               cohort_token_t *token)
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
- Blocks until the lock is held to write.  A thread that holds it waits for ever.
+ Blocks until the lock is acquired for writing. A thread that already holds it deadlocks.
  */
 int cohort_rwlock_write(cohort_rwlock_t *rwlock) COHORT_ACQUIRE(*rwlock);
 
 /*
- Takes the lock to write, or returns `EBUSY` if somebody holds it; never blocks.
+ Acquires the lock for writing, or returns `EBUSY` if it is held; never blocks.
  */
 int cohort_rwlock_write_try(cohort_rwlock_t *rwlock) COHORT_TRY_ACQUIRE(0, *rwlock);
 
 /*
- Blocks until the lock is held to write, or returns `ETIMEDOUT` at that time of
+ Blocks until the lock is acquired for writing, or returns `ETIMEDOUT` at that time of
  `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_rwlock_write_until(cohort_rwlock_t *rwlock,
@@ -266,49 +266,50 @@ int cohort_rwlock_write_until(cohort_rwlock_t *rwlock,
 COHORT_TRY_ACQUIRE(0, *rwlock);
 
 /*
- Blocks until the lock is held to write, or returns `ETIMEDOUT` after so many nanoseconds.
+ As `cohort_rwlock_write_until`, with a timeout in nanoseconds.
  */
 int cohort_rwlock_write_for(cohort_rwlock_t *rwlock,
                             uint64_t nanoseconds)
 COHORT_TRY_ACQUIRE(0, *rwlock);
 
 /*
- Blocks until the lock is held to write, or returns `ECANCELED` once the token is cancelled.
+ Blocks until the lock is acquired for writing, or returns `ECANCELED` once the token is
+ cancelled.
  */
 int cohort_rwlock_write_unless(cohort_rwlock_t *rwlock,
                                cohort_token_t *token)
 COHORT_TRY_ACQUIRE(0, *rwlock);
 
 /*
- Releases what the caller holds, to read or to write; `EPERM` if nobody holds the lock.
+ Releases the caller's read or write lock; `EPERM` if the lock is free.
  */
 int cohort_rwlock_unlock(cohort_rwlock_t *rwlock) COHORT_RELEASE_GENERIC(*rwlock);
 
 /*
- 1 if a writer held the lock a moment ago, else 0: for assertions.
+ 1 if a writer held the lock at the time of the call, else 0; for assertions.
  */
 int cohort_rwlock_is_written(const cohort_rwlock_t *rwlock);
 
 /*
- Makes a condition of any bytes, as `COHORT_COND_INIT` does.
+ Initialises a condition variable in any memory, as `COHORT_COND_INIT` does.
  */
 int cohort_cond_init(cohort_cond_t *cond);
 
 /*
- Ends a condition, which is ready again at once; `EBUSY` if somebody waits.  Nothing is lost
- if nobody calls this.
+ Destroys a condition variable, which is immediately valid again; `EBUSY` if it has waiters.
+ Optional.
  */
 int cohort_cond_destroy(cohort_cond_t *cond);
 
 /*
- Unlocks the mutex, blocks until it is signalled, and locks the mutex again; `EPERM` if
- nobody has locked it.  As with every condition, look again in a loop.  No cancellation point.
+ Unlocks the mutex, blocks until signalled, and locks the mutex again; `EPERM` if the mutex is
+ free. Wake-ups may be spurious: check the predicate in a loop. Not a cancellation point.
  */
 int cohort_cond_wait(cohort_cond_t *cond, cohort_mutex_t *mutex) COHORT_REQUIRES(*mutex);
 
 /*
- The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
- `ETIMEDOUT`, with the mutex locked.
+ As `cohort_cond_wait`, or returns `ETIMEDOUT` with the mutex locked, at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_cond_wait_until(cohort_cond_t *cond,
                            cohort_mutex_t *mutex,
@@ -317,7 +318,7 @@ int cohort_cond_wait_until(cohort_cond_t *cond,
 COHORT_REQUIRES(*mutex);
 
 /*
- The same, for so many nanoseconds at most.
+ As `cohort_cond_wait_until`, with a timeout in nanoseconds.
  */
 int cohort_cond_wait_for(cohort_cond_t *cond,
                          cohort_mutex_t *mutex,
@@ -325,7 +326,8 @@ int cohort_cond_wait_for(cohort_cond_t *cond,
 COHORT_REQUIRES(*mutex);
 
 /*
- The same, until the token is cancelled: `ECANCELED`, with the mutex locked.
+ As `cohort_cond_wait`, or returns `ECANCELED` with the mutex locked, once the token is
+ cancelled.
  */
 int cohort_cond_wait_unless(cohort_cond_t *cond,
                             cohort_mutex_t *mutex,
@@ -333,13 +335,14 @@ int cohort_cond_wait_unless(cohort_cond_t *cond,
 COHORT_REQUIRES(*mutex);
 
 /*
- `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
- the caller's; else `EPERM`.
+ `cohort_cond_wait` with a lock created by name, acquired without a context of the caller's; else
+ `EPERM`.
  */
 int cohort_cond_wait_lock(cohort_cond_t *cond, cohort_lock_t *lock) COHORT_REQUIRES(*lock);
 
 /*
- The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+ As `cohort_cond_wait_lock`, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the
+ latest.
  */
 int cohort_cond_wait_lock_until(cohort_cond_t *cond,
                                 cohort_lock_t *lock,
@@ -348,7 +351,7 @@ int cohort_cond_wait_lock_until(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
- The same, for so many nanoseconds at most.
+ As `cohort_cond_wait_lock`, with a timeout in nanoseconds.
  */
 int cohort_cond_wait_lock_for(cohort_cond_t *cond,
                               cohort_lock_t *lock,
@@ -356,7 +359,8 @@ int cohort_cond_wait_lock_for(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
- The same, until the token is cancelled: `ECANCELED`, with the lock held.
+ As `cohort_cond_wait_lock`, or returns `ECANCELED` with the lock held, once the token is
+ cancelled.
  */
 int cohort_cond_wait_lock_unless(cohort_cond_t *cond,
                                  cohort_lock_t *lock,
@@ -364,15 +368,16 @@ int cohort_cond_wait_lock_unless(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
- `cohort_cond_wait` with a lock to which sections are brought, and which `cohort_delegated_lock` has
- locked; else `EPERM`.  Not from a section.
+ `cohort_cond_wait` with a delegated lock that the caller has locked by `cohort_delegated_lock`;
+ else `EPERM`. Not for use in a delegated critical section.
  */
 int cohort_cond_wait_delegated(cohort_cond_t *cond,
                                cohort_delegated_t *lock)
 COHORT_REQUIRES(*lock);
 
 /*
- The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+ As `cohort_cond_wait_delegated`, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the
+ latest.
  */
 int cohort_cond_wait_delegated_until(cohort_cond_t *cond,
                                      cohort_delegated_t *lock,
@@ -381,9 +386,9 @@ int cohort_cond_wait_delegated_until(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
- `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it
- and `acquire` to acquire it again.  Each is called once with `argument`, by the thread that
- waits, and may not leave in another way than by returning.
+ `cohort_cond_wait` with any other lock, held by the caller: `release` releases it, and `acquire`
+ acquires it again. The waiting thread calls each once, with `argument`; both must return
+ normally.
  */
 int cohort_cond_wait_between(cohort_cond_t *cond,
                              cohort_step_t release,
@@ -391,8 +396,8 @@ int cohort_cond_wait_between(cohort_cond_t *cond,
                              void *argument);
 
 /*
- The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
- `ETIMEDOUT`, with the lock acquired again.
+ As `cohort_cond_wait_between`, or returns `ETIMEDOUT` with the lock acquired again, at that time
+ of `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_cond_wait_between_until(cohort_cond_t *cond,
                                    cohort_step_t release,
@@ -402,7 +407,7 @@ int cohort_cond_wait_between_until(cohort_cond_t *cond,
                                    const struct timespec *time);
 
 /*
- The same, for so many nanoseconds at most.
+ As `cohort_cond_wait_between_until`, with a timeout in nanoseconds.
  */
 int cohort_cond_wait_between_for(cohort_cond_t *cond,
                                  cohort_step_t release,
@@ -411,100 +416,99 @@ int cohort_cond_wait_between_for(cohort_cond_t *cond,
                                  uint64_t nanoseconds);
 
 /*
- Lets the thread go that has waited longest, if there is one.
+ Wakes the longest waiting thread, if any.
  */
 int cohort_cond_signal(cohort_cond_t *cond);
 
 /*
- Lets every waiting thread go.
+ Wakes all waiting threads.
  */
 int cohort_cond_broadcast(cohort_cond_t *cond);
 
 /*
- Makes room for the locks of so many addresses at once; without this the table grows as it is
- used.  `ENOMEM` if there is no memory for that.
+ Allocates room for the locks of `expected` addresses; otherwise the table grows on demand.
+ `ENOMEM` without memory.
  */
 int cohort_gls_init(size_t expected);
 
 /*
- Forgets the locks of all addresses, as `cohort_gls_free` does those of one; their memory stays
- with the process for others.  `EBUSY` if some are held or waited for, which stay.
+ Frees the locks of all addresses, as `cohort_gls_free` does for one; the process reuses their
+ memory. `EBUSY` if some are held or have waiters; these stay.
  */
 int cohort_gls_destroy(void);
 
 /*
- Blocks until the lock of that address is held.  Any value but null is an address, whatever is
- there; the first call makes its lock, which takes about 100 bytes until `cohort_gls_free`.  A
- thread that has the lock already waits for ever.  `EINVAL` for null, and for an address that has a
- lock of another algorithm; so for all below.
+ Blocks until the lock of that address is acquired. Any value except null is an address, whatever
+ its content. The first call creates the lock, about 100 bytes until `cohort_gls_free`. A thread
+ that already holds the lock deadlocks. `EINVAL` for null, and for an address with a lock of
+ another algorithm; so for all below.
  */
 int cohort_gls_lock(const void *address);
 
 /*
- Takes the lock of that address, or returns `EBUSY` if somebody has it; never blocks.  For a
- moment after `cohort_gls_free` another address's lock may be found taken.
+ Acquires the lock of that address, or returns `EBUSY` if it is held; never blocks. Shortly after
+ `cohort_gls_free`, another address's lock may appear held.
  */
 int cohort_gls_trylock(const void *address);
 
 /*
- Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+ Blocks until the lock of that address is acquired, or returns `ETIMEDOUT` at that time of
  `CLOCK_REALTIME`.
  */
 int cohort_gls_timedlock(const void *address, const struct timespec *time);
 
 /*
- Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+ Blocks until the lock of that address is acquired, or returns `ETIMEDOUT` at that time of
  `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_gls_clocklock(const void *address, int clock, const struct timespec *time);
 
 /*
- Releases the lock of that address; `EPERM` if nobody has it, or it has none, as long as no other
- thread frees it meanwhile.  A lock does not know its owner: to release another thread's is not
- noticed, and its section is no longer alone.
+ Releases the lock of that address. `EPERM` if it is free or does not exist, unless another
+ thread frees it concurrently. A lock has no owner: releasing another thread's lock is not
+ detected, and breaks mutual exclusion for that thread.
  */
 int cohort_gls_unlock(const void *address);
 
 /*
- Gives the lock of that address, whatever its algorithm, to others; to be called before what is
- there is given back.  `EBUSY` if somebody has the lock or waits for it; 0 also if the address has
- none.
+ Frees the lock of that address, of whatever algorithm; call it before the memory at the address
+ is reused. `EBUSY` if the lock is held or has waiters; 0 also if the address has no lock.
  */
 int cohort_gls_free(const void *address);
 
 /*
- Makes a lock of that name, as `cohort list` shows them, or a composition such as
- `clof:ticket-clh-mcs@cache,numa,system`, which `cohort run --help` describes.  Null, with
- `errno` `EINVAL` if no lock has that name (`cohort_lock_explain` says why) or `ENOMEM`.
+ Creates a lock by its name in `cohort list`, or by a composition such as
+ `clof:ticket-clh-mcs@cache,numa,system`; see `cohort run --help`. Null, with `errno` `EINVAL`
+ for an unknown name (`cohort_lock_explain` gives the reason) or `ENOMEM`.
  */
 cohort_lock_t *cohort_lock_new(const char *name);
 
 /*
- Writes what is wrong with a name, as `snprintf` does, into so many bytes: an empty text if a
- lock has it.  0, or `EINVAL` if no lock has it.
+ Writes the mistake in a name into `size` bytes, as `snprintf` does; an empty text for a valid
+ name. 0, or `EINVAL` for an invalid name.
  */
 int cohort_lock_explain(const char *name, char *buffer, size_t size);
 
 /*
- Ends a lock and frees its memory; `EBUSY` if a thread holds it, and may go on.  Null is
- nothing.
+ Destroys a lock and frees its memory. `EBUSY` if a thread holds it; the lock remains valid. No
+ effect for null.
  */
 int cohort_lock_free(cohort_lock_t *lock);
 
 /*
- Blocks until the lock is held.  A thread that holds it already waits for ever.
+ Blocks until the lock is acquired. A thread that already holds it deadlocks.
  */
 int cohort_lock_acquire(cohort_lock_t *lock) COHORT_ACQUIRE(*lock);
 
 /*
- Takes the lock, or returns `EBUSY` if somebody holds it or waits for it; never blocks.
+ Acquires the lock, or returns `EBUSY` if it is held or has waiters; never blocks.
  */
 int cohort_lock_acquire_try(cohort_lock_t *lock) COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
- Blocks until the lock is held, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
- `CLOCK_REALTIME`.  Where a lock's waiters cannot give up in their queue, the caller does not
- queue: it tries again and again, and others may pass it.
+ Blocks until the lock is acquired, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+ `CLOCK_REALTIME`. If the lock's queued waiters cannot give up, the caller does not queue: it
+ retries, and others may overtake it.
  */
 int cohort_lock_acquire_until(cohort_lock_t *lock,
                               int clock,
@@ -512,109 +516,109 @@ int cohort_lock_acquire_until(cohort_lock_t *lock,
 COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
- The same, for so many nanoseconds at most.
+ As `cohort_lock_acquire_until`, with a timeout in nanoseconds.
  */
 int cohort_lock_acquire_for(cohort_lock_t *lock,
                             uint64_t nanoseconds)
 COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
- Blocks until the lock is held, or returns `ECANCELED` once the token is cancelled.  Where a
- lock's waiters cannot give up in their queue, the caller tries again and again, as above.
+ Blocks until the lock is acquired, or returns `ECANCELED` once the token is cancelled. If the
+ lock's queued waiters cannot give up, the caller retries, as in `cohort_lock_acquire_until`.
  */
 int cohort_lock_acquire_unless(cohort_lock_t *lock,
                                cohort_token_t *token)
 COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
- Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any
- thread may release what another has acquired.
+ Releases the lock; `EPERM` if it is free, or was acquired by a context of the caller's. Any
+ thread may release a lock that another has acquired.
  */
 int cohort_lock_release(cohort_lock_t *lock) COHORT_RELEASE(*lock);
 
 /*
- `cohort_lock_acquire` by a context in memory of the caller's, which takes no block of a pool.
+ `cohort_lock_acquire` with a context in the caller's memory, which needs no block of a pool.
  */
 int cohort_lock_acquire_by(cohort_lock_t *lock, cohort_context_t *context) COHORT_ACQUIRE(*lock);
 
 /*
- `cohort_lock_acquire_try` by a context of the caller's.
+ `cohort_lock_acquire_try` with a context of the caller's.
  */
 int cohort_lock_acquire_try_by(cohort_lock_t *lock,
                                cohort_context_t *context)
 COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
- Releases the lock, which was acquired by that context; `EPERM` if it was not.
+ Releases the lock; `EPERM` if that context has not acquired it.
  */
 int cohort_lock_release_by(cohort_lock_t *lock, cohort_context_t *context) COHORT_RELEASE(*lock);
 
 /*
- 1 if somebody held the lock a moment ago, else 0: for assertions.
+ 1 if the lock was held at the time of the call, else 0; for assertions.
  */
 int cohort_lock_is_held(const cohort_lock_t *lock);
 
 /*
- Makes a lock to which sections are brought; null, with `errno` `ENOMEM`, where there is no
- memory.
+ Creates a delegated lock, whose critical sections are passed as functions; null, with `errno`
+ `ENOMEM`, without memory.
  */
 cohort_delegated_t *cohort_delegated_new(void);
 
 /*
- Ends such a lock and frees its memory.  Null is nothing.
+ Destroys a delegated lock and frees its memory. No effect for null.
  */
 void cohort_delegated_free(cohort_delegated_t *lock);
 
 /*
- The lock of that place, which is made when it is first wanted: a null pointer is one that nobody has
- used, as all zeroes are a mutex.  Without memory for it the process ends with a message, since what
- such a lock guards begins without having been told of failure.
+ The delegated lock at that place, created on first use. The place must start as a null pointer.
+ Without memory, the process ends with a message, since the callers cannot handle a failure.
  */
 cohort_delegated_t *cohort_delegated_at(cohort_delegated_t **place);
 
 /*
- Makes of any bytes a place of which `cohort_delegated_at` makes the lock, as `= NULL` does.
+ Initialises a place for `cohort_delegated_at` in any memory, as `= NULL` does.
  */
 int cohort_delegated_init(cohort_delegated_t **place);
 
 /*
- Ends the lock of that place, if it has been made; the place is ready again at once.
+ Destroys the lock at that place, if it exists; the place is immediately valid again.
  */
 int cohort_delegated_destroy(cohort_delegated_t **place);
 
 /*
- Blocks until `run(argument)` has been run, once, while nobody else has the lock: by this
- thread, or by another one that has what the lock guards in its cache.  `errno` is the
- caller's there, and what the function leaves in it is the caller's afterwards; all else that a
- thread has for itself is that of the thread which runs it.  The function does not bring another to the
- same lock, nor lock it, nor leave but by returning.  A thread is not cancelled in here.
+ Blocks until `run(argument)` has been run once, under mutual exclusion: by this thread, or by
+ another one that has the protected data in its cache. The function sees the caller's `errno`,
+ and its changes to `errno` reach the caller. All other thread-local state is that of the
+ executing thread. The function must not delegate to the same lock, nor lock it, and must return
+ normally. Not a cancellation point.
  */
 int cohort_delegate(cohort_delegated_t *lock,
                     void (*run)(void*),
                     void *argument);
 
 /*
- Blocks until the calling thread has the lock, for what is no function: what waits for others, is a
- thread's own, or is left in more than one place.
+ Blocks until the calling thread has locked the lock. For critical sections that cannot be passed
+ as a function: they wait for other threads, use thread-local state, or have several exits.
  */
 int cohort_delegated_lock(cohort_delegated_t *lock)
 COHORT_ACQUIRE(*lock);
 
 /*
- Leaves the lock, and runs what others have brought meanwhile; `EPERM` if nobody has locked it.  The
- thread that locked it calls this; it is not cancelled in here.
+ Unlocks the lock, and runs the critical sections delegated meanwhile; `EPERM` if the lock is
+ free. Only for the thread that locked it. Not a cancellation point.
  */
 int cohort_delegated_unlock(cohort_delegated_t *lock)
 COHORT_RELEASE(*lock);
 
 /*
- Makes a token of any bytes, as `COHORT_TOKEN_INIT` does: one that was cancelled serves again.
+ Initialises a token in any memory, as `COHORT_TOKEN_INIT` does; a cancelled token becomes usable
+ again.
  */
 int cohort_token_init(cohort_token_t *token);
 
 /*
- Ends all waits within the token, those that begin later too, as at a deadline: they return
- `ECANCELED`.  Blocks until each thread that sleeps in one is awake; not in a signal handler.
+ Ends all present and future waits with the token, as at a deadline: they return `ECANCELED`.
+ Blocks until all threads sleeping in them are awake; not for use in a signal handler.
  */
 int cohort_token_cancel(cohort_token_t *token);
 
@@ -624,25 +628,25 @@ int cohort_token_cancel(cohort_token_t *token);
 int cohort_token_is_cancelled(const cohort_token_t *token);
 
 /*
- Returns the name of the calling thread: never 0, and different from the name of every other thread
- that the process has or has had.  The thread that forks keeps its name in the child.
+ Returns the calling thread's name: nonzero, and different from the names of all other present
+ and past threads of the process. A forking thread keeps its name in the child.
  */
 uint64_t cohort_thread_name(void);
 
 /*
- 1 if the calling thread has written its name there, as the owner, else 0: then it is no other
- thread's, though others may write there meanwhile.
+ 1 if the calling thread has stored its name there as the owner, else 0. Concurrent stores by
+ other threads do not change the result.
  */
 int cohort_thread_is_owner(const uint64_t *owner);
 
 /*
- Writes the calling thread's name there, as the owner.
+ Stores the calling thread's name there, as the owner.
  */
 void cohort_thread_set_owner(uint64_t *owner);
 
 /*
- Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:
- 0, or `ENOTSUP`.
+ Checks whether this library serves programs compiled with that `COHORT_VERSION`: 0, or
+ `ENOTSUP`.
  */
 int cohort_check_version(uint32_t version);
 

@@ -1,5 +1,5 @@
-//! `cohort_cond_t`: a condition, for mutexes, for locks that are made by name, and for those to which
-//! sections are brought.
+//! `cohort_cond_t`: a condition variable, for mutexes, for locks created by name, and for delegated
+//! locks.
 
 use crate::delegate::{cohort_delegated_lock, cohort_delegated_t, cohort_delegated_unlock};
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
@@ -11,7 +11,7 @@ use cohort::condvar::{RawCondvar, Waited};
 use cohort::{Patience, RawLock};
 use core::ffi::{c_int, c_void};
 
-/// A condition: 24 bytes, ready when they are zero.
+/// Condition variable: 24 bytes, valid when zero.
 #[repr(C)]
 pub struct cohort_cond_t {
     queue: RawCondvar,
@@ -49,7 +49,8 @@ unsafe fn wait(cond: *mut cohort_cond_t, mutex: *mut cohort_mutex_t, patience: &
     if !mutex.lock.is_locked() {
         return EPERM;
     }
-    // SAFETY: the program waits with what it has locked; nobody signals here in another way.
+    // SAFETY: the program waits with a mutex that it has locked; all signals come through this
+    // module.
     ended(unsafe { queue.wait_with(&mutex.lock, patience) })
 }
 
@@ -68,7 +69,7 @@ unsafe fn wait_lock(
     if !lock.is_held() {
         return EPERM;
     }
-    // SAFETY: the program waits with what it holds; nobody signals here in another way.
+    // SAFETY: the program waits with a lock that it holds; all signals come through this module.
     ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
 }
 
@@ -84,7 +85,8 @@ unsafe fn wait_delegated(
     if !unsafe { lock.as_ref() }.is_some_and(|lock| lock.is_held()) {
         return EPERM;
     }
-    // SAFETY: the program waits with what it has locked; nobody signals here in another way.
+    // SAFETY: the program waits with a lock that it has locked; all signals come through this
+    // module.
     ended(unsafe {
         queue.wait_between(
             || _ = cohort_delegated_unlock(lock),
@@ -94,7 +96,7 @@ unsafe fn wait_delegated(
     })
 }
 
-/// What releases or acquires a lock of the program's own.
+/// Function that releases or acquires a lock of the program's own.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub type cohort_step_t = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 
@@ -111,14 +113,14 @@ unsafe fn wait_between(
     let (Some(release), Some(acquire)) = (release, acquire) else {
         return EINVAL;
     };
-    // SAFETY: the caller's; nobody signals here in another way.
+    // SAFETY: the caller's; all signals come through this module.
     ended(unsafe { queue.wait_between(|| release(argument), || acquire(argument), patience) })
 }
 
-/// Makes a condition of any bytes, as `COHORT_COND_INIT` does.
+/// Initialises a condition variable in any memory, as `COHORT_COND_INIT` does.
 ///
 /// # Safety
-/// Null, or memory for a condition that nobody uses.
+/// Null, or memory for an unused condition.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_cond_init(cond: *mut cohort_cond_t) -> c_int {
     if cond.is_null() {
@@ -130,8 +132,8 @@ pub unsafe extern "C" fn cohort_cond_init(cond: *mut cohort_cond_t) -> c_int {
     0
 }
 
-/// Ends a condition, which is ready again at once; `EBUSY` if somebody waits.  Nothing is lost
-/// if nobody calls this.
+/// Destroys a condition variable, which is immediately valid again; `EBUSY` if it has waiters.
+/// Optional.
 ///
 /// # Safety
 /// Null, or a condition.
@@ -144,8 +146,8 @@ pub unsafe extern "C" fn cohort_cond_destroy(cond: *mut cohort_cond_t) -> c_int 
     unsafe { cohort_cond_init(cond) }
 }
 
-/// Unlocks the mutex, blocks until it is signalled, and locks the mutex again; `EPERM` if
-/// nobody has locked it.  As with every condition, look again in a loop.  No cancellation point.
+/// Unlocks the mutex, blocks until signalled, and locks the mutex again; `EPERM` if the mutex is
+/// free. Wake-ups may be spurious: check the predicate in a loop. Not a cancellation point.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*mutex)
 ///
@@ -160,8 +162,8 @@ pub unsafe extern "C" fn cohort_cond_wait(
     unsafe { wait(cond, mutex, &Patience::ENDLESS) }
 }
 
-/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
-/// `ETIMEDOUT`, with the mutex locked.
+/// As `cohort_cond_wait`, or returns `ETIMEDOUT` with the mutex locked, at that time of
+/// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*mutex)
 ///
@@ -183,7 +185,7 @@ pub unsafe extern "C" fn cohort_cond_wait_until(
     }
 }
 
-/// The same, for so many nanoseconds at most.
+/// As `cohort_cond_wait_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*mutex)
 ///
@@ -199,7 +201,8 @@ pub unsafe extern "C" fn cohort_cond_wait_for(
     unsafe { wait(cond, mutex, &time::during(nanoseconds)) }
 }
 
-/// The same, until the token is cancelled: `ECANCELED`, with the mutex locked.
+/// As `cohort_cond_wait`, or returns `ECANCELED` with the mutex locked, once the token is
+/// cancelled.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*mutex)
 ///
@@ -215,8 +218,8 @@ pub unsafe extern "C" fn cohort_cond_wait_unless(
     unsafe { unless(token, |patience| wait(cond, mutex, patience)) }
 }
 
-/// `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
-/// the caller's; else `EPERM`.
+/// `cohort_cond_wait` with a lock created by name, acquired without a context of the caller's; else
+/// `EPERM`.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -231,7 +234,8 @@ pub unsafe extern "C" fn cohort_cond_wait_lock(
     unsafe { wait_lock(cond, lock, &Patience::ENDLESS) }
 }
 
-/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+/// As `cohort_cond_wait_lock`, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the
+/// latest.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -253,7 +257,7 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_until(
     }
 }
 
-/// The same, for so many nanoseconds at most.
+/// As `cohort_cond_wait_lock`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -269,7 +273,8 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_for(
     unsafe { wait_lock(cond, lock, &time::during(nanoseconds)) }
 }
 
-/// The same, until the token is cancelled: `ECANCELED`, with the lock held.
+/// As `cohort_cond_wait_lock`, or returns `ECANCELED` with the lock held, once the token is
+/// cancelled.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -285,8 +290,8 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_unless(
     unsafe { unless(token, |patience| wait_lock(cond, lock, patience)) }
 }
 
-/// `cohort_cond_wait` with a lock to which sections are brought, and which `cohort_delegated_lock` has
-/// locked; else `EPERM`.  Not from a section.
+/// `cohort_cond_wait` with a delegated lock that the caller has locked by `cohort_delegated_lock`;
+/// else `EPERM`. Not for use in a delegated critical section.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -301,7 +306,8 @@ pub unsafe extern "C" fn cohort_cond_wait_delegated(
     unsafe { wait_delegated(cond, lock, &Patience::ENDLESS) }
 }
 
-/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+/// As `cohort_cond_wait_delegated`, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the
+/// latest.
 ///
 /// cbindgen:postfix=COHORT_REQUIRES(*lock)
 ///
@@ -323,9 +329,9 @@ pub unsafe extern "C" fn cohort_cond_wait_delegated_until(
     }
 }
 
-/// `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it
-/// and `acquire` to acquire it again.  Each is called once with `argument`, by the thread that
-/// waits, and may not leave in another way than by returning.
+/// `cohort_cond_wait` with any other lock, held by the caller: `release` releases it, and `acquire`
+/// acquires it again. The waiting thread calls each once, with `argument`; both must return
+/// normally.
 ///
 /// # Safety
 /// Null, or a condition and two functions; so for all below.
@@ -340,8 +346,8 @@ pub unsafe extern "C" fn cohort_cond_wait_between(
     unsafe { wait_between(cond, release, acquire, argument, &Patience::ENDLESS) }
 }
 
-/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
-/// `ETIMEDOUT`, with the lock acquired again.
+/// As `cohort_cond_wait_between`, or returns `ETIMEDOUT` with the lock acquired again, at that time
+/// of `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
 ///
 /// # Safety
 /// As `cohort_cond_wait_between`; the time is null or readable.
@@ -363,7 +369,7 @@ pub unsafe extern "C" fn cohort_cond_wait_between_until(
     }
 }
 
-/// The same, for so many nanoseconds at most.
+/// As `cohort_cond_wait_between_until`, with a timeout in nanoseconds.
 ///
 /// # Safety
 /// As `cohort_cond_wait_between`.
@@ -379,7 +385,7 @@ pub unsafe extern "C" fn cohort_cond_wait_between_for(
     unsafe { wait_between(cond, release, acquire, argument, &time::during(nanoseconds)) }
 }
 
-/// Lets the thread go that has waited longest, if there is one.
+/// Wakes the longest waiting thread, if any.
 ///
 /// # Safety
 /// Null, or a condition.
@@ -389,7 +395,7 @@ pub unsafe extern "C" fn cohort_cond_signal(cond: *mut cohort_cond_t) -> c_int {
     0
 }
 
-/// Lets every waiting thread go.
+/// Wakes all waiting threads.
 ///
 /// # Safety
 /// Null, or a condition.

@@ -1,8 +1,8 @@
-//! One copy of this library in a process: objects of one copy mean nothing to another, which would
-//! look for a condition's waiters in its own memory, and give an address a second lock.
+//! Ensures that a process has one copy of this library. Objects of one copy mean nothing to
+//! another, which would look for a condition's waiters in its own memory, and give an address a
+//! second lock.
 //!
-//! The loader unifies a symbol of this kind over all libraries of the process, however they were
-//! loaded.
+//! The loader unifies a symbol of this kind over all libraries of the process, however loaded.
 
 use crate::libc::{abort, say};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -19,11 +19,11 @@ core::arch::global_asm!(
 );
 
 unsafe extern "C" {
-    /// The copy that was loaded first; null at first.
+    /// The copy loaded first; null at first.
     static COHORT_PROCESS: AtomicPtr<u8>;
 }
 
-/// Its address names this copy.
+/// Its address identifies this copy.
 static COPY: u8 = 0;
 
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader

@@ -1,5 +1,5 @@
-//! `cohort_delegated_t`: a lock to which sections are brought as functions, `sanl+`; what is not a function
-//! locks and unlocks the same object.
+//! `cohort_delegated_t`: a delegation lock, `sanl+`, whose critical sections are passed as
+//! functions. Other critical sections lock and unlock the same object.
 
 use crate::libc::{
     EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, pthread_setcancelstate,
@@ -14,24 +14,24 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
-/// A lock to which sections are brought.
+/// Delegation lock.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub struct cohort_delegated_t {
     lock: SanlPlus,
-    /// By what a thread has it that has locked it; that thread's.
+    /// State of the thread that has locked it; accessed by that thread only.
     turn: UnsafeCell<Option<Turn>>,
 }
 
 impl cohort_delegated_t {
-    /// Whether a thread has locked it; asked by that thread.
+    /// Whether a thread has locked it; called by that thread only.
     pub fn is_held(&self) -> bool {
-        // SAFETY: the holder's, and the caller says that it is the holder.
+        // SAFETY: the holder's, and the caller promises to be the holder.
         unsafe { &*self.turn.get() }.is_some()
     }
 }
 
-/// The calling thread is not cancelled as long as this is there: it may be running the sections of
-/// others, which wait for them.
+/// Guard that disables cancellation of the calling thread: the thread may be running the critical
+/// sections of waiting threads.
 struct Uncancelled(c_int);
 
 impl Uncancelled {
@@ -50,8 +50,8 @@ impl Drop for Uncancelled {
     }
 }
 
-/// Makes a lock to which sections are brought; null, with `errno` `ENOMEM`, where there is no
-/// memory.
+/// Creates a delegated lock, whose critical sections are passed as functions; null, with `errno`
+/// `ENOMEM`, without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
     let (align, size) = (
@@ -64,7 +64,7 @@ pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
         set_errno(ENOMEM);
         return place;
     };
-    // SAFETY: memory of that size, nobody else's.
+    // SAFETY: memory of that size, exclusively the caller's.
     unsafe {
         made.write(cohort_delegated_t {
             lock: SanlPlus::default(),
@@ -74,10 +74,10 @@ pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
     place
 }
 
-/// Ends such a lock and frees its memory.  Null is nothing.
+/// Destroys a delegated lock and frees its memory. No effect for null.
 ///
 /// # Safety
-/// Null, or a lock that nobody uses any more.
+/// Null, or a lock that is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_free(lock: *mut cohort_delegated_t) {
     if !lock.is_null() {
@@ -89,12 +89,11 @@ pub unsafe extern "C" fn cohort_delegated_free(lock: *mut cohort_delegated_t) {
     }
 }
 
-/// The lock of that place, which is made when it is first wanted: a null pointer is one that nobody has
-/// used, as all zeroes are a mutex.  Without memory for it the process ends with a message, since what
-/// such a lock guards begins without having been told of failure.
+/// The delegated lock at that place, created on first use. The place must start as a null pointer.
+/// Without memory, the process ends with a message, since the callers cannot handle a failure.
 ///
 /// # Safety
-/// A place of a program, which is written by these functions alone while threads use it.
+/// A place of the program's, written only by these functions while threads use it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_at(
     place: *mut *mut cohort_delegated_t,
@@ -118,17 +117,17 @@ fn made_at(place: &AtomicPtr<cohort_delegated_t>) -> *mut cohort_delegated_t {
     match place.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
         Ok(_) => made,
         Err(others) => {
-            // SAFETY: nobody has seen it.
+            // SAFETY: not yet shared.
             unsafe { cohort_delegated_free(made) };
             others
         }
     }
 }
 
-/// Makes of any bytes a place of which `cohort_delegated_at` makes the lock, as `= NULL` does.
+/// Initialises a place for `cohort_delegated_at` in any memory, as `= NULL` does.
 ///
 /// # Safety
-/// Memory for a pointer, which nobody uses.
+/// Memory for a pointer, unused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_init(place: *mut *mut cohort_delegated_t) -> c_int {
     // SAFETY: the caller's.
@@ -136,10 +135,10 @@ pub unsafe extern "C" fn cohort_delegated_init(place: *mut *mut cohort_delegated
     0
 }
 
-/// Ends the lock of that place, if it has been made; the place is ready again at once.
+/// Destroys the lock at that place, if it exists; the place is immediately valid again.
 ///
 /// # Safety
-/// As `cohort_delegated_at`; nobody uses the lock any more.
+/// As `cohort_delegated_at`; the lock is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_destroy(place: *mut *mut cohort_delegated_t) -> c_int {
     // SAFETY: the caller's.
@@ -147,15 +146,15 @@ pub unsafe extern "C" fn cohort_delegated_destroy(place: *mut *mut cohort_delega
     0
 }
 
-/// Blocks until `run(argument)` has been run, once, while nobody else has the lock: by this
-/// thread, or by another one that has what the lock guards in its cache.  `errno` is the
-/// caller's there, and what the function leaves in it is the caller's afterwards; all else that a
-/// thread has for itself is that of the thread which runs it.  The function does not bring another to the
-/// same lock, nor lock it, nor leave but by returning.  A thread is not cancelled in here.
+/// Blocks until `run(argument)` has been run once, under mutual exclusion: by this thread, or by
+/// another one that has the protected data in its cache. The function sees the caller's `errno`,
+/// and its changes to `errno` reach the caller. All other thread-local state is that of the
+/// executing thread. The function must not delegate to the same lock, nor lock it, and must return
+/// normally. Not a cancellation point.
 ///
 /// # Safety
-/// Null, or such a lock of this process, which has not forked since others used it; the function is
-/// null or may be called so, by any thread.
+/// Null, or a delegated lock of this process, without a fork since other threads used it. The
+/// function is null, or may be called with the argument by any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegate(
     lock: *mut cohort_delegated_t,
@@ -184,8 +183,8 @@ pub unsafe extern "C" fn cohort_delegate(
     0
 }
 
-/// Blocks until the calling thread has the lock, for what is no function: what waits for others, is a
-/// thread's own, or is left in more than one place.
+/// Blocks until the calling thread has locked the lock. For critical sections that cannot be passed
+/// as a function: they wait for other threads, use thread-local state, or have several exits.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*lock)
 ///
@@ -203,13 +202,13 @@ pub unsafe extern "C" fn cohort_delegated_lock(lock: *mut cohort_delegated_t) ->
     0
 }
 
-/// Leaves the lock, and runs what others have brought meanwhile; `EPERM` if nobody has locked it.  The
-/// thread that locked it calls this; it is not cancelled in here.
+/// Unlocks the lock, and runs the critical sections delegated meanwhile; `EPERM` if the lock is
+/// free. Only for the thread that locked it. Not a cancellation point.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*lock)
 ///
 /// # Safety
-/// As `cohort_delegate`; the caller has locked it, or nobody has.
+/// As `cohort_delegate`; the caller has locked it, or it is free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_unlock(lock: *mut cohort_delegated_t) -> c_int {
     // SAFETY: the caller's.
@@ -222,7 +221,7 @@ pub unsafe extern "C" fn cohort_delegated_unlock(lock: *mut cohort_delegated_t) 
     };
     let uncancelled = Uncancelled::now();
     let own = replace_errno(0);
-    // SAFETY: it is this lock's, and the caller's.
+    // SAFETY: this lock's, and the caller's.
     unsafe { lock.lock.unlock(turn) };
     replace_errno(own);
     drop(uncancelled);

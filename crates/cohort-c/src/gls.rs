@@ -1,8 +1,8 @@
-//! A lock for any address (GLS; Antić, Chatzopoulos, Guerraoui and Trigonakis 2016 §4): nobody
-//! declares it, chooses it or makes it; and any lock of the catalogue for any address.
+//! A lock for any address (GLS; Antić, Chatzopoulos, Guerraoui and Trigonakis 2016 §4), without a
+//! declaration, choice or initialisation; and any lock of the catalogue for any address.
 //!
-//! The table and its locks are [`cohort_service`]'s; here they get C's names and errors, which are
-//! those of `pthread_mutex_t`.
+//! The table and its locks are [`cohort_service`]'s. This module adds C's names and errors, the
+//! latter as for `pthread_mutex_t`.
 
 use crate::libc::{CLOCK_REALTIME, EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, timespec};
 use crate::time;
@@ -20,37 +20,37 @@ fn answer(result: Result<(), Refusal>) -> c_int {
     }
 }
 
-/// Makes room for the locks of so many addresses at once; without this the table grows as it is
-/// used.  `ENOMEM` if there is no memory for that.
+/// Allocates room for the locks of `expected` addresses; otherwise the table grows on demand.
+/// `ENOMEM` without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_init(expected: usize) -> c_int {
     answer(reserve(expected))
 }
 
-/// Forgets the locks of all addresses, as `cohort_gls_free` does those of one; their memory stays
-/// with the process for others.  `EBUSY` if some are held or waited for, which stay.
+/// Frees the locks of all addresses, as `cohort_gls_free` does for one; the process reuses their
+/// memory. `EBUSY` if some are held or have waiters; these stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_destroy() -> c_int {
     answer(free_all())
 }
 
-/// Blocks until the lock of that address is held.  Any value but null is an address, whatever is
-/// there; the first call makes its lock, which takes about 100 bytes until `cohort_gls_free`.  A
-/// thread that has the lock already waits for ever.  `EINVAL` for null, and for an address that has a
-/// lock of another algorithm; so for all below.
+/// Blocks until the lock of that address is acquired. Any value except null is an address, whatever
+/// its content. The first call creates the lock, about 100 bytes until `cohort_gls_free`. A thread
+/// that already holds the lock deadlocks. `EINVAL` for null, and for an address with a lock of
+/// another algorithm; so for all below.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_lock(address: *const c_void) -> c_int {
     answer(address::lock(address.addr()))
 }
 
-/// Takes the lock of that address, or returns `EBUSY` if somebody has it; never blocks.  For a
-/// moment after `cohort_gls_free` another address's lock may be found taken.
+/// Acquires the lock of that address, or returns `EBUSY` if it is held; never blocks. Shortly after
+/// `cohort_gls_free`, another address's lock may appear held.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_trylock(address: *const c_void) -> c_int {
     answer(address::try_lock(address.addr()))
 }
 
-/// Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+/// Blocks until the lock of that address is acquired, or returns `ETIMEDOUT` at that time of
 /// `CLOCK_REALTIME`.
 ///
 /// # Safety
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn cohort_gls_timedlock(
     unsafe { cohort_gls_clocklock(address, CLOCK_REALTIME, time) }
 }
 
-/// Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+/// Blocks until the lock of that address is acquired, or returns `ETIMEDOUT` at that time of
 /// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
 ///
 /// # Safety
@@ -82,28 +82,27 @@ pub unsafe extern "C" fn cohort_gls_clocklock(
     }
 }
 
-/// Releases the lock of that address; `EPERM` if nobody has it, or it has none, as long as no other
-/// thread frees it meanwhile.  A lock does not know its owner: to release another thread's is not
-/// noticed, and its section is no longer alone.
+/// Releases the lock of that address. `EPERM` if it is free or does not exist, unless another
+/// thread frees it concurrently. A lock has no owner: releasing another thread's lock is not
+/// detected, and breaks mutual exclusion for that thread.
 ///
 /// # Safety
-/// The caller has the lock, or nobody has and nobody frees it.
+/// The caller holds the lock; or the lock is free, and no thread frees its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_gls_unlock(address: *const c_void) -> c_int {
     // SAFETY: the caller's.
     answer(unsafe { address::unlock(address.addr()) })
 }
 
-/// Gives the lock of that address, whatever its algorithm, to others; to be called before what is
-/// there is given back.  `EBUSY` if somebody has the lock or waits for it; 0 also if the address has
-/// none.
+/// Frees the lock of that address, of whatever algorithm; call it before the memory at the address
+/// is reused. `EBUSY` if the lock is held or has waiters; 0 also if the address has no lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_free(address: *const c_void) -> c_int {
     answer(address::free(address.addr()))
 }
 
-/// Those functions again for each lock of the catalogue, by its name: `cohort_gls_mcs_lock`.
-/// The test that makes the header declares them, since cbindgen does not see what macros make.
+/// The same functions for each lock of the catalogue, with its name: `cohort_gls_mcs_lock`. The
+/// test that generates the header declares them, since cbindgen does not see items made by macros.
 mod named {
     use super::{answer, c_int, c_void, timespec};
     use crate::libc::CLOCK_REALTIME;
@@ -112,7 +111,7 @@ mod named {
     use cohort::catalogue;
     use cohort_service::kind::Kind;
 
-    /// Where the lock of that identifier is.
+    /// The index of the lock with that identifier.
     const fn place(identifier: &str) -> usize {
         let mut place = 0;
         while !is(catalogue::LOCKS[place].identifier, identifier) {
@@ -136,7 +135,7 @@ mod named {
             $(mod $name {
                 use super::*;
 
-                /// An address without more ado has such a lock, if it is `glk`.
+                /// `glk` is the kind of addresses without a chosen lock.
                 static KIND: Kind = if is(stringify!($name), "glk") {
                     Kind::usual()
                 } else {

@@ -1,18 +1,19 @@
 //! Cohort's locks for C and C++: `cohort.h`, `cohort.hpp`.
 //!
-//! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
-//! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
-//! address has a lock without more ado ([`gls`]), and any lock of the catalogue is made by its
-//! name ([`lock`]).  A word ends waits before their time ([`token`]).  To one kind sections are brought as functions ([`delegate`]).  Every function returns 0 or a value
-//! of `errno.h`, and touches `errno` itself nowhere but where it says so.
+//! A mutex, a rwlock and a condition are a few words of the program's own, valid when all zero, and
+//! need no destruction ([`mutex`], [`rwlock`], [`cond`]). Any address has a lock without
+//! initialisation ([`gls`]), and any lock of the catalogue can be created by name ([`lock`]). A
+//! token ends waits early ([`token`]). A delegated lock takes critical sections as functions
+//! ([`delegate`]). Every function returns 0 or a value of `errno.h`, and changes `errno` itself
+//! only where documented.
 //!
-//! `include/cohort.hpp` gives C++ programs the same as classes, by these functions alone.
+//! `include/cohort.hpp` gives C++ programs the same as classes, on top of these functions.
 //!
-//! `include/cohort.h` is made from these sources by cbindgen, below what stands in
-//! `prelude.h`; `cargo test -p cohort --test library` says when it is stale.
+//! cbindgen generates `include/cohort.h` from these sources, below the text of `prelude.h`; `cargo
+//! test -p cohort --test library` fails if it is stale.
 //!
-//! Beside the preloaded library this one has its own threads' records, and so works in the
-//! same process; neither knows of the other.
+//! This library has thread records of its own, beside the preloaded library's. Both work in the
+//! same process, independently.
 #![no_std]
 
 mod cond;
@@ -30,7 +31,7 @@ mod token;
 mod valgrind;
 mod version;
 
-/// Only a violated invariant or a system without memory gets here.
+/// Reached only by a violated invariant or a system without memory.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     libc::say(format_args!("cohort: {}\n", info.message()));

@@ -1,4 +1,4 @@
-//! What this library asks of the C library, and its constants.
+//! Functions and constants of the C library in use.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt;
@@ -36,24 +36,24 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
 }
 
-/// Writes `errno`; what was there.
+/// Replaces `errno`, and returns the old value.
 pub fn replace_errno(error: c_int) -> c_int {
     // SAFETY: the calling thread's own.
     unsafe { __errno_location().replace(error) }
 }
 
-/// Says in `errno` why a function that returns no number fails.
+/// Sets `errno`, for functions that return no error number.
 pub fn set_errno(error: c_int) {
     // SAFETY: the calling thread's own.
     unsafe { *__errno_location() = error };
 }
 
-/// Writes a message to standard error, as far as it takes it.
+/// Writes a message to standard error; errors are ignored.
 pub fn say(message: fmt::Arguments<'_>) {
     struct Stderr;
     impl fmt::Write for Stderr {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            // SAFETY: the bytes are alive; a failed write is nobody's to hear.
+            // SAFETY: the bytes are alive; a failed write is ignored.
             unsafe { write(2, text.as_ptr(), text.len()) };
             Ok(())
         }

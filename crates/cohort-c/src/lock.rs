@@ -1,8 +1,8 @@
-//! `cohort_lock_t`: any lock of the catalogue, or a composition that a text describes, made by
-//! its name.
+//! `cohort_lock_t`: any lock of the catalogue, or a composition described by a text, created by
+//! name.
 //!
-//! A lock that serves in strict order has a gate, as under a whole program, so that more
-//! threads than CPUs do not make it stand still.
+//! A lock with a strict order gets admission control, as in the preloaded library. Otherwise it
+//! would stall with more threads than CPUs.
 
 use crate::libc::{
     EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, strlen, timespec,
@@ -24,8 +24,8 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use core::{slice, str};
 
-/// What one acquisition carries, in memory of the caller's: aligned to a cache line, in
-/// whatever state.  It stays where it is until the lock is released.
+/// State of one acquisition, in the caller's memory: aligned to a cache line, with any content. It
+/// must not move until the lock is released.
 #[repr(C, align(64))]
 pub struct cohort_context_t {
     _bytes: [u8; 128],
@@ -33,14 +33,14 @@ pub struct cohort_context_t {
 
 const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
 
-/// A lock that was made by its name.
+/// Lock created by its name.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub type cohort_lock_t = Made;
 
-/// What locks are aligned to: two cache lines, which are fetched together.
+/// Alignment of locks: two cache lines, which the hardware prefetches together.
 const LINES: usize = 128;
 
-/// Makes a lock; null where there is no memory.
+/// Creates a lock; null without memory.
 fn make(operations: &'static Operations) -> *mut cohort_lock_t {
     let room = Made::room(operations);
     assert!(room.align() <= LINES, "a lock on larger lines");
@@ -49,20 +49,20 @@ fn make(operations: &'static Operations) -> *mut cohort_lock_t {
     let Some(place) = NonNull::new(place.cast::<u8>()) else {
         return ptr::null_mut();
     };
-    // SAFETY: memory of that size, nobody else's.
+    // SAFETY: memory of that size, exclusively the caller's.
     unsafe { Made::make_at(place, operations) }.as_ptr()
 }
 
-/// How C has a lock: in the catalogue's own form if its waiters can give up, and else behind a gate
-/// if it serves in order.  The lock's type decides, since an inherent constant is taken before one
-/// of a trait where its bounds are met.
+/// C's form of a lock: the catalogue's own form if its waiters can give up, else with admission
+/// control if it serves in order. The lock's type decides: an inherent constant takes precedence
+/// over a trait's where its bounds are met.
 struct InC<L>(PhantomData<L>);
 
 impl<L: Served + Fair> InC<L> {
     const GATED: Option<Operations> = Some(Operations::of_hosted::<Gated<L>>());
 }
 
-/// As [`InC`], of a lock that has no order to keep.
+/// [`InC`] for a lock without an order.
 trait Ungated {
     const GATED: Option<Operations> = None;
 }
@@ -89,13 +89,13 @@ macro_rules! locks {
 }
 cohort::for_each_lock!(locks);
 
-/// Those of every composition.
+/// The operations of every composition.
 static COMPOSITION: Operations = has_room(Operations::of_hosted::<Gated<Stacked<Said>>>());
 
-/// The composition that is being made by the thread that holds this.
+/// The recipe of the composition under construction, by the thread that holds this mutex.
 static RECIPE: Mutex<Option<Recipe>> = Mutex::new(None);
 
-/// What that recipe says.
+/// The recipe in [`RECIPE`].
 struct Said;
 
 impl Text for Said {
@@ -112,19 +112,19 @@ fn make_composition(recipe: Recipe) -> *mut cohort_lock_t {
     make(&COMPOSITION)
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 enum Named {
-    /// The lock at that place of the catalogue.
+    /// The lock at that index of the catalogue.
     Lock(usize),
     /// A composition.
     Composition(Recipe),
 }
 
-/// What is wrong with a name.
+/// Mistake in a name.
 enum Wrong<'a> {
     NoText,
     Mistake(Mistake<'a>),
-    /// C has the lock that the name means in no such form.
+    /// The lock exists, but not in a form for C.
     NotHere,
 }
 
@@ -142,10 +142,10 @@ impl fmt::Display for Wrong<'_> {
 }
 
 /// # Errors
-/// What is wrong with the name.
+/// The mistake in the name.
 ///
 /// # Safety
-/// Null, or a text that stays.
+/// Null, or a text that outlives the result.
 unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
     if name.is_null() {
         return Err(Wrong::NoText);
@@ -172,9 +172,9 @@ macro_rules! at {
     };
 }
 
-/// Makes a lock of that name, as `cohort list` shows them, or a composition such as
-/// `clof:ticket-clh-mcs@cache,numa,system`, which `cohort run --help` describes.  Null, with
-/// `errno` `EINVAL` if no lock has that name (`cohort_lock_explain` says why) or `ENOMEM`.
+/// Creates a lock by its name in `cohort list`, or by a composition such as
+/// `clof:ticket-clh-mcs@cache,numa,system`; see `cohort run --help`. Null, with `errno` `EINVAL`
+/// for an unknown name (`cohort_lock_explain` gives the reason) or `ENOMEM`.
 ///
 /// # Safety
 /// Null, or a text.
@@ -195,8 +195,8 @@ pub unsafe extern "C" fn cohort_lock_new(name: *const c_char) -> *mut cohort_loc
     made
 }
 
-/// Writes what is wrong with a name, as `snprintf` does, into so many bytes: an empty text if a
-/// lock has it.  0, or `EINVAL` if no lock has it.
+/// Writes the mistake in a name into `size` bytes, as `snprintf` does; an empty text for a valid
+/// name. 0, or `EINVAL` for an invalid name.
 ///
 /// # Safety
 /// The name is null or a text; the bytes are writable.
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn cohort_lock_explain(
     found.map_or(EINVAL, |_| 0)
 }
 
-/// A text in a buffer, without what has no room in it.
+/// Text in a buffer, truncated to fit.
 struct Cut<'a> {
     bytes: &'a mut [u8],
     length: usize,
@@ -236,11 +236,11 @@ impl Write for Cut<'_> {
     }
 }
 
-/// Ends a lock and frees its memory; `EBUSY` if a thread holds it, and may go on.  Null is
-/// nothing.
+/// Destroys a lock and frees its memory. `EBUSY` if a thread holds it; the lock remains valid. No
+/// effect for null.
 ///
 /// # Safety
-/// Null, or a lock that nobody uses afterwards.
+/// Null, or a lock that is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
     // SAFETY: the caller's.
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
     0
 }
 
-/// Blocks until the lock is held.  A thread that holds it already waits for ever.
+/// Blocks until the lock is acquired. A thread that already holds it deadlocks.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*lock)
 ///
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int 
     0
 }
 
-/// Takes the lock, or returns `EBUSY` if somebody holds it or waits for it; never blocks.
+/// Acquires the lock, or returns `EBUSY` if it is held or has waiters; never blocks.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
 ///
@@ -290,9 +290,9 @@ fn acquire_within(lock: &cohort_lock_t, patience: &Patience) -> c_int {
     }
 }
 
-/// Blocks until the lock is held, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
-/// `CLOCK_REALTIME`.  Where a lock's waiters cannot give up in their queue, the caller does not
-/// queue: it tries again and again, and others may pass it.
+/// Blocks until the lock is acquired, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+/// `CLOCK_REALTIME`. If the lock's queued waiters cannot give up, the caller does not queue: it
+/// retries, and others may overtake it.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
 ///
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_until(
     }
 }
 
-/// The same, for so many nanoseconds at most.
+/// As `cohort_lock_acquire_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
 ///
@@ -325,8 +325,8 @@ pub unsafe extern "C" fn cohort_lock_acquire_for(
     acquire_within(at!(lock), &time::during(nanoseconds))
 }
 
-/// Blocks until the lock is held, or returns `ECANCELED` once the token is cancelled.  Where a
-/// lock's waiters cannot give up in their queue, the caller tries again and again, as above.
+/// Blocks until the lock is acquired, or returns `ECANCELED` once the token is cancelled. If the
+/// lock's queued waiters cannot give up, the caller retries, as in `cohort_lock_acquire_until`.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
 ///
@@ -342,8 +342,8 @@ pub unsafe extern "C" fn cohort_lock_acquire_unless(
     unsafe { unless(token, |patience| acquire_within(lock, patience)) }
 }
 
-/// Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any
-/// thread may release what another has acquired.
+/// Releases the lock; `EPERM` if it is free, or was acquired by a context of the caller's. Any
+/// thread may release a lock that another has acquired.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*lock)
 ///
@@ -356,12 +356,13 @@ pub unsafe extern "C" fn cohort_lock_release(lock: *mut cohort_lock_t) -> c_int 
     if unsafe { lock.release() } { 0 } else { EPERM }
 }
 
-/// `cohort_lock_acquire` by a context in memory of the caller's, which takes no block of a pool.
+/// `cohort_lock_acquire` with a context in the caller's memory, which needs no block of a pool.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*lock)
 ///
 /// # Safety
-/// As `cohort_lock_acquire`; the context is null, or nobody's until the release returns.
+/// As `cohort_lock_acquire`; the context is null, or exclusively the call's until the release
+/// returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_acquire_by(
     lock: *mut cohort_lock_t,
@@ -376,7 +377,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_by(
     0
 }
 
-/// `cohort_lock_acquire_try` by a context of the caller's.
+/// `cohort_lock_acquire_try` with a context of the caller's.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
 ///
@@ -399,7 +400,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_try_by(
     }
 }
 
-/// Releases the lock, which was acquired by that context; `EPERM` if it was not.
+/// Releases the lock; `EPERM` if that context has not acquired it.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*lock)
 ///
@@ -419,7 +420,7 @@ pub unsafe extern "C" fn cohort_lock_release_by(
     }
 }
 
-/// 1 if somebody held the lock a moment ago, else 0: for assertions.
+/// 1 if the lock was held at the time of the call, else 0; for assertions.
 ///
 /// # Safety
 /// As `cohort_lock_acquire`.

@@ -1,4 +1,4 @@
-//! `cohort_mutex_t`: the default lock, and nothing else.
+//! `cohort_mutex_t`: the default lock.
 
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::time;
@@ -8,7 +8,7 @@ use cohort::numa::FutexHmcs;
 use cohort::{Abortable, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
 
-/// A mutex: eight bytes, ready when they are zero.
+/// Mutex: eight bytes, valid when zero.
 #[repr(C)]
 pub struct cohort_mutex_t {
     pub lock: FutexHmcs,
@@ -37,17 +37,17 @@ unsafe fn within(lock: &FutexHmcs, patience: &Patience) -> c_int {
     }
 }
 
-/// Makes a mutex of any bytes, as `COHORT_MUTEX_INIT` does.
+/// Initialises a mutex in any memory, as `COHORT_MUTEX_INIT` does.
 ///
 /// # Safety
-/// Null, or memory for a mutex that nobody uses.
+/// Null, or memory for an unused mutex.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int {
     if mutex.is_null() {
         return EINVAL;
     }
     let lock = FutexHmcs::new();
-    // SAFETY: the caller's: a mutex that was there ends.
+    // SAFETY: the caller's: any mutex in that memory ends.
     unsafe {
         FutexHmcs::begin_at(mutex.cast());
         mutex.write(cohort_mutex_t { lock });
@@ -55,8 +55,7 @@ pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int 
     0
 }
 
-/// Ends a mutex, which is ready again at once; `EBUSY` if somebody has locked it.  Nothing is
-/// lost if nobody calls this.
+/// Destroys a mutex, which is immediately valid again; `EBUSY` if it is locked. Optional.
 ///
 /// # Safety
 /// Null, or a mutex.
@@ -69,12 +68,12 @@ pub unsafe extern "C" fn cohort_mutex_destroy(mutex: *mut cohort_mutex_t) -> c_i
     unsafe { cohort_mutex_init(mutex) }
 }
 
-/// Blocks until the mutex is locked.  A thread that has locked it already waits for ever.
+/// Blocks until the mutex is locked. A thread that has already locked it deadlocks.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*mutex)
 ///
 /// # Safety
-/// Null, or a mutex, which stays where it is until it is unlocked; so for all below.
+/// Null, or a mutex that does not move until it is unlocked; so for all below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int {
     let lock = at!(mutex);
@@ -84,7 +83,7 @@ pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int 
     0
 }
 
-/// Locks the mutex, or returns `EBUSY` if somebody has; never blocks.
+/// Locks the mutex, or returns `EBUSY` if it is locked; never blocks.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
 ///
@@ -101,8 +100,8 @@ pub unsafe extern "C" fn cohort_mutex_lock_try(mutex: *mut cohort_mutex_t) -> c_
     }
 }
 
-/// Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of
-/// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+/// Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+/// `CLOCK_REALTIME`.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
 ///
@@ -124,7 +123,7 @@ pub unsafe extern "C" fn cohort_mutex_lock_until(
     }
 }
 
-/// Blocks until the mutex is locked, or returns `ETIMEDOUT` after so many nanoseconds.
+/// As `cohort_mutex_lock_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
 ///
@@ -156,9 +155,9 @@ pub unsafe extern "C" fn cohort_mutex_lock_unless(
     unsafe { unless(token, |patience| within(lock, patience)) }
 }
 
-/// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
-/// owner: to unlock another thread's is not noticed, and its section is no longer alone.  Nor is
-/// it noticed that another thread has unlocked what the caller locked last.
+/// Unlocks the mutex; `EPERM` if it is free. A mutex has no owner: unlocking another thread's mutex
+/// is not detected, and breaks mutual exclusion for that thread. If another thread has unlocked the
+/// mutex that the caller locked last, the caller's own unlock does not detect it either.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*mutex)
 ///
@@ -168,31 +167,31 @@ pub unsafe extern "C" fn cohort_mutex_lock_unless(
 pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_int {
     let lock = at!(mutex);
     let holds = &thread().holds;
-    // To read a word just after the exchange that changed it takes as long as two more uncontended
-    // unlocks would: a thread that has locked this mutex last need not.
+    // Reading the word just after the exchange that changed it costs as much as two uncontended
+    // unlocks. A thread that has locked this mutex last skips the check.
     if holds.get() == mutex.addr() {
         holds.set(0);
     } else if !lock.is_locked() {
         return EPERM;
     }
-    // SAFETY: locked, and the program unlocks what it has locked.
+    // SAFETY: locked, and the program unlocks what it locked.
     match unsafe { lock.release_quickly(&()) } {
         Quick::Released => 0,
-        // Whatever calls another function does so last: then this one needs no frame.
+        // Calls of other functions are tail calls, so this function needs no frame.
         Quick::MarkLost => answer_lost_mark(mutex),
         Quick::Refused => unlock_attentively(lock),
     }
 }
 
-/// [`cohort_mutex_unlock`] when a plain store will not do.
+/// [`cohort_mutex_unlock`] by a read-modify-write.
 #[inline(never)]
 fn unlock_attentively(lock: &FutexHmcs) -> c_int {
-    // SAFETY: the program unlocks what it has locked.
+    // SAFETY: the program unlocks what it locked.
     unsafe { lock.release_attentive() };
     done()
 }
 
-/// What is owed after a quick release; the mutex may be gone.
+/// Wakes the sleepers after a quick release overwrote their mark; the mutex may be gone.
 #[cold]
 #[inline(never)]
 fn answer_lost_mark(mutex: *const cohort_mutex_t) -> c_int {
@@ -200,12 +199,13 @@ fn answer_lost_mark(mutex: *const cohort_mutex_t) -> c_int {
     done()
 }
 
-/// 0, which callers do not know: else they would return it themselves, after a call.
+/// 0, opaque to the optimiser: with a known result, callers would return it after the call, and
+/// lose the tail call.
 fn done() -> c_int {
     core::hint::black_box(0)
 }
 
-/// 1 if somebody had locked the mutex a moment ago, else 0: for assertions.
+/// 1 if the mutex was locked at the time of the call, else 0; for assertions.
 ///
 /// # Safety
 /// As `cohort_mutex_lock`.

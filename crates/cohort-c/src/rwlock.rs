@@ -7,7 +7,7 @@ use cohort::rwlock::RawRwLock;
 use cohort::{Outcome, Patience, Recursion};
 use core::ffi::c_int;
 
-/// A reader–writer lock: sixteen bytes, ready when they are zero.
+/// Reader–writer lock: sixteen bytes, valid when zero.
 #[repr(C)]
 pub struct cohort_rwlock_t {
     lock: RawRwLock,
@@ -41,10 +41,10 @@ fn write(lock: &RawRwLock, patience: &Patience) -> c_int {
     }
 }
 
-/// Makes a lock of any bytes, as `COHORT_RWLOCK_INIT` does.
+/// Initialises a lock in any memory, as `COHORT_RWLOCK_INIT` does.
 ///
 /// # Safety
-/// Null, or memory for a lock that nobody uses.
+/// Null, or memory for an unused lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_init(rwlock: *mut cohort_rwlock_t) -> c_int {
     if rwlock.is_null() {
@@ -56,8 +56,7 @@ pub unsafe extern "C" fn cohort_rwlock_init(rwlock: *mut cohort_rwlock_t) -> c_i
     0
 }
 
-/// Ends a lock, which is ready again at once; `EBUSY` if somebody holds it.  Nothing is lost
-/// if nobody calls this.
+/// Destroys a lock, which is immediately valid again; `EBUSY` if it is held. Optional.
 ///
 /// # Safety
 /// Null, or a lock.
@@ -70,9 +69,10 @@ pub unsafe extern "C" fn cohort_rwlock_destroy(rwlock: *mut cohort_rwlock_t) -> 
     unsafe { cohort_rwlock_init(rwlock) }
 }
 
-/// Blocks until the lock is held to read; past waiting writers after five milliseconds, since the
-/// thread may hold it already.  Once one of the process had to wait so, a thread that has taken a read
-/// lock since passes at once.  `EAGAIN` if half a million hold it.
+/// Blocks until the lock is acquired for reading. After five milliseconds, a reader overtakes
+/// waiting writers, since it may be a recursive reader. Once this has happened in the process, a
+/// thread that has since acquired a read lock overtakes them immediately. `EAGAIN` at half a
+/// million readers.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE_SHARED(*rwlock)
 ///
@@ -83,9 +83,9 @@ pub unsafe extern "C" fn cohort_rwlock_read(rwlock: *mut cohort_rwlock_t) -> c_i
     read(at!(rwlock), &Patience::ENDLESS)
 }
 
-/// Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.  A thread
-/// that waiting writers have refused for five milliseconds passes them, here and where it gives up
-/// sooner than that.
+/// Acquires the lock for reading, or returns `EBUSY` if a writer holds it or waits; never blocks. A
+/// thread refused because of waiting writers for five milliseconds overtakes them, here and in
+/// timed calls with a shorter timeout.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
 ///
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn cohort_rwlock_read_try(rwlock: *mut cohort_rwlock_t) ->
     }
 }
 
-/// Blocks until the lock is held to read, or returns `ETIMEDOUT` at that time of
+/// Blocks until the lock is acquired for reading, or returns `ETIMEDOUT` at that time of
 /// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cohort_rwlock_read_until(
     }
 }
 
-/// Blocks until the lock is held to read, or returns `ETIMEDOUT` after so many nanoseconds.
+/// As `cohort_rwlock_read_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
 ///
@@ -137,7 +137,8 @@ pub unsafe extern "C" fn cohort_rwlock_read_for(
     read(at!(rwlock), &time::during(nanoseconds))
 }
 
-/// Blocks until the lock is held to read, or returns `ECANCELED` once the token is cancelled.
+/// Blocks until the lock is acquired for reading, or returns `ECANCELED` once the token is
+/// cancelled.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
 ///
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn cohort_rwlock_read_unless(
     unsafe { unless(token, |patience| read(lock, patience)) }
 }
 
-/// Blocks until the lock is held to write.  A thread that holds it waits for ever.
+/// Blocks until the lock is acquired for writing. A thread that already holds it deadlocks.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*rwlock)
 ///
@@ -164,7 +165,7 @@ pub unsafe extern "C" fn cohort_rwlock_write(rwlock: *mut cohort_rwlock_t) -> c_
     write(at!(rwlock), &Patience::ENDLESS)
 }
 
-/// Takes the lock to write, or returns `EBUSY` if somebody holds it; never blocks.
+/// Acquires the lock for writing, or returns `EBUSY` if it is held; never blocks.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *rwlock)
 ///
@@ -175,7 +176,7 @@ pub unsafe extern "C" fn cohort_rwlock_write_try(rwlock: *mut cohort_rwlock_t) -
     if at!(rwlock).try_write() { 0 } else { EBUSY }
 }
 
-/// Blocks until the lock is held to write, or returns `ETIMEDOUT` at that time of
+/// Blocks until the lock is acquired for writing, or returns `ETIMEDOUT` at that time of
 /// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *rwlock)
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn cohort_rwlock_write_until(
     }
 }
 
-/// Blocks until the lock is held to write, or returns `ETIMEDOUT` after so many nanoseconds.
+/// As `cohort_rwlock_write_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *rwlock)
 ///
@@ -209,7 +210,8 @@ pub unsafe extern "C" fn cohort_rwlock_write_for(
     write(at!(rwlock), &time::during(nanoseconds))
 }
 
-/// Blocks until the lock is held to write, or returns `ECANCELED` once the token is cancelled.
+/// Blocks until the lock is acquired for writing, or returns `ECANCELED` once the token is
+/// cancelled.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *rwlock)
 ///
@@ -225,7 +227,7 @@ pub unsafe extern "C" fn cohort_rwlock_write_unless(
     unsafe { unless(token, |patience| write(lock, patience)) }
 }
 
-/// Releases what the caller holds, to read or to write; `EPERM` if nobody holds the lock.
+/// Releases the caller's read or write lock; `EPERM` if the lock is free.
 ///
 /// cbindgen:postfix=COHORT_RELEASE_GENERIC(*rwlock)
 ///
@@ -238,7 +240,7 @@ pub unsafe extern "C" fn cohort_rwlock_unlock(rwlock: *mut cohort_rwlock_t) -> c
     if unsafe { lock.release() } { 0 } else { EPERM }
 }
 
-/// 1 if a writer held the lock a moment ago, else 0: for assertions.
+/// 1 if a writer held the lock at the time of the call, else 0; for assertions.
 ///
 /// # Safety
 /// As `cohort_rwlock_read`.

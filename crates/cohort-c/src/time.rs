@@ -1,14 +1,14 @@
-//! How long a caller waits.
+//! Timeouts of waits.
 
 use crate::libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, EINVAL, timespec};
 use cohort::door::now;
 use cohort::{Clock, Deadline, Patience};
 use core::ffi::c_int;
 
-/// Patience until that time on that clock, of the two that locks wait by.
+/// Patience until that time on one of the two clocks that locks support.
 ///
 /// # Errors
-/// `EINVAL` if it is no time, or another clock.
+/// `EINVAL` for an invalid time or another clock.
 ///
 /// # Safety
 /// `at` is null or readable.
@@ -30,7 +30,7 @@ pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience<'stati
     }))
 }
 
-/// Patience for so many nanoseconds; for ever, if that is beyond the clock.
+/// Patience for that many nanoseconds; endless if beyond the clock's range.
 pub fn during(nanoseconds: u64) -> Patience<'static> {
     let end = now().checked_add(nanoseconds);
     end.map_or(Patience::ENDLESS, |end| {

@@ -4,7 +4,7 @@ use crate::libc::{ECANCELED, EINVAL, ETIMEDOUT};
 use cohort::{Patience, Token};
 use core::ffi::c_int;
 
-/// A token: 24 bytes, ready when they are zero.
+/// Token: 24 bytes, valid when zero.
 #[repr(C)]
 pub struct cohort_token_t {
     token: Token,
@@ -23,8 +23,8 @@ macro_rules! at {
     };
 }
 
-/// What `wait` returns, which waits until its patience is over: `ECANCELED` where a deadline's is
-/// `ETIMEDOUT`.
+/// Runs `wait` with a patience that ends when the token is cancelled; returns `ECANCELED` instead
+/// of `ETIMEDOUT`.
 ///
 /// # Safety
 /// Null, or a token.
@@ -35,10 +35,11 @@ pub unsafe fn unless(token: *mut cohort_token_t, wait: impl FnOnce(&Patience) ->
     }
 }
 
-/// Makes a token of any bytes, as `COHORT_TOKEN_INIT` does: one that was cancelled serves again.
+/// Initialises a token in any memory, as `COHORT_TOKEN_INIT` does; a cancelled token becomes usable
+/// again.
 ///
 /// # Safety
-/// Null, or memory for a token within which nobody waits.
+/// Null, or memory for a token without waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_token_init(token: *mut cohort_token_t) -> c_int {
     if token.is_null() {
@@ -50,8 +51,8 @@ pub unsafe extern "C" fn cohort_token_init(token: *mut cohort_token_t) -> c_int 
     0
 }
 
-/// Ends all waits within the token, those that begin later too, as at a deadline: they return
-/// `ECANCELED`.  Blocks until each thread that sleeps in one is awake; not in a signal handler.
+/// Ends all present and future waits with the token, as at a deadline: they return `ECANCELED`.
+/// Blocks until all threads sleeping in them are awake; not for use in a signal handler.
 ///
 /// # Safety
 /// Null, or a token; so for all below.

@@ -1,17 +1,18 @@
 //! Annotations for Valgrind's race detectors, helgrind and drd.
 //!
 //! Valgrind replaces a function by a wrapper with a name of a certain form
-//! (`_vgw00000ZZ_OBJECT_FUNCTION`), in whatever object it finds that wrapper.  So the library's own
-//! functions bear no annotation and no test for Valgrind: without Valgrind nothing calls the
-//! wrappers here, and Valgrind calls them for the shared and the static library alike.
+//! (`_vgw00000ZZ_OBJECT_FUNCTION`), in any object with such a wrapper. So the library's own
+//! functions have no annotation and no test for Valgrind. Without Valgrind, the wrappers here are
+//! unused; Valgrind calls them for the shared and the static library alike.
 //!
-//! A wrapper passes on all arguments, and adds two things.  It tells the tool of the order that
-//! the lock makes: a release happens before each later acquisition.  And it turns the tool's reports
-//! off while the library runs, since the tools know neither atomic loads and stores nor futexes.
+//! A wrapper passes all arguments on, and adds two things. It reports the lock's ordering to the
+//! tool: a release happens before each later acquisition. And it suppresses the tool's reports
+//! while the library runs, since the tools understand neither atomic loads and stores nor futexes.
 //! Under other tools, such as memcheck, it adds nothing.
 //!
-//! The orders are those of a lock, with no owner: any thread may release what another has acquired.
-//! Readers are ordered after writers, and writers after all; readers are not ordered among themselves.
+//! The ordering is that of a lock without an owner: any thread may release a lock that another has
+//! acquired. Readers are ordered after writers, and writers after all; readers are not ordered
+//! among themselves.
 
 use crate::libc::ECANCELED;
 use crate::rwlock::cohort_rwlock_is_written;
@@ -19,12 +20,12 @@ use cohort::door::valgrind;
 use core::arch::asm;
 use core::ffi::{c_int, c_void};
 
-/// A null pointer of the program's, or where its readers would send: drd ends at it.
+/// Whether the program's pointer is null, or the place of a null lock's readers: drd aborts on it.
 const fn is_none(place: usize) -> bool {
     place <= readers(0)
 }
 
-/// What happens before a later [`receive`] at that place.
+/// Reports that what precedes happens before a later [`receive`] at that place.
 fn send(place: usize) {
     if is_none(place) {
         return;
@@ -32,7 +33,7 @@ fn send(place: usize) {
     valgrind::send(place);
 }
 
-/// What happens after every [`send`] at that place.
+/// Reports that what follows happens after every [`send`] at that place.
 fn receive(place: usize) {
     if is_none(place) {
         return;
@@ -40,7 +41,7 @@ fn receive(place: usize) {
     valgrind::receive(place);
 }
 
-/// Ends the orders of a place, where another lock may begin.
+/// Ends the ordering of a place, where another lock may begin.
 fn forget(place: usize) {
     if is_none(place) {
         return;
@@ -49,12 +50,12 @@ fn forget(place: usize) {
     valgrind::forget(readers(place));
 }
 
-/// Where the readers of a reader–writer lock send: a byte of the lock that no other lock has.
+/// The place for a reader–writer lock's readers: a byte of the lock that no other lock has.
 const fn readers(place: usize) -> usize {
     place + 1
 }
 
-/// Lets the tool report again, once dropped, what the calling thread does.
+/// Guard that suppresses the tool's reports for the calling thread.
 struct Unreported;
 
 impl Unreported {
@@ -70,15 +71,15 @@ impl Drop for Unreported {
     }
 }
 
-/// The arguments of a function of the library: six at most.
+/// Arguments of a function of the library: six at most.
 type Arguments = [usize; 6];
 
-/// The function that a wrapper wraps.
+/// Function that a wrapper wraps.
 #[derive(Clone, Copy)]
 struct Wrapped(usize);
 
 impl Wrapped {
-    /// The wrapped function. Valgrind answers this before the wrapper calls any other function of the library.
+    /// The wrapped function. Valid before the wrapper calls any other function of the library.
     #[inline(always)]
     fn now() -> Self {
         let address;
@@ -107,7 +108,7 @@ impl Wrapped {
             mut sixth,
         ] = *arguments;
         let result;
-        // SAFETY: a function of C, called as the program called it.
+        // SAFETY: a function of C, called with the program's arguments.
         unsafe {
             asm!(
                 "rol rdi, 3",
@@ -141,7 +142,7 @@ fn is_done(result: usize) -> bool {
     result as c_int == 0
 }
 
-/// A wait that a token has ended comes after the cancellation.
+/// Orders a wait that a token has ended after the cancellation.
 fn receive_cancellation(result: usize, token: usize) {
     if result as c_int == ECANCELED {
         receive(token);
@@ -182,7 +183,7 @@ fn release_rwlock(wrapped: Wrapped, arguments: &Arguments) -> usize {
     wrapped.call_unreported(arguments)
 }
 
-/// Waits at a condition with a lock that the library knows.
+/// Waits at a condition with a lock of the library.
 fn wait(wrapped: Wrapped, arguments: &Arguments) -> usize {
     let [cond, lock, token, ..] = *arguments;
     send(lock);
@@ -203,7 +204,7 @@ fn is_cancelled(wrapped: Wrapped, arguments: &Arguments) -> usize {
     result
 }
 
-/// What becomes a lock's memory, or was.
+/// Initialises or destroys a lock's memory.
 fn begin_or_end(wrapped: Wrapped, arguments: &Arguments) -> usize {
     let result = wrapped.call_unreported(arguments);
     if is_done(result) {
@@ -218,7 +219,7 @@ fn make(wrapped: Wrapped, arguments: &Arguments) -> usize {
     made
 }
 
-/// The program itself clears the word, and threads that are not the owner read it.
+/// The program clears the word itself, and threads other than the owner read it.
 fn set_owner(wrapped: Wrapped, arguments: &Arguments) -> usize {
     valgrind::untrack(arguments[0], size_of::<u64>());
     wrapped.call_unreported(arguments)
@@ -228,19 +229,19 @@ fn other(wrapped: Wrapped, arguments: &Arguments) -> usize {
     wrapped.call_unreported(arguments)
 }
 
-/// A section on its way to the thread that runs it.
+/// Critical section passed to the thread that runs it.
 struct Brought {
     lock: usize,
     run: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
 }
 
-/// Runs a section, which is the program's, with reports.
+/// Runs a critical section of the program, with reports enabled.
 ///
 /// # Safety
 /// As `cohort_delegate`; the argument is a [`Brought`].
 unsafe extern "C" fn run_brought(brought: *mut c_void) {
-    // SAFETY: the caller's; it waits.
+    // SAFETY: the caller's, which waits.
     let brought = unsafe { &*brought.cast::<Brought>() };
     receive(brought.lock);
     valgrind::report(true);
@@ -269,8 +270,8 @@ fn delegate(wrapped: Wrapped, arguments: &Arguments) -> usize {
     result
 }
 
-/// Wrappers, each for the functions that its patterns name, by what it does.  In a pattern `Za`
-/// stands for anything and `Zu` for an underscore; no function is named twice.
+/// Declares wrappers: each for the functions of its pattern, with its action. In a pattern, `Za`
+/// stands for any text and `Zu` for an underscore; patterns do not overlap.
 macro_rules! wrappers {
     ($($name:ident: $act:ident($pattern:literal);)+) => {
         $(

@@ -1,13 +1,13 @@
-//! Whether a program and this library fit together.
+//! Compatibility of a program with this library.
 
 use crate::libc::ENOTSUP;
 use core::ffi::c_int;
 
-/// What `COHORT_VERSION` of a header says that fits this library: its first two numbers.
+/// The first two numbers of a compatible `COHORT_VERSION`.
 const VERSION: u32 = 0x00_01_00;
 
-/// Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:
-/// 0, or `ENOTSUP`.
+/// Checks whether this library serves programs compiled with that `COHORT_VERSION`: 0, or
+/// `ENOTSUP`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_check_version(version: u32) -> c_int {
     if version >> 8 == VERSION >> 8 {

@@ -1,12 +1,11 @@
 //! `Kept`: the context of an acquisition that outlives its frame.
 //!
-//! A context has to stay where it is until its release returns, so a guard that can be moved
-//! cannot hold it, and a C function that returns between the two cannot either.  Where a
-//! section runs inside a call, the frame of that call holds it; this is for all others.  It
-//! lies in a block of a pool; a lock without contexts takes none.
+//! A context must not move until its release returns. So a movable guard cannot contain it, nor can
+//! a C function that returns in between. A critical section that runs inside a call has its context
+//! in that call's frame; all others use this type. The context is in a block of a pool; a lock
+//! without contexts takes none.
 //!
-//! A caller that forgets a `Kept` loses a block, and nothing dangles: the block stays taken, and the
-//! lock that was acquired by it locked.
+//! Forgetting a `Kept` leaks the block and leaves its lock locked; nothing dangles.
 
 use crate::door::{CONTEXT_BYTES, pool};
 use crate::host::Pool;
@@ -16,14 +15,14 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
-/// The most bytes of a context: a block's.
+/// The most bytes of a context: the size of a block.
 pub const BYTES: usize = CONTEXT_BYTES;
 
-/// What contexts are aligned to at most.
+/// The largest alignment of a context.
 const ALIGN: usize = 64;
 
-/// The place of any context; a block begins with a line.  It is memory and nothing else: what a
-/// checker watches is the context that is made in it.
+/// Room for any context; a block begins with a cache line. It is plain memory: model checkers
+/// observe the context that is made in it.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Block {
@@ -38,7 +37,7 @@ impl Default for Block {
     }
 }
 
-// SAFETY: nobody reads a block's bytes but the thread that took it, as what it has written there.
+// SAFETY: only the thread that took a block reads its bytes, as the value that it wrote there.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -53,8 +52,8 @@ pub(crate) fn pool_bytes() -> usize {
     BLOCKS.bytes()
 }
 
-/// A new context, in a block, of a lock whose type is forgotten.  Blocks only where the system has
-/// no memory left.
+/// A new context in a block, for a lock without its type. Blocks only if the system is out of
+/// memory.
 ///
 /// # Panics
 /// If its contexts are larger than [`BYTES`].
@@ -70,17 +69,17 @@ pub fn keep(lock: &Operations) -> NonNull<u8> {
     } else {
         NonNull::<Block>::dangling().cast()
     };
-    // SAFETY: a block nobody else has, which is large enough and begins with a line, or nothing.
+    // SAFETY: an exclusive block, large enough and aligned to a line; or a context without bytes.
     unsafe { (lock.make_context)(place.as_ptr()) };
     place
 }
 
-/// Ends such a context.
+/// Drops such a context, and returns its block.
 ///
 /// # Safety
-/// It came from [`keep`] for the same type of lock, and is used no more.
+/// It came from [`keep`] for the same type of lock, and is no longer in use.
 pub unsafe fn give(lock: &Operations, context: NonNull<u8>) {
-    // SAFETY: the caller's.  A block is nothing but its bytes, and goes back to where it came from.
+    // SAFETY: the caller's. A block is plain bytes, and returns to its pool.
     unsafe {
         (lock.drop_context)(context.as_ptr());
         if lock.context.size() > 0 {
@@ -89,22 +88,22 @@ pub unsafe fn give(lock: &Operations, context: NonNull<u8>) {
     }
 }
 
-/// A context of `L` in a block of its own, or in none if it has no bytes.
+/// A context of `L` in its own block; without a block if it has no bytes.
 #[derive(Debug)]
 pub struct Kept<L: RawLock> {
     context: NonNull<L::Context>,
     owned: PhantomData<L::Context>,
 }
 
-// SAFETY: it owns its context, which other threads may look at anyway.
+// SAFETY: it owns its context, which other threads may read anyway.
 unsafe impl<L: RawLock<Context: Send>> Send for Kept<L> {}
-// SAFETY: it lends its context, and no more.
+// SAFETY: it only lends its context.
 unsafe impl<L: RawLock<Context: Sync>> Sync for Kept<L> {}
 
 impl<L: RawLock> Kept<L> {
     const HAS_BLOCK: bool = size_of::<L::Context>() > 0;
 
-    /// A new context.  Blocks only where the system has no memory left.
+    /// A new context. Blocks only if the system is out of memory.
     #[inline(always)]
     #[must_use]
     pub fn new() -> Self {
@@ -116,7 +115,7 @@ impl<L: RawLock> Kept<L> {
         }
         let context = if Self::HAS_BLOCK {
             let place = ptr::from_ref(BLOCKS.take()).cast_mut().cast();
-            // SAFETY: a block nobody else has, which is large enough and begins with a line.
+            // SAFETY: an exclusive block, large enough and aligned to a line.
             unsafe { Self::begin(place) }
         } else {
             NonNull::dangling()
@@ -127,10 +126,10 @@ impl<L: RawLock> Kept<L> {
         }
     }
 
-    /// A new context at a place of the caller's.
+    /// A new context at the caller's `place`.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's.
+    /// The place is valid for writes, and exclusive to the caller.
     unsafe fn begin(place: *mut L::Context) -> NonNull<L::Context> {
         // SAFETY: the caller's.
         unsafe {
@@ -139,7 +138,7 @@ impl<L: RawLock> Kept<L> {
         }
     }
 
-    /// The context, by its address, for a caller that keeps that.
+    /// The context's address, for a caller that stores it.
     #[inline(always)]
     #[must_use]
     pub const fn into_raw(self) -> NonNull<L::Context> {
@@ -148,7 +147,7 @@ impl<L: RawLock> Kept<L> {
         context
     }
 
-    /// The context of that address.
+    /// The context at that address.
     ///
     /// # Safety
     /// It came from [`into_raw`](Self::into_raw), and is given back once.
@@ -165,7 +164,7 @@ impl<L: RawLock> Kept<L> {
     #[inline(always)]
     #[must_use]
     pub const fn get(&self) -> &L::Context {
-        // SAFETY: it is this one's, and stays where it is.
+        // SAFETY: this value owns it, and it does not move.
         unsafe { self.context.as_ref() }
     }
 }
@@ -179,8 +178,8 @@ impl<L: RawLock> Default for Kept<L> {
 impl<L: RawLock> Drop for Kept<L> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: made in `new`, and used no more.  A block is nothing but its bytes, and goes
-        // back to where it came from.
+        // SAFETY: made in `new`, and no longer in use. A block is plain bytes, and returns to its
+        // pool.
         unsafe {
             self.context.drop_in_place();
             if Self::HAS_BLOCK {

@@ -1,23 +1,23 @@
-//! A panic of a program's [`Cancellation`] in the midst of a wait.
+//! A panic of a program's [`Cancellation`] during a wait.
 //!
-//! The wait ends as if the word had been given, so that the lock stays whole and the caller's guard
-//! holds what it stands for.  Then the panic goes on.
+//! The wait ends as if cancelled, so the lock stays consistent and the caller's guard stays valid.
+//! Then the panic resumes.
 
 use crate::door::{Panic, caught, panic_on};
 use cohort_raw::{Cancellation, Patience};
 use core::cell::Cell;
 
-/// The words of a patience, whose first panic is kept.
+/// The cancellations of a patience, with their first panic.
 struct Heeded<'a> {
     patience: &'a Patience<'a>,
     panic: Cell<Option<Panic>>,
 }
 
-// SAFETY: a wait calls it in the thread that waits alone, in whose frame it is.
+// SAFETY: only the waiting thread calls it, and it is in that thread's frame.
 unsafe impl Sync for Heeded<'_> {}
 
 impl Heeded<'_> {
-    /// Runs that unless one has panicked before; none if so, or if it panics.
+    /// Runs `body` unless a panic is already kept; none if so, or if it panics.
     fn attempt<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
         let before = self.panic.take();
         if before.is_some() {
@@ -45,8 +45,8 @@ impl Cancellation for Heeded<'_> {
     }
 }
 
-/// Has `wait` wait with that patience.  If a word of it panics, so does this once `wait` has returned; what
-/// that returned is dropped.
+/// Calls `wait` with that patience. If a cancellation panics, this function drops the result of
+/// `wait` and resumes the panic.
 #[inline]
 pub(crate) fn heeding<R>(patience: &Patience, wait: impl FnOnce(&Patience) -> R) -> R {
     let heeded = Heeded {

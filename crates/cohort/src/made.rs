@@ -1,14 +1,14 @@
-//! `Made`: a lock that was made by its [`Operations`], which any thread acquires and releases without
-//! a context of its own: what a program has by a name, or by an address.
+//! `Made`: a lock made from its [`Operations`]. Any thread acquires and releases it without passing
+//! a context. Programs have such locks by name or by address.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `lock` | its maker | the lock, behind this |
-//! | `holder` | the holder | the context by which it holds the lock; null: nobody has noted one |
-//! | `is_kept` | the holder | whether that context is a [block](context) of ours, or the caller's |
-//! | `generation` | the first caller in a process | the process in which it was last used |
+//! | `lock` | its maker | the lock, behind this header |
+//! | `holder` | the holder | the context by which it holds the lock; null: none recorded |
+//! | `is_kept` | the holder | whether that context is a [block](context) of the pool, or the caller's |
+//! | `generation` | the first caller in a process | the process of its last use |
 //!
-//! The holder alone writes and reads its notes, or a thread that it has handed them to.
+//! Only the holder reads and writes these records, or a thread to which it has handed them.
 
 use crate::context;
 use crate::door::{Advice, AtomicPtr, AtomicU32, Order, Spinner, nap, runs_out};
@@ -17,7 +17,7 @@ use cohort_raw::{Operations, Outcome, Patience};
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-/// A context of whichever lock.
+/// A context of any lock.
 type Context = NonNull<u8>;
 
 /// A lock without its type.
@@ -30,13 +30,13 @@ pub struct Made {
     generation: Generation,
 }
 
-// SAFETY: locks are for all threads, and the other fields are atoms.
+// SAFETY: locks are for all threads, and the other fields are atomics.
 unsafe impl Send for Made {}
 // SAFETY: as above.
 unsafe impl Sync for Made {}
 
 impl Made {
-    /// Room for this and the lock behind it, and how far behind that is.
+    /// The layout of this header with the lock, and the lock's offset.
     const fn shape(operations: &Operations) -> (Layout, usize) {
         match Layout::new::<Self>().extend(operations.lock) {
             Ok((whole, behind)) => (whole.pad_to_align(), behind),
@@ -44,16 +44,17 @@ impl Made {
         }
     }
 
-    /// Room for this and the lock behind it.
+    /// The layout of this header with the lock.
     #[must_use]
     pub const fn room(operations: &Operations) -> Layout {
         Self::shape(operations).0
     }
 
-    /// Makes a free lock there.
+    /// Makes a free lock at `place`.
     ///
     /// # Safety
-    /// There is [room](Self::room), which is nobody's; the lock may be inherited and tried.
+    /// The place has [room](Self::room), exclusive to the caller; the lock supports inheritance and
+    /// tries.
     pub unsafe fn make_at(place: NonNull<u8>, operations: &'static Operations) -> NonNull<Self> {
         let made = place.cast::<Self>();
         // SAFETY: the caller's; each part is written once.
@@ -75,7 +76,7 @@ impl Made {
     /// Drops the lock.
     ///
     /// # Safety
-    /// It was made by [`make_at`](Self::make_at), and nobody uses it any more.
+    /// It was made by [`make_at`](Self::make_at), and is no longer in use.
     pub unsafe fn drop_at(made: NonNull<Self>) {
         // SAFETY: the caller's.
         unsafe { (made.as_ref().operations.drop)(made.as_ref().lock.as_ptr()) };
@@ -84,7 +85,7 @@ impl Made {
     /// # Safety
     /// As [`cohort_raw::RawLock::acquire`]; so for all below.
     unsafe fn acquire_with(&self, context: Context) {
-        // SAFETY: the caller's; the lock is there as long as this.
+        // SAFETY: the caller's; the lock lives as long as this header.
         unsafe { (self.operations.acquire)(self.lock.as_ptr(), context.as_ptr()) };
     }
 
@@ -98,7 +99,7 @@ impl Made {
         unsafe { try_acquire(self.lock.as_ptr(), context.as_ptr()) }
     }
 
-    /// False when patience ran out.
+    /// Acquires with that context; false if patience runs out.
     ///
     /// # Safety
     /// As above.
@@ -122,21 +123,21 @@ impl Made {
         true
     }
 
-    /// Whether somebody held it a moment ago.
+    /// Whether the lock was held at the time of the read.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        // SAFETY: the lock is there as long as this.
+        // SAFETY: the lock lives as long as this header.
         unsafe { (self.operations.is_locked)(self.lock.as_ptr()) }
     }
 
-    /// Before anything else: in a forked child, forgets all waiters, and a holder that had
-    /// not noted itself.
+    /// In a forked child, forgets all waiters, and a holder without a recorded context; to be
+    /// called before any other access.
     pub fn settle(&self) {
         self.generation.settle(|| {
             let Some(inherit) = self.operations.inherit else {
                 unreachable!("a forked child can go on with such a lock")
             };
-            // SAFETY: no thread of this process is inside; a holder has noted its context.
+            // SAFETY: no thread of this process is inside; a holder has recorded its context.
             unsafe { inherit(self.lock.as_ptr(), self.holder.load(Order::RELAXED)) };
         });
     }
@@ -146,19 +147,19 @@ impl Made {
         self.holder.store(context.as_ptr(), Order::RELAXED);
     }
 
-    /// The holder's context, if it is a block or the caller's, as is asked.
+    /// The holder's context, if it is a block (`is_kept`) or the caller's (otherwise).
     fn noted(&self, is_kept: bool) -> Option<Context> {
         let context = NonNull::new(self.holder.load(Order::RELAXED))?;
         (self.is_kept.load(Order::RELAXED) == u32::from(is_kept)).then_some(context)
     }
 
-    /// Whether somebody holds it, by a block.
+    /// Whether the lock is held by a block.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.noted(true).is_some()
     }
 
-    /// Blocks until it is held, by a block.
+    /// Blocks until the lock is held by a block.
     pub fn acquire(&self) {
         self.settle();
         let context = context::keep(self.operations);
@@ -167,22 +168,22 @@ impl Made {
         self.note(context, true);
     }
 
-    /// Holds it, by a block, if nobody does.
+    /// Acquires the lock by a block, if it is free.
     #[must_use]
     pub fn try_acquire(&self) -> bool {
         // SAFETY: a new context.
         self.acquire_if(|context| unsafe { self.try_acquire_with(context) })
     }
 
-    /// Blocks until it is held, by a block, or patience runs out; false then.  Where a lock's
-    /// waiters cannot give up, the caller never queues, but tries again and again.
+    /// Blocks until the lock is held by a block, or until patience runs out: then false. If a
+    /// lock's waiters cannot give up, the caller retries instead of queueing.
     #[must_use]
     pub fn acquire_within(&self, patience: &Patience) -> bool {
         // SAFETY: a new context.
         self.acquire_if(|context| unsafe { self.acquire_within_with(context, patience) })
     }
 
-    /// Takes it by a block, as `take` says; gives that back if it fails.
+    /// Acquires by a block with `take`; gives the block back on failure.
     fn acquire_if(&self, take: impl FnOnce(Context) -> bool) -> bool {
         self.settle();
         let context = context::keep(self.operations);
@@ -190,16 +191,16 @@ impl Made {
         if taken {
             self.note(context, true);
         } else {
-            // SAFETY: kept above; nobody will grant the lock to it.
+            // SAFETY: kept above; the lock will not be granted to it.
             unsafe { context::give(self.operations, context) };
         }
         taken
     }
 
-    /// Releases what is held by a block; false if that is nothing.
+    /// Releases a lock held by a block; false if it is not.
     ///
     /// # Safety
-    /// The caller may release it, if somebody holds it.
+    /// The caller is entitled to release it, if it is held.
     #[must_use]
     pub unsafe fn release(&self) -> bool {
         self.settle();
@@ -207,7 +208,7 @@ impl Made {
             return false;
         };
         self.holder.store(ptr::null_mut(), Order::RELAXED);
-        // The lock may be gone afterwards; what can be done with its type is not.
+        // The lock may be gone after the release; its operations are static.
         let operations = self.operations;
         // SAFETY: the holder's, and the caller's.
         unsafe {
@@ -217,10 +218,10 @@ impl Made {
         true
     }
 
-    /// Blocks until it is held, by a context at a place of the caller's.
+    /// Blocks until the lock is held by a context at the caller's `place`.
     ///
     /// # Safety
-    /// The place is valid for writes, nobody's, and stays until the release.
+    /// The place is valid for writes, exclusive to this lock, and stays until the release.
     pub unsafe fn acquire_at(&self, place: Context) {
         let take = |context| {
             // SAFETY: a new context.
@@ -231,7 +232,7 @@ impl Made {
         unsafe { self.acquire_at_if(place, take) };
     }
 
-    /// Holds it, by such a context, if nobody does.
+    /// Acquires the lock by such a context, if it is free.
     ///
     /// # Safety
     /// As [`acquire_at`](Self::acquire_at).
@@ -251,13 +252,13 @@ impl Made {
         if taken {
             self.note(place, false);
         } else {
-            // SAFETY: begun above; nobody will grant the lock to it.
+            // SAFETY: begun above; the lock will not be granted to it.
             unsafe { (self.operations.drop_context)(place.as_ptr()) };
         }
         taken
     }
 
-    /// Releases what is held by the context at that place; false if it is not.
+    /// Releases a lock held by the context at that place; false if it is not.
     ///
     /// # Safety
     /// As [`release`](Self::release).

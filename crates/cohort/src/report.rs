@@ -1,14 +1,13 @@
-//! What the interposer counts, in a file that the command and every process of
-//! the program map: so it survives a program that is killed, and it proves that
-//! the interposer was there.
+//! The interposer's counts, in a file mapped by the command and by every process of the program. So
+//! they survive a killed program, and prove that the interposer was present.
 
 use crate::door::Mode;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// What a report begins with; the last digit is the layout's version.
+/// The first bytes of a report; the last digit is the version of the layout.
 pub const MAGIC: [u8; 8] = *b"COHORTR6";
 
-/// What is counted apart.
+/// The kinds with separate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Kind {
@@ -20,8 +19,8 @@ pub enum Kind {
     ErrorCheck,
     /// `PTHREAD_MUTEX_ADAPTIVE_NP`.
     Adaptive,
-    /// Robust, priority-inheriting or -protecting, and process-shared mutexes:
-    /// the C library serves them.
+    /// Robust, priority-inheriting, priority-protecting and process-shared mutexes, which stay the
+    /// C library's.
     Libc,
     /// `pthread_cond_wait` and its timed forms.
     CondWait,
@@ -36,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order of the report.
+    /// All kinds, in the order of the report.
     pub const ALL: [Self; 10] = [
         Self::Normal,
         Self::Recursive,
@@ -50,7 +49,7 @@ impl Kind {
         Self::Spin,
     ];
 
-    /// The name a report prints.
+    /// The kind's name in a report.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -74,77 +73,77 @@ impl Kind {
 pub struct Counter {
     /// Acquisitions, waits or signals that succeeded.
     pub acquired: AtomicU64,
-    /// Those that found the lock taken at first.
+    /// Acquisitions that found the lock held at first.
     pub contended: AtomicU64,
 }
 
-/// Counters that a share of the threads writes, on lines of its own.
+/// The counters of a share of the threads, on their own cache lines.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shard {
-    /// By [`Kind`].
+    /// The counters of each [`Kind`].
     pub kinds: [Counter; Kind::ALL.len()],
-    /// Acquisitions that waited for a lock that adapts, by the [`Mode`] in which it was.
+    /// Acquisitions that waited for an adaptive lock, by its [`Mode`] at that time.
     pub waited: [AtomicU64; Mode::ALL.len()],
 }
 
-/// What locks needed beside the program's own objects; of each the most that any one
-/// process reached.
+/// Memory of the locks beside the program's own objects; each value is the maximum over all
+/// processes.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Memory {
-    /// Bytes of queue nodes, of mutexes and of conditions, and of inflated locks: all that
-    /// were ever needed at once, since none is given back to the system.  A mutex under a
-    /// queue lock takes a node for each waiter and one for its holder.
+    /// Bytes of queue nodes, of mutexes and of conditions, and of inflated locks. This is the peak,
+    /// since the memory stays allocated. A mutex under a queue lock takes a node for each waiter
+    /// and one for its holder.
     pub bytes: AtomicU64,
-    /// Inflated locks among that: one for each mutex that was waited for at once, and
-    /// those that threads kept for their next.
+    /// The peak number of inflated locks: one for each contended mutex, and those that threads kept
+    /// for reuse.
     pub inflated: AtomicU32,
-    /// Threads that waited for a mutex at once.
+    /// The peak number of threads waiting for a mutex.
     pub waiters: AtomicU32,
-    /// Threads that waited at a condition at once.
+    /// The peak number of threads waiting at conditions.
     pub at_conditions: AtomicU32,
-    /// Groups of CPUs with a last-level cache of their own, as the library sees the machine; 0
-    /// while no thread had to know.
+    /// Groups of CPUs with a shared last-level cache, as detected by the library; 0 if no thread
+    /// needed them.
     pub cache_groups: AtomicU32,
 }
 
-/// How many shards there are: threads are spread over them by their number.
+/// The number of shards; a thread's number selects one.
 pub const SHARDS: usize = 16;
 
-/// Bytes for a lock's name: the longest, of a composition, has not a hundred.
+/// Bytes for a lock's name; the longest composition has fewer than a hundred.
 pub const NAME_BYTES: usize = 116;
 
-/// How many processes a report can name.
+/// The number of processes that a report can list.
 pub const USERS: usize = 1024;
 
-/// The file's content; a file of zeroes with [`MAGIC`] in front is an empty one.
+/// The content of the file; a file of zeroes behind [`MAGIC`] is an empty report.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Report {
     /// [`MAGIC`].
     pub magic: [u8; 8],
-    /// How many processes announced that the interposer serves them.
+    /// The number of processes that announced the interposer.
     pub processes: AtomicU32,
-    /// The numbers of the last [`USERS`] of them and of the processes that these have forked, each as
-    /// the process itself knows it; 0 where there is none.
+    /// The numbers of the last [`USERS`] such processes and of their forked children, each as the
+    /// process knows itself; 0 in unused places.
     pub users: [AtomicU32; USERS],
     /// How many numbers have been written there.
     pub noted: AtomicU32,
-    /// How many processes are being forked: their numbers are to come, unless the fork fails.
+    /// The number of forks in progress: their numbers follow, unless the fork fails.
     pub forking: AtomicU32,
-    /// The name of the lock that served them, ended by zero.
+    /// The name of their lock, zero-terminated.
     pub lock: [AtomicU8; NAME_BYTES],
-    /// The memory.
+    /// The memory in use.
     pub memory: Memory,
-    /// How often a lock that adapts went on in another mode, by the new [`Mode`].
+    /// Mode changes of adaptive locks, by the new [`Mode`].
     pub changes: [AtomicU64; Mode::ALL.len()],
     /// The counts.
     pub shards: [Shard; SHARDS],
 }
 
 impl Report {
-    /// Notes that a process of that number counts here from now on.
+    /// Records the number of a process that counts here.
     pub fn note_user(&self, process: u32) {
         let noted = self.noted.fetch_add(1, Ordering::Relaxed);
         self.users[noted as usize % USERS].store(process, Ordering::Relaxed);
@@ -164,20 +163,20 @@ impl Report {
             })
     }
 
-    /// Acquisitions that waited for a lock of that mode, over all shards.
+    /// Acquisitions that waited for a lock in that mode, over all shards.
     #[must_use]
     pub fn waited(&self, mode: Mode) -> u64 {
         let of = |shard: &Shard| shard.waited[mode as usize].load(Ordering::Relaxed);
         self.shards.iter().map(of).sum()
     }
 
-    /// How often a lock went on in that mode.
+    /// The number of changes to that mode.
     #[must_use]
     pub fn changes_to(&self, mode: Mode) -> u64 {
         self.changes[mode as usize].load(Ordering::Relaxed)
     }
 
-    /// The name of the lock, as far as it is text.
+    /// The name of the lock; empty if it is not text.
     pub fn lock_name<'a>(&self, buffer: &'a mut [u8; NAME_BYTES]) -> &'a str {
         for (place, byte) in buffer.iter_mut().zip(&self.lock) {
             *place = byte.load(Ordering::Relaxed);

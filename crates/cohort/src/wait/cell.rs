@@ -1,13 +1,12 @@
-//! A word that one thread sets and others wait for.
+//! A word set by one thread while others wait for its value.
 //!
-//! The setter must know whether somebody sleeps, so the top bit of the word says
-//! so, and a lock is compiled in two forms: one whose cells may be slept on and
-//! one whose cells never are, which sets them with a plain store.
+//! The setter must know of sleepers, so the word's top bit marks them. Each lock is compiled in two
+//! forms: with cells that permit sleeping, and with cells that do not and are set by a plain store.
 //!
 //! | word | meaning | written by |
 //! |---|---|---|
 //! | `value` | the setter's value, 31 bits | the setter |
-//! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
+//! | `value \| ASLEEP` | a waiter sleeps, or is about to, until the value changes | that waiter |
 
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, orders, runs_out, sleep_on,
@@ -17,9 +16,8 @@ use cohort_raw::Patience;
 use core::marker::PhantomData;
 
 orders! {
-    /// Nothing is published by going to sleep: the setter's read-modify-write
-    /// of the same word comes before the announcement, which then fails, or
-    /// after, and sees it.
+    /// Falling asleep publishes nothing. The setter's read-modify-write of this word precedes the
+    /// announcement, which then fails, or follows it and sees the mark.
     CELL_ANNOUNCE = Relaxed;
 }
 
@@ -28,15 +26,15 @@ flaws! {
     FORGET_WAKE = "cell.forget-wake";
 }
 
-/// Somebody may be asleep on this cell.
+/// A waiter may be asleep on this cell.
 const ASLEEP: u32 = 1 << 31;
 
 /// All classes of sleepers.
 const EVERY_CLASS: u32 = u32::MAX;
 
-/// Whether a cell may be slept on; a type, because it decides how it is set.
+/// Whether a cell permits sleeping; a type, because it decides how the cell is set.
 pub trait Parking: Send + Sync + Default + 'static {
-    /// The answer.
+    /// Whether waiters may sleep.
     const MAY_SLEEP: bool;
 }
 
@@ -44,8 +42,8 @@ pub trait Parking: Send + Sync + Default + 'static {
 #[derive(Debug, Default)]
 pub struct SpinOnly;
 
-/// Waiters spin, yield or sleep, as the policy of the process says; setting is
-/// one read-modify-write.
+/// Waiters spin, yield or sleep, according to the process's policy; setting is one
+/// read-modify-write.
 #[derive(Debug, Default)]
 pub struct MayPark;
 
@@ -57,7 +55,7 @@ impl Parking for MayPark {
     const MAY_SLEEP: bool = true;
 }
 
-/// The cell; zero at first.
+/// A cell; zero at first.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct WaitCell<P: Parking = MayPark> {
@@ -67,7 +65,7 @@ pub struct WaitCell<P: Parking = MayPark> {
 
 impl<P: Parking> WaitCell<P> {
     constructor! {
-        /// A cell of zero.
+        /// A cell with the value zero.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -82,52 +80,50 @@ impl<P: Parking> WaitCell<P> {
     /// The largest value a cell can hold.
     pub const MAX: u32 = ASLEEP - 1;
 
-    /// What the setter last wrote.
+    /// The last value set.
     #[inline(always)]
     pub fn value(&self, order: Order) -> u32 {
         self.word.load(order) & !ASLEEP
     }
 
-    /// Writes `value` while nobody waits.
+    /// Writes `value` to a cell without waiters.
     #[inline(always)]
     pub fn reset(&self, value: u32) {
         self.word.store(value, Order::RELAXED);
     }
 
-    /// Writes `value` and wipes out a sleeper's mark: for a [quick](super::quick)
-    /// release.
+    /// Writes `value` and clears a sleeper's mark: for a [quick](super::quick) release.
     #[inline(always)]
     pub fn put(&self, value: u32, order: Order) {
         self.word.store(value, order);
     }
 
-    /// Replaces a value by another if nobody has left a mark; whether it did.
+    /// Replaces `from` by `to` if no mark is set; returns whether it did.
     pub fn try_set(&self, from: u32, to: u32, order: Order) -> bool {
         self.word
             .compare_exchange(from, to, order, Order::RELAXED)
             .is_ok()
     }
 
-    /// The same cell, as one in whose lock waiters wait in that way.
+    /// The same cell in the other form.
     #[inline(always)]
     pub fn in_form<Q: Parking>(&self) -> &WaitCell<Q> {
-        // SAFETY: both are one word, and say nothing of what it may be.
+        // SAFETY: both forms are one word without invalid values.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
-    /// Clears bits of the value, in whichever thread.
+    /// Clears bits of the value; for any thread.
     pub fn clear(&self, bits: u32) {
         self.word.fetch_and(!bits, Order::RELAXED);
     }
 
-    /// Wakes every sleeper of the cell at `place`, where it need not be any more: they
-    /// look again.
+    /// Wakes all sleepers of the cell at `place`, which may be gone; they check the value again.
     #[cold]
     pub fn wake_everybody(place: *const Self) {
         wake(place.cast::<AtomicU32>(), i32::MAX as u32, EVERY_CLASS);
     }
 
-    /// Writes `value` and wakes every sleeper.
+    /// Writes `value` and wakes all sleepers.
     #[inline(always)]
     pub fn set(&self, value: u32, order: Order) {
         if !P::MAY_SLEEP {
@@ -137,8 +133,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Writes `value` and wakes every sleeper, if there may be one: a hint, which publishes
-    /// nothing, and which a waiter that goes to sleep just now misses.
+    /// Writes `value` and wakes all sleepers, if the mark is seen. A hint: it publishes nothing,
+    /// and a waiter that falls asleep concurrently may miss it.
     #[inline]
     pub fn rouse(&self, value: u32) {
         if P::MAY_SLEEP && self.word.load(Order::RELAXED) & ASLEEP != 0 {
@@ -146,7 +142,7 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Writes `value`, wakes every sleeper, and returns what was there.
+    /// Writes `value`, wakes all sleepers, and returns the old value.
     #[inline]
     pub fn swap(&self, value: u32, order: Order) -> u32 {
         let old = self.word.swap(value, order);
@@ -156,7 +152,7 @@ impl<P: Parking> WaitCell<P> {
         old & !ASLEEP
     }
 
-    /// Replaces a value by another and wakes every sleeper; whether it did.
+    /// Replaces `from` by `to` and wakes all sleepers; returns whether it did.
     #[inline]
     pub fn change(&self, from: u32, to: u32, order: Order) -> bool {
         let mut expected = from;
@@ -177,9 +173,9 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Replaces a value by another, whether or not there is a mark; whether it did.  `failure`
-    /// is the order of the look that found another value.  For a word for which one thread at
-    /// a time waits: the caller, or nobody.
+    /// Replaces `from` by `to`, with or without a mark; returns whether it did. `failure` is the
+    /// order of the read that found another value. Wakes no sleeper: for a word with at most one
+    /// waiter, the caller.
     #[inline]
     pub fn exchange(&self, from: u32, to: u32, order: Order, failure: Order) -> bool {
         let mut expected = from;
@@ -192,9 +188,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Writes `value`, which only waiters of one `class` wait for, and wakes
-    /// those.  `others` says that waiters of further classes may be asleep and
-    /// stay so.
+    /// Writes `value` and wakes sleepers of `class`, the only waiters for this value. `others` says
+    /// whether waiters of further classes may be asleep; they stay so.
     #[inline(always)]
     pub fn set_for(&self, value: u32, order: Order, class: u32, others: impl Fn() -> bool) {
         if !P::MAY_SLEEP {
@@ -203,8 +198,8 @@ impl<P: Parking> WaitCell<P> {
         }
         let mut old = self.word.load(Order::RELAXED);
         loop {
-            // A waiter may be arriving while the mark is taken off and sleep
-            // without putting it back, so taking it off wakes every class.
+            // A waiter may see the mark while it is being cleared, and sleep without setting it
+            // again. So clearing the mark wakes all classes.
             let stay = old & ASLEEP != 0 && others();
             let new = if stay { value | ASLEEP } else { value };
             match self.word.compare_exchange(old, new, order, Order::RELAXED) {
@@ -216,21 +211,21 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Once for all that set such cells: the release of a lock has no room for what it does seldom.
+    /// Out of line, once for all setters: a lock's release has no room for rare code.
     #[cold]
     #[inline(never)]
     fn wake(&self, classes: u32) {
         if mutant(flaw::FORGET_WAKE) {
             return;
         }
-        // The cell may belong to somebody else by now; its address is a name.
+        // The cell may be reused by now: its address serves only as a key.
         wake(&raw const self.word, i32::MAX as u32, classes);
     }
 
-    /// Blocks until `ready` is true of the value; `order` is that of the read
-    /// that saw it.  A sleeper is woken by the setters of its `class`, a bit.
+    /// Blocks until `ready` is true of the value; `order` is the order of the read that saw it.
+    /// Setters of the waiter's `class`, a bit, wake it.
     ///
-    /// It is for a cell that one thread at a time waits for: the CPU may watch it.
+    /// For a cell with at most one waiter at a time, so the CPU may monitor it.
     #[inline]
     pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         if !ready(self.value(order)) {
@@ -239,8 +234,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// [`wait_for`](Self::wait_for), but no longer than `patience` lasts; whether the value
-    /// became `ready`.
+    /// [`wait_for`](Self::wait_for) until `patience` ends; returns whether the value became
+    /// `ready`.
     #[inline]
     pub fn wait_within(
         &self,
@@ -288,9 +283,9 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// [`wait_for`](Self::wait_for), letting `spacing` nanoseconds, a function of
-    /// the value, pass after each look in vain.  A waiter that has left the mark looks
-    /// again rather than sleep unless it is `honoured`.
+    /// [`wait_for`](Self::wait_for) with a pause of `spacing` nanoseconds, a function of the value,
+    /// after each unsuccessful check. A waiter that has left the mark sleeps only if it is
+    /// `honoured`; otherwise it checks again.
     #[inline]
     pub fn wait_spaced(
         &self,
@@ -306,8 +301,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// [`wait_for`](Self::wait_for) whose looks are read-modify-writes that change
-    /// nothing: they bring the word's line in for writing.
+    /// [`wait_for`](Self::wait_for) whose checks are read-modify-writes that change nothing. They
+    /// fetch the word's line for writing.
     #[inline]
     pub fn wait_owning(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         let look = || self.word.fetch_add(0, order);
@@ -317,7 +312,7 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// `pass` lets time pass after a look in vain, which saw that word.
+    /// Waits for `ready`; `pass` pauses after an unsuccessful check of that word.
     #[cold]
     fn wait_long(
         &self,
@@ -339,8 +334,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Blocks until the value is `from`, and replaces it by `to` in one step; each
-    /// look is that attempt.
+    /// Blocks until the value is `from`, and replaces it by `to`; each check is an attempt to
+    /// replace.
     #[inline]
     pub fn replace(&self, from: u32, to: u32, order: Order, class: u32) {
         let mut spinner = Spinner::new();
@@ -363,7 +358,7 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Sleeps on a word that was seen, unless it has changed or the mark is not honoured.
+    /// Sleeps while the word has that value, unless the mark is not honoured.
     fn sleep(&self, spinner: &mut Spinner, word: u32, class: u32, honoured: impl Fn() -> bool) {
         if !P::MAY_SLEEP {
             return spinner.insist();

@@ -1,29 +1,28 @@
-//! A word that one thread at a time holds and anybody may take once it is free: what
-//! `tas`, `ttas` and `bo` have in common.
+//! A word held by one thread at a time, and acquired by any thread once it is free: the common part
+//! of `tas`, `ttas` and `bo`.
 //!
-//! They differ in how a waiter passes the time, a [`Backoff`].  Under a policy that
-//! parks, each of them sleeps at last; so the word says whether somebody may be asleep.
+//! They differ in their waiters' [`Backoff`]. If the policy permits parking, waiters of all three
+//! sleep eventually, so the word marks sleepers.
 //!
 //! | word | meaning | written by |
 //! |---|---|---|
 //! | 0 | free | the holder |
-//! | `HELD` | held | the taker |
-//! | `HELD \| ASLEEP` | held, and its release has to wake somebody | a waiter before it sleeps; a taker that slept |
+//! | `HELD` | held | the thread that acquires |
+//! | `HELD \| ASLEEP` | held; the release has to wake a sleeper | a waiter before or after its sleep |
 //!
 //! | change | sets | clears | keeps |
 //! |---|---|---|---|
 //! | take | `HELD` | | `ASLEEP` |
 //! | take after a sleep, fall asleep, give up after a sleep | `HELD`, `ASLEEP` | | |
 //! | release | | `HELD`, `ASLEEP`; it wakes a sleeper | |
-//! | release by a plain store | | `HELD`, `ASLEEP`; it wakes every sleeper if a waiter has ended the quick time | |
+//! | plain-store release | | `HELD`, `ASLEEP`; it wakes all sleepers if its quick mode was revoked | |
 //!
-//! A release wipes out the mark and wakes one sleeper.  There may be more, so a thread that
-//! has slept leaves a mark behind: it takes the word with one or, giving up, sees to
-//! it that the holder has one.
+//! A release clears the mark and wakes one sleeper. Others may be asleep, so a thread that has
+//! slept leaves a mark: it acquires with the mark, or sets the holder's mark when it gives up.
 //!
-//! A flag that has long been quiet is released [quickly](super::quick).  A holder that
-//! finds no mark begins such a time; and since a thread that was woken may still be on
-//! its way then, it ends the time again if it takes the word with its mark.
+//! A flag without sleepers for a long time is released [quickly](super::quick). A holder that finds
+//! no mark starts the quick mode. A woken thread may still be on its way then; if it acquires the
+//! word with its mark, it ends the mode.
 
 use super::{Parking, quick};
 use crate::door::{
@@ -35,11 +34,11 @@ use core::marker::PhantomData;
 use core::mem::offset_of;
 
 orders! {
-    /// Sees what the last holder did.
+    /// Sees the writes of the last holder.
     FLAG_TAKE = Acquire;
-    /// What this holder did is seen by the next.
+    /// The next holder sees the writes of this one.
     FLAG_RELEASE = Release;
-    /// The same, by a plain store.
+    /// The same for a plain-store release.
     FLAG_RELEASE_QUICK = Release;
 }
 
@@ -55,18 +54,18 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const ASLEEP: u32 = 2;
 
-/// There is one class of sleepers.
+/// The flag has one class of sleepers.
 const CLASS: u32 = 1;
 
 const ATTENTIVE: u32 = 0;
 const QUICK: u32 = 1;
 
-/// How a waiter passes the time; made at the beginning of a wait.
+/// A waiter's pauses; made at the start of a wait.
 pub trait Backoff {
-    /// Whether to look at the word before each attempt to take it.
+    /// Whether to read the word before each attempt to acquire it.
     const LOOKS_FIRST: bool;
 
-    /// How many nanoseconds to wait after a look or an attempt in vain.
+    /// The pause after an unsuccessful read or attempt, in nanoseconds.
     fn pause(&mut self) -> u64;
 }
 
@@ -74,8 +73,8 @@ pub trait Backoff {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Flag<P: Parking> {
-    /// Whether releases look for the mark: `ATTENTIVE`, or `QUICK` if they do not.
-    /// Begun by a holder, ended by anybody.
+    /// `ATTENTIVE` if releases look for the mark, else `QUICK`. Set to `QUICK` by a holder, and to
+    /// `ATTENTIVE` by any thread.
     haste: AtomicU32,
     word: AtomicU32,
     parking: PhantomData<P>,
@@ -96,25 +95,25 @@ impl<P: Parking> Flag<P> {
 }
 
 impl<P: Parking> Flag<P> {
-    /// Whether somebody holds it.
+    /// Whether the word is held.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
         self.word.load(Order::RELAXED) != FREE
     }
 
-    /// Takes it if it is free.
+    /// Acquires the word if it is free.
     #[inline(always)]
     pub fn take(&self) -> bool {
         self.word.fetch_or(HELD, FLAG_TAKE) & HELD == 0
     }
 
-    /// The same, where a look finds it free: an attempt in vain would take its line.
+    /// The same after a read that finds it free: a failing attempt would take its line.
     #[inline(always)]
     pub fn look_and_take(&self) -> bool {
         !self.is_held() && self.take()
     }
 
-    /// Leaves the mark and takes the word if it is free.
+    /// Sets the mark, and acquires the word if it is free.
     fn take_marked(&self) -> bool {
         let free = self.word.fetch_or(HELD | ASLEEP, FLAG_TAKE) & HELD == 0;
         // The caller's release has to see the mark.
@@ -129,7 +128,7 @@ impl<P: Parking> Flag<P> {
         self.haste.load(Order::RELAXED) == QUICK
     }
 
-    /// Frees it, and wakes a sleeper; the caller holds it.
+    /// Frees the word, and wakes a sleeper; the caller holds it.
     #[inline(always)]
     pub fn release(&self) {
         let place = &raw const *self;
@@ -140,7 +139,7 @@ impl<P: Parking> Flag<P> {
         }
     }
 
-    /// Frees it by a plain store, if that will do; the caller holds it.
+    /// Frees the word by a plain store, if that suffices; the caller holds it.
     #[inline(always)]
     pub fn release_quickly(&self) -> Quick {
         if !P::MAY_SLEEP {
@@ -161,12 +160,12 @@ impl<P: Parking> Flag<P> {
         }
         let word = &raw const self.word;
         if self.word.swap(FREE, FLAG_RELEASE) & ASLEEP != 0 && !mutant(flaw::FORGET_WAKE) {
-            // The word may belong to somebody else by now; its address is a name.
+            // The word may be reused by now: its address serves only as a key.
             wake(word, 1, CLASS);
         }
     }
 
-    /// Releases, and from here on does so quickly, if there is no mark.
+    /// Releases and starts the quick mode, if there is no mark.
     #[cold]
     fn become_quick(&self) -> bool {
         self.haste.store(QUICK, Order::RELAXED);
@@ -174,23 +173,22 @@ impl<P: Parking> Flag<P> {
             .word
             .compare_exchange(HELD, FREE, FLAG_RELEASE, Order::RELAXED)
             .is_ok();
-        // Somebody waits, and would soon revoke it.
+        // A waiter exists, and would soon revoke the mode.
         if !unmarked {
             self.haste.store(ATTENTIVE, Order::RELAXED);
         }
         unmarked
     }
 
-    /// Wakes every sleeper of the flag at `place`, where it need not be any more: they
-    /// look again.
+    /// Wakes all sleepers of the flag at `place`, which may be gone; they check the word again.
     #[cold]
     pub fn wake_everybody(place: *const Self) {
         let word = place.wrapping_byte_add(offset_of!(Self, word));
         wake(word.cast::<AtomicU32>(), i32::MAX as u32, CLASS);
     }
 
-    /// Whether the mark that the caller has left on a holder's word will be honoured;
-    /// if not, it was a quick time, which is over now: look again.
+    /// Whether the release will honour the mark that the caller has set. If not, the flag was in
+    /// quick mode, which the caller revokes; it has to check the word again.
     fn is_honoured(&self) -> bool {
         if !self.is_quick() || mutant(flaw::MARK_AND_HOPE) {
             return true;
@@ -200,7 +198,7 @@ impl<P: Parking> Flag<P> {
         false
     }
 
-    /// Blocks until the word is taken or patience runs out.
+    /// Blocks until the word is acquired or patience runs out.
     #[cold]
     pub fn take_within<M: Backoff>(&self, mut backoff: M, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
@@ -218,12 +216,12 @@ impl<P: Parking> Flag<P> {
                 return Outcome::Acquired;
             }
             if runs_out(patience) {
-                // A wake-up that reached this thread goes on to another.
+                // This thread's wake-up goes on to another sleeper.
                 if slept && !mutant(flaw::SWALLOW_WAKE) {
                     if self.take_marked() {
                         return Outcome::Acquired;
                     }
-                    // A sleeper is woken if it is not.
+                    // If the mark was lost, this wakes a sleeper.
                     let _ = self.is_honoured();
                 }
                 return Outcome::GaveUp;
@@ -247,7 +245,7 @@ impl<P: Parking> Flag<P> {
         }
     }
 
-    /// Forgets every waiter; `held` says whether the word is.
+    /// Forgets all waiters; `held` is the new state.
     pub fn reset(&self, held: bool) {
         self.word
             .store(if held { HELD } else { FREE }, Order::RELAXED);

@@ -1,5 +1,5 @@
-//! Waiting: the cell a waiter looks at, and whether it may sleep on it; the flag that
-//! waiters take; and releases that need no read-modify-write.
+//! Waiting: the cell that a waiter reads, with or without sleeping; the flag of the simple locks;
+//! and releases without a read-modify-write.
 
 mod cell;
 mod flag;

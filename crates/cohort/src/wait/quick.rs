@@ -1,26 +1,25 @@
-//! Releasing by a plain store: a lock that has long been quiet saves its release's
-//! read-modify-write, which costs more than all the rest of it.
+//! Releases by a plain store. A lock without waiters for a long time saves its release's
+//! read-modify-write, which costs more than the rest of the release.
 //!
-//! What makes it safe is an agreement between the thread that releases and one that is about to
-//! sleep.  A waiter that has left its mark on the lock, and finds it in a quick time,
-//! *calls that off*: it makes the lock attentive, raises the process's count of such
-//! calls, and passes a barrier that every running thread takes part in; then it looks
-//! again.  A quick release from before the barrier is seen by the waiter, and one after
-//! it finds the count raised, and wakes every sleeper in case its store wiped out their
-//! marks.  The releaser's side is two loads of a word that hardly ever changes.
+//! The releaser and a waiter about to sleep follow a protocol. A waiter that has set its mark and
+//! finds the lock in quick mode *revokes* the mode. It makes the lock attentive, increments the
+//! process's count of revocations, and executes a barrier on all running threads. Then it checks
+//! the lock again. The waiter sees a quick release from before the barrier. A later one sees the
+//! new count, and wakes all sleepers, since its store may have cleared their marks. The releaser's
+//! cost is two loads of a word that rarely changes.
 //!
-//! The lock says where it keeps the word *quick*; a holder sets it, when it finds nobody
-//! waiting, and anybody takes it back.
+//! The lock provides the word for the mode. A holder sets it to *quick* if it finds no waiter; any
+//! thread may reset it.
 
 use crate::door::{Order, fence_everywhere, fence_here, flaws, mutant, orders, revocations};
 use cohort_raw::Quick;
 
 orders! {
-    /// A releaser that finds the count raised finds the lock attentive too.
+    /// A releaser that sees the new count also sees the attentive lock.
     QUICK_REVOKE = Release;
-    /// As above, from the releaser's side.
+    /// The releaser's side of `QUICK_REVOKE`.
     QUICK_REVOKED = Acquire;
-    /// Both sides of the agreement, in a checker's world.
+    /// Both sides of the protocol, under a model checker.
     QUICK_AGREE = SeqCst;
 }
 
@@ -30,8 +29,8 @@ flaws! {
     REVOKE_ALONE = "quick.revoke-alone";
 }
 
-/// Releases by `store` in a quick time, of which `look` says whether it is one, and what
-/// else there is to know for the store.  Nothing of the lock is touched after that.
+/// Releases by `store` if `look` finds the quick mode; `look` returns what the store needs. The
+/// lock is not accessed after that.
 #[inline(always)]
 pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Quick {
     let revoked = revocations().load(QUICK_REVOKED);
@@ -47,17 +46,17 @@ pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Qu
     }
 }
 
-/// Ends a quick time that the caller has just taken back: afterwards every release
-/// honours marks, and the lock shows every release that did not.  The caller, which has
-/// left a mark, looks again before it sleeps.
+/// Completes the revocation of a quick mode that the caller has just reset. Afterwards every
+/// release honours marks, and the lock shows all releases that did not. The caller has set a mark,
+/// and checks the lock again before it sleeps.
 #[cold]
 pub fn revoke(wake_everybody: impl FnOnce()) {
     revocations().fetch_add(1, QUICK_REVOKE);
     if !mutant(flaw::NO_BARRIER) {
         fence_everywhere(QUICK_AGREE);
     }
-    // Waiters that found the time over before the barrier may have slept on marks that
-    // a quick release was wiping out.
+    // Waiters that saw the mode reset before the barrier may sleep on marks that a quick release
+    // was clearing.
     if !mutant(flaw::REVOKE_ALONE) {
         wake_everybody();
     }

@@ -1,7 +1,7 @@
-//! Every lock there is, once.
+//! The catalogue of all locks.
 //!
-//! A lock is added by its file and one entry in [`for_each_lock!`](crate::for_each_lock): the command's
-//! list, the interposer's dispatch and all runners are made from it.
+//! To add a lock, add its file and one entry in [`for_each_lock!`](crate::for_each_lock). The
+//! command's list, the interposer's dispatch and all runners are generated from it.
 
 use crate::compose::cohorting;
 use crate::host::{Arena, Fat, Holding};
@@ -10,7 +10,7 @@ use cohort_raw::recipe::Bound;
 use cohort_raw::{Able, Capability, Hosted, RawLock, Thresholds, Unable as _};
 use core::fmt;
 
-/// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
+/// A lock's storage when it serves a 40-byte `pthread_mutex_t`.
 ///
 /// ```
 /// use cohort::catalogue::{Storage, find};
@@ -19,20 +19,21 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// One word of the object is the whole lock.
+    /// One word of the object is the entire lock.
     Word,
-    /// In the object; its queue nodes come from the arena.
+    /// In the object, with queue nodes in the arena.
     InPlace,
-    /// One word at rest; inflated into the arena while contended.
+    /// One word at rest; inflated into the arena under contention.
     Inflated,
-    /// The same, in the interposer's form that has all compositions: the usual one has no room left.
+    /// Inflated, in the interposer's build with all compositions only: the usual build has no room
+    /// left.
     Apart,
-    /// In none: the interposer, which every program carries, does without the lock.
+    /// Not in the interposer, since every program would carry the lock.
     Nowhere,
 }
 
 impl Storage {
-    /// The word `cohort list` prints.
+    /// The word that `cohort list` prints.
     ///
     /// ```
     /// assert_eq!(cohort::catalogue::Storage::InPlace.name(), "in place");
@@ -48,46 +49,45 @@ impl Storage {
     }
 }
 
-/// One lock, as the command shows it.
+/// One lock, as the command lists it.
 ///
-/// ```
-/// use cohort::{Capability, catalogue::LOCKS};
+/// ``` use cohort::{Capability, catalogue::LOCKS};
 ///
-/// // Those that waiters can leave.
+/// // Locks whose waiters can give up.
 /// let mut names = LOCKS.iter().filter(|lock| lock.capabilities.contains(&Capability::Abortable));
 /// assert!(names.any(|lock| lock.name == "hmcs-t-2" && lock.serves_programs()));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LockInfo {
-    /// The one name that is printed.
+    /// The printed name.
     pub name: &'static str,
-    /// Its name in [`for_each_lock!`](crate::for_each_lock), with underscores for
-    /// hyphens: what a macro over all locks compares with `stringify!`.
+    /// Its name in [`for_each_lock!`](crate::for_each_lock), with underscores for hyphens. A macro
+    /// over all locks compares it with `stringify!`.
     pub identifier: &'static str,
     /// Further names that are accepted.
     pub aliases: &'static [&'static str],
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// The paper and section it is described in.
+    /// The paper and section that describe it.
     pub source: &'static str,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: &'static [Capability],
-    /// Whether it decides for itself whether its waiters spin or sleep.
+    /// Whether the lock itself switches its waiters between spinning and sleeping.
     pub adapts: bool,
-    /// Where it lives in a program's mutex.
+    /// Its storage in a program's mutex.
     pub storage: Storage,
-    /// Bytes of the lock by itself, used raw.
+    /// Bytes of the lock itself, used raw.
     pub bytes_raw: usize,
-    /// Bytes a program's mutex costs beyond its own 40 while nobody holds it.
+    /// Bytes of a free mutex beyond the program's 40.
     pub bytes_idle: usize,
-    /// Bytes it costs beyond its own while held with waiters, waiters apart.
+    /// Bytes of a contended mutex beyond the program's 40, without its waiters.
     pub bytes_contended: usize,
     /// Bytes each waiter adds.
     pub bytes_per_waiter: usize,
 }
 
 impl LockInfo {
-    /// Whether an unchanged program can run under it.
+    /// Whether the interposer can serve unmodified programs with it.
     ///
     /// ```
     /// use cohort::catalogue::find;
@@ -114,7 +114,7 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
     place(name).map(|place| &LOCKS[place])
 }
 
-/// Where in [`LOCKS`] the lock of that name or alias is.
+/// The index in [`LOCKS`] of the lock with that name or alias.
 ///
 /// ```
 /// use cohort::catalogue::{LOCKS, place};
@@ -141,7 +141,7 @@ pub fn name(place: usize) -> Option<&'static str> {
 /// Reads a lock's name; see [`cohort_raw::name`].
 ///
 /// # Errors
-/// What is wrong with it.
+/// The mistake in the name.
 ///
 /// ```
 /// use cohort::catalogue::read;
@@ -154,10 +154,10 @@ pub fn read(name: &str) -> Result<Name<'_>, Mistake<'_>> {
     NAMES.read(name)
 }
 
-/// Reads a name that a program can have.
+/// Reads the name of a lock for programs.
 ///
 /// # Errors
-/// As [`read`]; trees of queues that are not as the catalogue has them are unknown.
+/// As [`read`]; queue trees outside the catalogue are unknown.
 ///
 /// ```
 /// use cohort::catalogue::read_served;
@@ -168,9 +168,8 @@ pub fn read_served(name: &str) -> Result<Name<'_>, Mistake<'_>> {
     NAMES.read_served(name)
 }
 
-/// Calls a macro with every lock: its name as an identifier (an underscore for each
-/// hyphen), its type, where it
-/// lives in a mutex, its aliases, what it is, its source, its capabilities.
+/// Calls a macro with each lock: its name as an identifier (underscores for hyphens), type,
+/// storage, aliases, description, source and capabilities.
 #[macro_export]
 macro_rules! for_each_lock {
     ($callback:ident) => {
@@ -428,9 +427,9 @@ macro_rules! for_each_lock {
     };
 }
 
-/// Calls a macro with every baseline, as [`for_each_lock!`](crate::for_each_lock) does
-/// with every lock: the algorithms that stand for the C library's own locks, and for other
-/// libraries' mutexes, where there is no such library.
+/// Calls a macro with each baseline, like [`for_each_lock!`](crate::for_each_lock). Baselines are
+/// the algorithms of the C library's locks and of other libraries' mutexes, for environments
+/// without those libraries.
 #[macro_export]
 macro_rules! for_each_baseline {
     ($callback:ident) => {
@@ -458,8 +457,8 @@ macro_rules! for_each_baseline {
     };
 }
 
-/// Calls a macro with every lock that readers share: its name as an identifier, its type,
-/// what it is, its source.
+/// Calls a macro with each reader–writer lock: its name as an identifier, type, description and
+/// source.
 #[macro_export]
 macro_rules! for_each_shared {
     ($callback:ident) => {
@@ -491,8 +490,8 @@ macro_rules! for_each_shared {
     };
 }
 
-/// Calls a macro with every lock that sections are brought to: its name as an identifier, its
-/// type, what it is, its source, what else it can do.
+/// Calls a macro with each delegation lock: its name as an identifier, type, description, source
+/// and further capabilities.
 #[macro_export]
 macro_rules! for_each_delegate {
     ($callback:ident) => {
@@ -563,7 +562,7 @@ macro_rules! printed {
 
 macro_rules! shared {
     ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
-        /// Every lock that readers share.
+        /// All reader–writer locks.
         pub static SHARED: &[SharedInfo] = &[$(SharedInfo {
             name: printed!(stringify!($name)),
             identifier: stringify!($name),
@@ -577,7 +576,7 @@ for_each_shared!(shared);
 
 macro_rules! delegates {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, [$($can:ident),*];)+) => {
-        /// Every lock that sections are brought to, and that is no lock otherwise.
+        /// All locks that only delegate critical sections.
         pub static DELEGATES: &[DelegateInfo] = &[$(DelegateInfo {
             name: match printed!(stringify!($name)) {
                 name if is_same(name.as_bytes(), b"sanl-plus") => "sanl+",
@@ -593,7 +592,7 @@ macro_rules! delegates {
             bytes_raw: size_of::<$delegate>(),
         }),+];
 
-        /// What the catalogue says a delegate can do, the compiler has checked.
+        /// The compiler checks that delegates have the listed capabilities.
         const _: () = {
             $($({
                 const fn can<D: crate::$can>() {}
@@ -604,8 +603,8 @@ macro_rules! delegates {
 }
 for_each_delegate!(delegates);
 
-/// Every type that stands beside [`DELEGATES`] because it applies operations to copies of the data: one may
-/// run several times, where a section runs once.  No workload has it.
+/// Types beside [`DELEGATES`] that apply operations to copies of the data. An operation may run
+/// several times, where a critical section runs once. No workload uses them.
 pub static COPYING: &[CopyingInfo] = &[CopyingInfo {
     name: "p-sim",
     about: "a type of its own: each thread applies all operations to a copy of the data, and one copy counts",
@@ -622,17 +621,17 @@ pub static COPYING: &[CopyingInfo] = &[CopyingInfo {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CopyingInfo {
-    /// The name that is printed.
+    /// The printed name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// The paper and section it is described in.
+    /// The paper and section that describe it.
     pub source: &'static str,
-    /// Bytes of one with a number as its data and the usual number of seats.
+    /// Bytes with a number as its data and the usual number of thread slots.
     pub bytes_raw: usize,
 }
 
-/// The type of that name that applies operations to copies.
+/// The type with that name that applies operations to copies.
 ///
 /// ```
 /// assert!(cohort::catalogue::find_copying("p-sim").is_some());
@@ -642,7 +641,7 @@ pub fn find_copying(name: &str) -> Option<&'static CopyingInfo> {
     COPYING.iter().find(|info| info.name == name)
 }
 
-/// A lock that sections are brought to.
+/// A delegation lock.
 ///
 /// ```
 /// use cohort::catalogue::DELEGATES;
@@ -651,28 +650,28 @@ pub fn find_copying(name: &str) -> Option<&'static CopyingInfo> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DelegateInfo {
-    /// The name that is printed.
+    /// The printed name.
     pub name: &'static str,
-    /// The same as an identifier.
+    /// The name as an identifier.
     pub identifier: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// The paper and section it is described in.
+    /// The paper and section that describe it.
     pub source: &'static str,
     /// Whether its callers can give up.
     pub gives_up: bool,
     /// Whether it can be tried without waiting.
     pub tries: bool,
-    /// Whether a thread of its own runs the sections.
+    /// Whether a dedicated thread runs the critical sections.
     pub has_server: bool,
-    /// Whether its thresholds can be chosen.
+    /// Whether its thresholds are configurable.
     pub is_tunable: bool,
-    /// Bytes of the lock by itself.
+    /// Bytes of the lock itself.
     pub bytes_raw: usize,
 }
 
 impl DelegateInfo {
-    /// Whether a capability is among some.
+    /// Whether `all` contains the capability `one`.
     const fn has(all: &[&str], one: &str) -> bool {
         let mut place = 0;
         while place < all.len() {
@@ -685,7 +684,7 @@ impl DelegateInfo {
     }
 }
 
-/// Whether two texts are the same.
+/// Whether two texts are equal.
 const fn is_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
@@ -700,7 +699,7 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     true
 }
 
-/// What a name says of a lock that sections are brought to: `sanl/100/10us`.
+/// The parsed name of a delegation lock: `sanl/100/10us`.
 ///
 /// ```
 /// use cohort::catalogue::read_delegate;
@@ -712,14 +711,14 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 pub struct DelegateName {
     /// The lock.
     pub info: &'static DelegateInfo,
-    /// `T_s`, if it is said.
+    /// `T_s`, if the name has it.
     pub serves: Option<u32>,
-    /// `T_w` in nanoseconds, if it is said.
+    /// `T_w` in nanoseconds, if the name has it.
     pub waits: Option<u64>,
 }
 
 impl DelegateName {
-    /// These thresholds, where the name does not say others.
+    /// Those thresholds, overridden by the name's.
     ///
     /// ```
     /// use cohort::Thresholds;
@@ -739,7 +738,7 @@ impl DelegateName {
     }
 }
 
-/// The name that is printed.
+/// Prints the name.
 impl fmt::Display for DelegateName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info.name)?;
@@ -754,11 +753,11 @@ impl fmt::Display for DelegateName {
     }
 }
 
-/// Reads the name of a lock that sections are brought to; nothing if there is none of that name.
+/// Reads the name of a delegation lock; none if the name is unknown.
 ///
 /// # Errors
-/// What cannot follow the name: neither a number of rounds nor a time, one out of range, or of a
-/// lock that has no thresholds.
+/// The invalid part of the name: neither a number of rounds nor a time, out of range, or of a lock
+/// without thresholds.
 ///
 /// ```
 /// use cohort::catalogue::read_delegate;
@@ -792,7 +791,7 @@ pub fn read_delegate(text: &str) -> Option<Result<DelegateName, &str>> {
     Some(Ok(name))
 }
 
-/// The lock of that name that sections are brought to.
+/// The delegation lock with that name.
 ///
 /// ```
 /// assert_eq!(cohort::catalogue::find_delegate("sanl+").unwrap().identifier, "sanl_plus");
@@ -802,7 +801,7 @@ pub fn find_delegate(name: &str) -> Option<&'static DelegateInfo> {
     DELEGATES.iter().find(|info| info.name == name)
 }
 
-/// A lock that readers share.
+/// A reader–writer lock.
 ///
 /// ```
 /// use cohort::catalogue::SHARED;
@@ -811,19 +810,19 @@ pub fn find_delegate(name: &str) -> Option<&'static DelegateInfo> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SharedInfo {
-    /// The name that is printed.
+    /// The printed name.
     pub name: &'static str,
-    /// The same as an identifier.
+    /// The name as an identifier.
     pub identifier: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// The paper and section it is described in.
+    /// The paper and section that describe it.
     pub source: &'static str,
-    /// Bytes of the lock by itself, used raw.
+    /// Bytes of the lock itself, used raw.
     pub bytes_raw: usize,
 }
 
-/// The lock of that name that readers share.
+/// The reader–writer lock with that name.
 ///
 /// ```
 /// assert!(cohort::catalogue::find_shared("c-rw-np").is_some());
@@ -833,7 +832,7 @@ pub fn find_shared(name: &str) -> Option<&'static SharedInfo> {
     SHARED.iter().find(|info| info.name == name)
 }
 
-/// The bytes of a printed name, `N` of them, from its identifier.
+/// The `N` bytes of a printed name, from its identifier.
 const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
     let mut name = [0; N];
     let mut place = 0;
@@ -845,8 +844,7 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
     name
 }
 
-/// Bytes of all nodes that locks have taken so far from pools of their own, beside
-/// what hosts take for them.
+/// Bytes of all nodes in the locks' own pools, without the pools of the adapters.
 ///
 /// ```
 /// use cohort::{Mutex, basic::Mcs};
@@ -870,8 +868,7 @@ pub fn own_pool_bytes() -> usize {
         + crate::compose::stacked::pool_bytes()
 }
 
-/// Bytes of the arena that one waiting acquisition of a lock takes, apart from
-/// nodes of the lock's own.
+/// Bytes of the arena for one waiting acquisition, without the lock's own nodes.
 const fn record_bytes<L: RawLock<Context: 'static>>(storage: Storage) -> usize {
     match storage {
         Storage::Word | Storage::Nowhere => 0,
@@ -880,8 +877,8 @@ const fn record_bytes<L: RawLock<Context: 'static>>(storage: Storage) -> usize {
     }
 }
 
-/// Whether capabilities stand in the order in which they are declared, each once, as the command
-/// shows them.
+/// Whether each capability is listed once, in the order of declaration, in which the command prints
+/// them.
 const fn are_in_order(capabilities: &[Capability]) -> bool {
     let mut at = 1;
     while at < capabilities.len() {
@@ -893,7 +890,7 @@ const fn are_in_order(capabilities: &[Capability]) -> bool {
     true
 }
 
-/// Whether those are all that a lock can do, which says by the number of a capability whether it can.
+/// Whether `capabilities` lists all that `can` permits, by their numbers, and no others.
 const fn are_all(capabilities: &[Capability], can: &[bool]) -> bool {
     let (mut listed, mut implemented, mut at) = (0, 0, 0);
     while at < capabilities.len() {
@@ -914,9 +911,9 @@ const fn are_all(capabilities: &[Capability], can: &[bool]) -> bool {
 macro_rules! list {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        /// The printed names and aliases of [`LOCKS`], a line each: for a program that wants
-        /// nothing else of the catalogue and need not carry it.  One text, since a table of
-        /// texts is four times as long, and relocated in every process.
+        /// The printed names and aliases of [`LOCKS`], a line each, for programs that need only the
+        /// names and not the catalogue. One text: a table of texts is four times as long, and
+        /// relocated in every process.
         static NAMES: Catalogue = Catalogue {
             names: {
                 const IDENTIFIERS: &str = concat!($(stringify!($name), $(" ", $alias,)* "\n"),+);
@@ -926,7 +923,7 @@ macro_rules! list {
             abortable_cohort_locks: cohorting::ABORTABLE_NAMES,
         };
 
-        /// Every lock, the default first.
+        /// All locks, the default first.
         pub static LOCKS: &[LockInfo] = &[$(LockInfo {
             name: printed!(stringify!($name)),
             identifier: stringify!($name),
@@ -939,7 +936,7 @@ macro_rules! list {
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
             bytes_contended: match Storage::$storage {
-                // With the record of the thread that held it when it was inflated.
+                // Includes the record of the thread that held it at its inflation.
                 Storage::Inflated | Storage::Apart => {
                     Arena::<Fat<$lock>>::NODE_BYTES
                         + record_bytes::<$lock>(Storage::Inflated)
@@ -951,8 +948,8 @@ macro_rules! list {
                 + <$lock as Hosted>::HOSTING.node_bytes,
         }),+];
 
-        /// What the catalogue says a lock can do, the compiler has checked: it says all, and no
-        /// more.
+        /// The compiler checks that the catalogue lists all capabilities of each lock, and no
+        /// others.
         const _: () = {
             $(assert!(
                 are_in_order(&[$(Capability::$capability),*]),

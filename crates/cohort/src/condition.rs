@@ -1,4 +1,4 @@
-//! `Condvar`: a condition, for a [`Mutex`](crate::Mutex) under any lock.
+//! `Condvar`: a condition variable for a [`Mutex`](crate::Mutex) under any lock.
 
 use crate::condvar::{RawCondvar, Waited};
 use crate::heed::heeding;
@@ -9,8 +9,7 @@ use core::any::Any;
 use core::ops::DerefMut;
 use core::time::Duration;
 
-/// Waits, one `wait` after another, as long as `goes_on` says so of what the guard protects, or until
-/// a wait came to its end too late.
+/// Repeats `wait` while `goes_on` is true of the guarded data, or until a wait times out.
 pub(crate) fn waits_while<G: DerefMut>(
     guard: &mut G,
     mut goes_on: impl FnMut(&mut G::Target) -> bool,
@@ -24,12 +23,12 @@ pub(crate) fn waits_while<G: DerefMut>(
     WaitTimeoutResult(false)
 }
 
-/// A place where threads wait until something about a [`Mutex`](crate::Mutex)'s data has changed.
-/// Twenty bytes; waiters are let go in the order in which they came.
+/// A condition variable: threads wait until the data of a [`Mutex`](crate::Mutex) has changed.
+/// Twenty bytes; waiters are notified by real-time priority, FIFO among equals.
 ///
-/// It serves every lock, and threads that wait with several mutexes.  Under the default lock a
-/// thread that is let go by the holder of its mutex sleeps on until that is unlocked, unless it
-/// has another CPU to itself.
+/// It works with every lock, and with several mutexes at a time. Under the default lock, a waiter
+/// notified by its mutex's holder sleeps until the unlock. A single one that slept on another CPU is
+/// woken at once.
 ///
 /// ```
 /// use cohort::{Condvar, Mutex};
@@ -72,7 +71,7 @@ pub struct Condvar {
     queue: RawCondvar,
 }
 
-/// How a wait with a limit ended.
+/// The result of a wait with a limit.
 ///
 /// ```
 /// use cohort::{Condvar, Mutex, WaitTimeoutResult};
@@ -87,7 +86,7 @@ pub struct Condvar {
 pub struct WaitTimeoutResult(pub(crate) bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was over before anybody let the waiter go.
+    /// Whether the wait timed out before a notification.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -106,7 +105,7 @@ impl WaitTimeoutResult {
 
 impl Condvar {
     crate::door::constructor! {
-        /// A condition at which nobody waits.
+        /// A condition without waiters.
         ///
         /// ```
         /// static CHANGED: cohort::Condvar = cohort::Condvar::new();
@@ -120,8 +119,8 @@ impl Condvar {
         }
     }
 
-    /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.  Look
-    /// again then at what was waited for: [`wait_while`](Self::wait_while) does.
+    /// Unlocks the mutex, blocks until the thread is notified, and locks the mutex again. Wake-ups
+    /// can be spurious, so check the condition again, as [`wait_while`](Self::wait_while) does.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -142,7 +141,7 @@ impl Condvar {
         let _ = self.wait_within(guard, &Patience::ENDLESS);
     }
 
-    /// The same, until patience runs out at the latest.
+    /// [`wait`](Self::wait) until patience runs out.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex, Patience, Token};
@@ -159,8 +158,8 @@ impl Condvar {
     ) -> WaitTimeoutResult {
         let (lock, context) = MutexGuard::held(guard);
         let default: Option<&FutexHmcs> = (lock as &dyn Any).downcast_ref();
-        // SAFETY: the guard holds the lock, by that context, is borrowed, and is given back when
-        // it holds the lock again, by the same context; every thread that signals does so below.
+        // SAFETY: the guard holds the lock by that context and stays borrowed until the lock is
+        // held by it again. All notifications are by the functions below.
         let waited = heeding(patience, |patience| unsafe {
             match default {
                 Some(lock) => self.queue.wait_with(lock, patience),
@@ -174,7 +173,7 @@ impl Condvar {
         WaitTimeoutResult(waited == Waited::GaveUp)
     }
 
-    /// The same, for that long at most.
+    /// [`wait`](Self::wait) with a timeout.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -192,7 +191,7 @@ impl Condvar {
         self.wait_within(guard, &patience(timeout))
     }
 
-    /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    /// Waits until `goes_on` returns false; the mutex is locked during each call.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -216,7 +215,7 @@ impl Condvar {
         let _ = self.wait_while_within(guard, goes_on, &Patience::ENDLESS);
     }
 
-    /// The same, until patience runs out at the latest.
+    /// [`wait_while`](Self::wait_while) until patience runs out.
     ///
     /// ```
     /// use cohort::{Condvar, Deadline, Mutex, Patience};
@@ -235,7 +234,7 @@ impl Condvar {
         waits_while(guard, goes_on, |guard| self.wait_within(guard, patience))
     }
 
-    /// The same, for that long at most.
+    /// [`wait_while`](Self::wait_while) with a timeout.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -256,7 +255,8 @@ impl Condvar {
         self.wait_while_within(guard, goes_on, &patience(timeout))
     }
 
-    /// Lets the thread go that has waited longest; false if there is none.
+    /// Notifies the waiter of the highest real-time priority, FIFO among equals; false without a
+    /// waiter.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -273,7 +273,7 @@ impl Condvar {
         self.queue.notify_one()
     }
 
-    /// Lets every waiting thread go; how many there were.
+    /// Notifies all waiting threads; returns their number.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};

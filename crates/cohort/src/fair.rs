@@ -1,4 +1,4 @@
-//! `FairMutex<T>`: a mutex that goes to the waiter that came first.
+//! `FairMutex<T>`: a mutex in FIFO order.
 
 use crate::basic::Ticket;
 use crate::compose::Gated;
@@ -6,8 +6,8 @@ use crate::mutex::{MappedMutexGuard, Mutex, MutexGuard};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// The lock of a [`FairMutex`]: turns in order of arrival, for as many waiters as there are CPUs;
-/// the others sleep before it.
+/// The lock of a [`FairMutex`]: a ticket lock that admits as many waiters as there are CPUs; the
+/// others sleep in front of it.
 ///
 /// ```
 /// use cohort::{FairLock, Mutex};
@@ -39,11 +39,11 @@ pub type FairMutexGuard<'a, T> = MutexGuard<'a, T, FairLock>;
 /// ```
 pub type MappedFairMutexGuard<'a, T> = MappedMutexGuard<'a, T, FairLock>;
 
-/// A [`Mutex`] that goes to the waiter that came first, for which each hand-over may have to
-/// wait until that one runs.  It can do whatever a `Mutex` under [`FairLock`] can.
+/// A [`Mutex`] that grants to its queue in FIFO order; a hand-over may have to wait until a
+/// preempted waiter runs. It has all operations of a `Mutex` under [`FairLock`].
 ///
-/// Waiters with deadlines stand beside the queue.  Once such a one has waited for half a millisecond, or
-/// for half of its time, the next release gives it the mutex, before all that are in the queue.
+/// Waiters with deadlines stand beside the queue. After half a millisecond, or half of its time,
+/// such a waiter gets the mutex at the next release, ahead of the queue.
 ///
 /// ```
 /// use cohort::FairMutex;
@@ -65,7 +65,7 @@ pub struct FairMutex<T: ?Sized> {
 
 impl<T> FairMutex<T> {
     crate::door::constructor! {
-        /// A mutex around `data`, unlocked.
+        /// An unlocked mutex around `data`.
         ///
         /// ```
         /// assert_eq!(*cohort::FairMutex::new(1).lock(), 1);
@@ -78,7 +78,7 @@ impl<T> FairMutex<T> {
         }
     }
 
-    /// The data, of a mutex that nobody else has any more.
+    /// Unwraps the data.
     ///
     /// ```
     /// assert_eq!(cohort::FairMutex::new(1).into_inner(), 1);
@@ -109,7 +109,7 @@ impl<T: ?Sized> DerefMut for FairMutex<T> {
     }
 }
 
-/// What the data is, or that it is locked.
+/// Prints the data, or that it is locked.
 impl<T: ?Sized + fmt::Debug> fmt::Debug for FairMutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.mutex.fmt(f)

@@ -1,10 +1,10 @@
-//! Releases after which the lock goes to a thread that waits for it, past any that comes.
+//! Fair releases: the lock goes to a waiting thread, ahead of later arrivals.
 
 use cohort_raw::{Fair, ThreadOblivious};
 
-/// A lock that its holder can pass on to a waiting thread.  The usual release of the default
-/// lock leaves it to the thread that comes first, which may be the releasing one, as long as no other has
-/// waited for half a millisecond; locks that serve in order have no other release than a fair one.
+/// A lock with a fair release. The usual release of the default lock permits barging, even by the
+/// releasing thread, until a waiter has waited for half a millisecond. Locks in FIFO order have
+/// only fair releases.
 ///
 /// ```
 /// use cohort::numa::FutexHmcs;
@@ -28,18 +28,19 @@ use cohort_raw::{Fair, ThreadOblivious};
             and `basic::Mcs`, each is"
 )]
 pub unsafe trait ReleaseFairly: ThreadOblivious {
-    /// Releases the lock; if a thread sleeps for it, that one has it next, which may take as long as
-    /// waking it does.  Of threads that spin, or have only just come, any may be first.  Never blocks.
+    /// Releases the lock; a sleeping waiter acquires it next, even if its wake-up takes long.
+    /// Otherwise any spinning or arriving thread may acquire it. Never blocks.
     ///
     /// # Safety
     /// As [`release`](cohort_raw::RawLock::release).
     unsafe fn release_fairly(&self, cx: &Self::Context);
 
-    /// Whether a thread may have waited, a moment ago, that a fair release lets in; for the holder.
+    /// Whether the lock may have a waiter that a fair release would admit, at the time of the read;
+    /// for the holder.
     fn is_waited_for(&self, cx: &Self::Context) -> bool;
 }
 
-// SAFETY: every release is one.
+// SAFETY: every release of such a lock is fair.
 unsafe impl<L: Fair + ThreadOblivious> ReleaseFairly for L {
     #[inline]
     unsafe fn release_fairly(&self, cx: &L::Context) {

@@ -51,7 +51,8 @@ impl Storage {
 
 /// One lock, as the command lists it.
 ///
-/// ``` use cohort::{Capability, catalogue::LOCKS};
+/// ```
+/// use cohort::{Capability, catalogue::LOCKS};
 ///
 /// // Locks whose waiters can give up.
 /// let mut names = LOCKS.iter().filter(|lock| lock.capabilities.contains(&Capability::Abortable));

@@ -78,11 +78,11 @@ impl<P: Parking> FcMcsNode<P> {
 
 type List<P> = AtomicPtr<FcMcsNode<P>>;
 
-/// The default window in nanoseconds, tuned for LBench on the simulated sparc-t5440, with equal
-/// weight for 1 to 256 threads, and used everywhere, as in Dice et al. 2015 §5.1.1.  It is twice a
+/// The default window in nanoseconds, used everywhere, as in Dice et al. 2015 §5.1.1.  It was tuned
+/// for LBench on the simulated sparc-t5440, with equal weight for 1 to 256 threads.  It is twice a
 /// thread's work between two critical sections there, so the list holds nearly all threads of a
-/// node when it closes.  Windows of 4 to 64 µs are within 2 % of it; 2 µs has a mean 7 % lower, 1
-/// µs 16 % lower.  The example `tune` of `cohort-lab` repeats the tuning.
+/// node when it closes.  The mean throughput with 4 to 64 µs is within 2 % of it; with 2 µs it is
+/// 7 % lower, with 1 µs 16 %.  The example `tune` of `cohort-lab` repeats the tuning.
 pub const FOR_T5440: u64 = 8_000;
 
 /// The lock; all zero when new.  A collector waits for up to `WINDOW` nanoseconds.
@@ -226,11 +226,12 @@ unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
 // SAFETY: release reads and writes the lock and its nodes alone.
 unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> {}
 
-/// An arrival enters the queue after at most its collector's window, behind the nodes already there.
+/// An arrival enters the queue after at most its collector's window, behind the nodes already
+/// there.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
-// SAFETY: a tail other than the holder's node is the last node that a collector appended behind it,
-// and all of these stay until they are granted; a waiter that is still in a list is missed.
+// SAFETY: a tail other than the holder's node is a node that a collector appended behind it, and
+// stays until it is granted; a waiter that is still in a list is missed.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     unsafe fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {

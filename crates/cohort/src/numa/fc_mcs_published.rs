@@ -304,9 +304,10 @@ impl Drop for FcMcsPublishedContext {
     }
 }
 
-/// The default number of scans, tuned for LBench on the simulated sparc-t5440, with equal weight
-/// for 1 to 256 threads, and used everywhere, as in Dice et al. 2015 §5.1.1.  Its mean over 8 to
-/// 256 threads is 1.3 % above that of 32.  The example `tune` of `cohort-lab` repeats the tuning.
+/// The default number of scans, used everywhere, as in Dice et al. 2015 §5.1.1.  It was tuned for
+/// LBench on the simulated sparc-t5440, with equal weight for 1 to 256 threads.  Its mean
+/// throughput over 8 to 256 threads is 1.3 % above that of 32 scans.  The example `tune` of
+/// `cohort-lab` repeats the tuning.
 pub const FOR_T5440: u32 = 16;
 
 /// The lock; all zero when new.  A combiner scans its list `PASSES` times, and unlinks records that
@@ -506,8 +507,8 @@ unsafe impl<const PASSES: u32, const AGE: u32> RawTry for FcMcsPublished<PASSES,
 // SAFETY: release reads and writes the lock, the context and its records alone.
 unsafe impl<const PASSES: u32, const AGE: u32> ThreadOblivious for FcMcsPublished<PASSES, AGE> {}
 
-// SAFETY: a tail other than the holder's record is the last record that a combiner appended behind
-// it, and all of these stay until they are granted; a waiter that is still in a list is missed.
+// SAFETY: a tail other than the holder's record is a record that a combiner appended behind it, and
+// stays until it is granted; a waiter that is still in a list is missed.
 unsafe impl<const PASSES: u32, const AGE: u32> DetectsWaiters for FcMcsPublished<PASSES, AGE> {
     #[inline]
     unsafe fn has_waiters(&self, cx: &FcMcsPublishedContext) -> bool {

@@ -21,8 +21,8 @@
 //!
 //! In the published lock a spliced node stays the tail of its local queue.  It then has two
 //! successors: the next global master, which reuses the node, and the next arrival of the NUMA
-//! node.  That arrival has to learn from the node in time that it was spliced (a flag), or reused
-//! elsewhere (the cluster's number, in the same word).  This requires threads that do not migrate,
+//! node.  That arrival must read in time that the node was spliced (a flag) or reused elsewhere
+//! (the cluster's number, in the same word).  This requires threads that do not migrate,
 //! which no program guarantees; otherwise exclusion and progress fail (Dice et al. 2015 §1).  Here
 //! the master takes the local queue by an exchange: every node has one successor, and a thread's
 //! CPU affects only its place in the order.

@@ -27,9 +27,8 @@
 //! after the system's, when another thread may hold the lock.  So the lock may be dropped only
 //! after all releases have returned, as a borrow ensures; an inflated object never drops it.
 //!
-//! The orders are those of a queue lock at each level.  They suffice: a holder's work is visible to
-//! the next holder along each path of the lock, down by grants, or up by leaving and entering each
-//! queue.
+//! The orders are those of a queue lock at each level.  They suffice on each path of the lock
+//! to the next holder: down by grants, or up by leaving and entering each queue.
 
 use super::linked;
 use super::shape::{ChosenShape, Shape};
@@ -733,9 +732,9 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 {
 }
 
-// SAFETY: at each level up to the root, the holder's queue ends with its own node or its cohort's,
-// or another thread has entered that queue and waits for the whole lock.  Grants between HMCS's own
-// levels are not hand-offs of a composition: no count is passed on.
+// SAFETY: at each level the holder's queue ends with its own node or its cohort's.  Any other tail
+// is the node of a thread that waits for the whole lock.  Grants between HMCS's own levels are not
+// hand-offs of a composition: no count is passed on.
 unsafe impl<
     L: Shape,
     const LEAVES: usize,

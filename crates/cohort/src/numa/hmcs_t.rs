@@ -71,7 +71,7 @@
 //! Under `/naive` each queue goes to its first waiter, which has to climb by itself (Chabbi et al.
 //! 2017 §4, §5).  Under `/pessimistic` "late" means that the cohort's node returned after the
 //! deadline; the node stays unclaimed.  Under `/peers-N` a holder skips the remaining nodes on its
-//! way back down, and all nodes of the system's queue, which has no level above.
+//! way back down.  In the system's queue, which has no level above, it skips all at once.
 //!
 //! The variants lose no waiter: each held queue is left by the same `Walk`, to its end.  `ahmcs-t`
 //! is this tree with the entries of `ahmcs`: a thread enters a queue above its leaf with a node of

@@ -37,8 +37,8 @@
 //!
 //! A waiter that is passed over is owed the lock, and so are all before it: the owed waiters are a
 //! front part of the queue.  All of them draw on one count.  Once it reaches the bound, the oldest
-//! waiter is next, until none is owed.  So **no waiter is passed over more often than the bound**,
-//! and a waiter that finds q others before it acquires after at most q plus the bound hand-overs.
+//! waiter is next, until none is owed.  So **no waiter is passed over more often than the bound**.
+//! A waiter that finds q others before it acquires after at most q plus the bound hand-overs.
 //! Their duration depends on the critical sections; above cohorts, on how long each may keep the
 //! lock, by count or by duration (Dice et al. 2015 §2.2).
 

@@ -2,8 +2,8 @@
 //! waits for the word.  Meanwhile the head sorts the queue, so that waiters of its own NUMA node
 //! are next (Kashyap, Calciu, Cheng, Min and Kim 2019; Chehab et al. 2021 §2.1, §6).
 //!
-//! If waiters may sleep, it is the blocking variant.  The head wakes each sleeper that it moves up,
-//! and the next head as soon as it holds the word, so that no hand-over waits for a wake-up.
+//! If waiters may sleep, it is the blocking variant.  The head wakes each sleeper that it moves up.
+//! It wakes the next head as soon as it holds the word.  So no hand-over waits for a wake-up.
 //!
 //! **Not for** machines with one node, nor with more than two levels: it distinguishes nodes only
 //! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
@@ -283,8 +283,8 @@ unsafe impl<P: Parking, const BATCH: u32> RawTry for Shfl<P, BATCH> {
 // SAFETY: release concerns the word only, which any thread may release.
 unsafe impl<P: Parking, const BATCH: u32> ThreadOblivious for Shfl<P, BATCH> {}
 
-/// A waiter may be overtaken by the few arrivals that found the queue empty before, and by one
-/// sorted row for each waiter before it.
+/// A few arrivals that found the queue empty before may overtake a waiter, and so may one sorted
+/// row for each waiter before it.
 impl<P: Parking, const BATCH: u32> Fair for Shfl<P, BATCH> {}
 
 // SAFETY: the holder has left the queue, so the tail's owner waits, and leaves it by acquiring the

@@ -1,40 +1,40 @@
-//! `bo` whose holder can hand something over to a waiter that stays: the local lock of
-//! `a-c-bo-bo` (Dice et al. 2015 §3.4.1, figure 6).
+//! `bo` whose holder can hand something over to a waiter that stays: the local lock of `a-c-bo-bo`
+//! (Dice et al. 2015 §3.4.1, figure 6).
 //!
-//! **Not for** a lock by itself, where [`Bo`](crate::basic::Bo) does the same and asks nobody.
+//! **Not for** use by itself: [`Bo`](crate::basic::Bo) does the same without the hand-over
+//! protocol.
 //!
 //! | `word` | meaning | written by |
 //! |---|---|---|
 //! | 0 | free | the holder |
-//! | n | handed over with that number, and not yet taken | the holder |
-//! | n \| `HELD` | held, by a taker that found it free (0) or handed over | the taker |
-//! | n \| `HELD` \| `ASLEEP` | the same, and its release has to wake somebody | a waiter before it sleeps; a taker that slept |
+//! | n | handed over with that number, and not yet acquired | the holder |
+//! | n \| `HELD` | held, by a thread that found it free (0) or handed over | that thread |
+//! | n \| `HELD` \| `ASLEEP` | the same, and its release must wake a sleeper | a waiter before it sleeps; a holder that slept |
 //!
 //! | `waiting` | written by |
 //! |---|---|
-//! | how many wait, or have just stopped to | a waiter, before it looks and once it has the lock or gives up |
+//! | the number of waiters, including those that have just stopped | a waiter, before it looks and once it has the lock or gives up |
 //!
-//! **Handing over** is an agreement of two words.  The holder writes n into `word` and then
-//! looks at `waiting`; a waiter that gives up takes itself off `waiting` and then looks at
-//! `word`, with a sequentially consistent fence between on either side: less would let each of
-//! them see what was there before, and the lock would be nobody's.  So the holder does not count
-//! that waiter, or the waiter sees n, and takes it however late it is.  A holder that finds
-//! nobody left takes the lock back by compare-exchange; if that fails somebody has taken it,
-//! which is as well.
+//! **Handing over** is an agreement over two words.  The holder writes n into `word` and then reads
+//! `waiting`.  A waiter that gives up decrements `waiting` and then reads `word`.  Both sides have
+//! a sequentially consistent fence in between: otherwise each could read the old value, and the
+//! lock would be lost.  So the holder does not count that waiter, or the waiter sees n and
+//! acquires, even after its deadline.  A holder that finds no waiter takes the lock back by a
+//! compare-exchange; if that fails, another thread has acquired it, which counts as a hand-over.
 //!
-//! **Not figure 6's flag.**  Its waiters share one word, *successor exists*, that each taker and
-//! each waiter that leaves wipes out for all, and that all others then write again.  A count,
-//! which the figure's comment calls more precise, is left alone by those that go on waiting:
-//! on a simulated Superdome X, 18 threads of one node enter three times as often with it, and four
-//! times as often where they give up after 10,000 cycles.
+//! **Not figure 6's flag.**  There the waiters share one word, *successor exists*: each acquisition
+//! and each leaving waiter clears it for all, and the other waiters then set it again.  A count,
+//! which the figure's comment calls more precise, is not written by continuing waiters.  On a
+//! simulated Superdome X, with 18 threads on one node, it triples the rate of acquisitions, and
+//! quadruples it with timeouts after 10,000 cycles.
 //!
-//! **Where figure 6 errs.**  Its taker never wipes its own word out (the text says that it does):
-//! the holder would find it and hand over to nobody.  Its waiter asks for the time only
-//! while it sees the lock held, so one that always finds it free and comes too late never gives
-//! up; here each look in vain is followed by that question.  Its releaser, having found that
-//! nobody stays, frees the local lock before the top one: another of the cohort can then begin
-//! to acquire the top lock, which a `bo` bears and a lock with contexts does not, since a cohort
-//! has one; here the releaser has the local lock again, and releases the top one first.
+//! **Where figure 6 errs.**  A new holder never clears its own word (the text says that it does):
+//! it would see that as a waiter and hand over to none.  A waiter checks the time only while the
+//! lock looks held, so a waiter that sees it free but always loses never gives up; here a check
+//! follows each failed look.  A releaser without a waiter frees the local lock before the top one:
+//! another of the cohort can then begin to acquire the top lock.  A `bo` permits that; a lock with
+//! contexts does not, since a cohort has only one.  Here the releaser takes the local lock back,
+//! and releases the top one first.
 
 use crate::basic::bo::pauses;
 use crate::door::{
@@ -53,19 +53,19 @@ orders! {
     A_BO_TAKE = Acquire;
     /// What this holder did is seen by the next.
     A_BO_RELEASE = Release;
-    /// Between a holder's hand-over and its look for a waiter that stays, and between the end of a
-    /// waiter's patience and its last look at the word: one of them sees the other.
+    /// Between a holder's hand-over and its read of `waiting`, and between the end of a waiter's
+    /// patience and its last look at the word: one of them sees the other.
     A_BO_AGREE = SeqCst;
 }
 
 flaws! {
-    /// A taker still counts as a waiter.
+    /// A new holder still counts as a waiter.
     COUNT_TAKER = "a-bo.count-taker";
     /// A waiter that gives up still counts.
     COUNT_GONE = "a-bo.count-gone";
-    /// A waiter that gives up does not look once more.
+    /// A waiter that gives up does not look again.
     LEAVE_AT_ONCE = "a-bo.leave-at-once";
-    /// A holder that has handed over does not look whether anybody stays.
+    /// A holder that has handed over does not check for waiters again.
     LOOK_ONCE = "a-bo.look-once";
     /// Sleepers are not woken.
     FORGET_WAKE = "a-bo.forget-wake";
@@ -74,7 +74,7 @@ flaws! {
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const ASLEEP: u32 = 2;
-/// What is handed over stands in the bits above.
+/// The bits above have the number that is handed over.
 const SHIFT: u32 = 2;
 
 /// There is one class of sleepers.
@@ -118,13 +118,13 @@ impl<P: Parking> ABo<P> {
         self.word.load(Order::RELAXED) & HELD != 0
     }
 
-    /// Takes it unless it is held, and leaves those bits in any case.
+    /// Takes the lock unless it is held, and sets those bits in any case.
     #[inline]
     fn take(&self, bits: u32) -> bool {
         self.word.fetch_or(bits, A_BO_TAKE) & HELD == 0
     }
 
-    /// The caller waits no longer.
+    /// Removes the caller from the count of waiters.
     #[inline]
     fn uncount(&self, skips: bool) {
         if !skips {
@@ -138,13 +138,13 @@ impl<P: Parking> ABo<P> {
         }
     }
 
-    /// Blocks until it is taken or patience runs out.
+    /// Blocks until the lock is held or patience runs out.
     #[cold]
     fn wait(&self, patience: &Patience) -> Outcome {
         self.waiting.fetch_add(1, Order::RELAXED);
         let mut backoff = pauses();
         let mut spinner = Spinner::new();
-        // A thread that has slept took a mark with it that others may need.
+        // A sleeper set a mark that others may need.
         let mut bits = HELD;
         loop {
             if !self.is_held() && self.take(bits) {
@@ -177,11 +177,11 @@ impl<P: Parking> ABo<P> {
         }
     }
 
-    /// Leaves, unless the lock is to be had; a wake-up that reached the caller goes on.
+    /// Leaves, unless the lock is available; passes on a wake-up that reached the caller.
     fn give_up(&self, bits: u32) -> Outcome {
         self.uncount(mutant(flaw::COUNT_GONE));
         fence_after_update(A_BO_AGREE);
-        // One look is enough: a holder that hands over after it has counted another waiter.
+        // One look is enough: a later hand-over has counted another waiter.
         let takes = bits != HELD || !self.is_held();
         if takes && !mutant(flaw::LEAVE_AT_ONCE) && self.take(bits) {
             Outcome::Acquired
@@ -243,12 +243,12 @@ unsafe impl<P: Parking> BoundedAbort for ABo<P> {}
 // SAFETY: release reads and writes the lock alone.
 unsafe impl<P: Parking> ThreadOblivious for ABo<P> {}
 
-// SAFETY: a waiter counts until it has taken the word or is about to look at it for the last
-// time.  One that the holder counts after its fence, if its patience runs out, finds at that
-// look that the lock was handed over or has been taken since; the holder, which does not wait,
-// does not count itself.  What the word carries was written by the last hand-over, and a release
-// writes 0.  A holder that takes back by a compare-exchange what somebody else has taken and
-// handed over meanwhile, with the same number, has been handed it like any other.
+// SAFETY: a waiter counts until it has acquired or is about to look at the word for the last time.
+// If the holder counts it after its fence and its patience runs out, that last look finds the lock
+// handed over or acquired since.  The holder, which does not wait, does not count itself.  The
+// word's number was written by the last hand-over, and a release writes 0.  If another thread
+// acquired and handed over meanwhile, with the same number, a holder that takes back by its
+// compare-exchange has been handed the lock like any other.
 unsafe impl<P: Parking> HandsOver for ABo<P> {
     const MOST: u32 = u32::MAX >> SHIFT;
 
@@ -281,7 +281,7 @@ unsafe impl<P: Parking> HandsOver for ABo<P> {
     }
 }
 
-// SAFETY: waiters leave a mark and their number only, and both are wiped out.
+// SAFETY: waiters leave only a mark and their count, and both are cleared.
 unsafe impl<P: Parking> Inherit for ABo<P> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let held = if holder.is_some() { HELD } else { FREE };

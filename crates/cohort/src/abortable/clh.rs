@@ -1,46 +1,46 @@
-//! `clh` whose waiters can leave the queue, and whose holder can hand something over to one
-//! that has not: the local lock of `a-c-bo-clh` (Dice et al. 2015 §3.4.2, which has no code, on
-//! the queue of Scott 2002).
+//! `clh` whose waiters can leave the queue, and whose holder can hand something over to a waiter
+//! that stays: the local lock of `a-c-bo-clh` (Dice et al. 2015 §3.4.2, which has no code, on the
+//! queue of Scott 2002).
 //!
-//! **Not for** waiters of endless patience: [`Clh`](crate::basic::Clh) does the same with a
-//! plain store where this one compares and exchanges.
+//! **Not for** waiters without a deadline: [`Clh`](crate::basic::Clh) has a plain store where this
+//! lock has a compare-exchange.
 //!
-//! Each waiter looks at its predecessor's node.  A waiter that leaves tells that node first,
-//! then writes into its own which one it was; its follower goes on there, and has the node that
-//! was left.  The last of the queue takes its node out of it and leaves nothing.
+//! Each waiter looks at its predecessor's node.  A waiter that leaves marks that node first, then
+//! writes its address into its own; its follower continues there, and owns the abandoned node. The
+//! last of the queue removes its own node and leaves none.
 //!
 //! | a node's `state` | written by | meaning |
 //! |---|---|---|
 //! | `BUSY` | its owner, before it enters; its new follower, over `GONE` | its owner waits or holds, and its follower, if any, stays |
 //! | `GONE` | its follower, over `BUSY` | the same, and the follower has left or is about to |
-//! | `ABANDONED` | its owner, the last time | its owner has left; `before` is the node to go on at |
+//! | `ABANDONED` | its owner, the last time | its owner has left; the follower continues at `before` |
 //! | `RELEASED` | its owner, the last time | the lock is the follower's |
 //! | `RELEASED` + n | its owner, over `BUSY`, the last time | the same, with that number |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `tail` | arrivals; the last of the queue, when it leaves | as in `clh`; a released or abandoned node: nobody holds the lock |
-//! | a node's `before` | its owner, before `ABANDONED` | the node that it waited at |
+//! | `tail` | arrivals; the last of the queue, when it leaves | as in `clh`; at a released or abandoned node the lock is free |
+//! | a node's `before` | its owner, before `ABANDONED` | the node at which it waited |
 //!
-//! `GONE` is *successor-aborted* of Dice et al. 2015, in one word with the state, as there: the
-//! holder hands over by a compare-exchange from `BUSY`, which fails if the follower has gone; if
-//! it succeeds, the follower's own compare-exchange to `GONE` fails, so that it finds the lock
-//! handed over and takes it, however late it is.
+//! `GONE` is *successor-aborted* of Dice et al. 2015, in one word with the state, as there.  The
+//! holder hands over by a compare-exchange from `BUSY`, which fails if the follower has gone.  If
+//! it succeeds, the follower's own compare-exchange to `GONE` fails.  So the follower finds the
+//! lock handed over and acquires it, even after its deadline.
 //!
 //! **A release need not see `GONE`**, and is a plain store where waiters never sleep.  Every other
-//! write to that word is a compare-exchange from `BUSY` or `GONE`: it comes before `RELEASED`, or
-//! fails.  And the releaser does the same whichever of them it overwrites: a follower that goes
-//! leaves its node to the next one or takes it out of the queue, and in both cases the next
-//! arrival comes to the node before, and finds `RELEASED`.
+//! write to that word is a compare-exchange from `BUSY` or `GONE`: it precedes `RELEASED`, or
+//! fails. The releaser does the same for both values: a leaving follower abandons its node to the
+//! next one or removes it, and in both cases the next arrival gets to the predecessor, and finds
+//! `RELEASED`.
 //!
-//! **Where the paper is silent.**  A follower of one that left finds `GONE` at the node it goes
-//! on at, which would stay for ever: it puts `BUSY` back, since it waits there itself.  So does
-//! an arrival behind a waiter that took its node out.  Until it has, the holder believes that
-//! nobody stays, which costs a release and no more.
+//! **Where the paper is silent.**  The follower of an abandoned node continues at a node with
+//! `GONE`, which would stay for ever.  So it restores `BUSY`, since it waits there itself; so does
+//! an arrival behind a removed node.  Until then, the holder sees no waiter that stays, which only
+//! costs a release.
 //!
-//! **Bounds.**  After its deadline a waiter goes past the abandoned nodes right before its
-//! own, looks once at the next, and leaves.  A node that was left is in the queue until the
-//! next waiter behind it looks.
+//! **Bounds.**  After its deadline a waiter passes the abandoned nodes directly before its own,
+//! looks once at the next, and leaves.  An abandoned node stays in the queue until the next waiter
+//! behind it looks.
 
 use crate::basic::clh::{Inherited, Owned, pointer, return_left};
 use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
@@ -53,30 +53,30 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to
-    /// the follower that will look at it.
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// follower.
     A_CLH_ENQUEUE = AcqRel;
     /// What the holder did is seen by its follower.
     A_CLH_RELEASE = Release;
     /// The same, by a hand-over.
     A_CLH_HAND_OVER = Release;
-    /// Publishes the node to go on at.
+    /// Publishes the node at which the follower continues.
     A_CLH_ABANDON = Release;
     /// Sees all three.
     A_CLH_RELEASED = Acquire;
     /// What the holder did is seen by a thread that finds the queue empty.
     A_CLH_LEAVE = Release;
-    /// The next arrival at the node before sees that it says `GONE`, and puts `BUSY` back:
-    /// otherwise it would not be told from one that has been released.
+    /// The next arrival at the predecessor sees `GONE`, and restores `BUSY`: otherwise the node
+    /// would look released.
     A_CLH_RETURN = Release;
     /// Sees what the last holder did; publishes the fresh node.
     A_CLH_TRY = AcqRel;
 }
 
 flaws! {
-    /// A waiter that leaves does not say so first.
+    /// A waiter leaves without marking its predecessor.
     LEAVE_UNTOLD = "a-clh.leave-untold";
-    /// A holder hands over whether or not its follower has gone.
+    /// A holder hands over even if its follower has gone.
     HAND_OVER_BLINDLY = "a-clh.hand-over-blindly";
 }
 
@@ -86,7 +86,7 @@ const ABANDONED: u32 = 2;
 const RELEASED: u32 = 3;
 const CLASS: u32 = 1;
 
-/// A waiter's node: what its follower looks at.
+/// A waiter's node, which its follower looks at.
 #[derive(Debug, Default)]
 pub struct Node<P: Parking> {
     state: WaitCell<P>,
@@ -94,10 +94,10 @@ pub struct Node<P: Parking> {
 }
 
 impl<P: Form> Node<P> {
-    /// The caller waits at it from here on.
+    /// Makes the caller the follower of this node.
     fn follow(&self) {
         if self.state.value(Order::RELAXED) == GONE {
-            // If it fails, the owner has written its last.
+            // If it fails, the owner has made its last write.
             let _ = self
                 .state
                 .exchange(GONE, BUSY, Order::RELAXED, Order::RELAXED);
@@ -119,7 +119,7 @@ impl<P: Form> Inherited for Node<P> {
     }
 }
 
-/// Bytes of all nodes made so far.
+/// Bytes of all nodes made.
 pub(crate) fn pool_bytes() -> usize {
     PARKING.bytes() + SPINNING.bytes()
 }
@@ -176,7 +176,7 @@ impl<P: Form> AClh<P> {
                 return Outcome::Acquired;
             }
             // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
-            // which is the caller from here on, has gone past it.
+            // which is the caller from here on, has passed it.
             let next = unsafe { &*before.before.load(Order::RELAXED) };
             return_left(before);
             before = next;
@@ -199,7 +199,7 @@ impl<P: Form> AClh<P> {
                 .compare_exchange(pointer(node), pointer(before), A_CLH_RETURN, Order::RELAXED)
                 .is_ok();
         if !last {
-            // In this order: the follower has the node as soon as it sees it.
+            // In this order: the follower owns the node as soon as it sees the state.
             cx.abandon(node);
             node.before.store(pointer(before), Order::RELAXED);
             node.state.set(ABANDONED, A_CLH_ABANDON);
@@ -215,9 +215,9 @@ impl<P: Form> AClh<P> {
     }
 }
 
-// SAFETY: each waiter waits for the release of the node before its own, or of the one
-// before that if its owner has left, and so on; that node's owner releases it once, after
-// its own work, and one waiter at a time looks at it.
+// SAFETY: each waiter waits for the release of the node before its own, or of an earlier one if its
+// owner has left; that node's owner releases it once, after its own work, and one waiter at a time
+// looks at it.
 unsafe impl<P: Form> RawLock for AClh<P> {
     type Context = Owned<Node<P>>;
 
@@ -259,8 +259,8 @@ unsafe impl<P: Form> RawLock for AClh<P> {
 
 standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, HighLock, Resumable);
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
-// attempt is an acquisition that has no patience.
+// SAFETY: a null tail is a free lock, and one exchange takes it; otherwise the attempt is an
+// acquisition without patience.
 unsafe impl<P: Form> RawTry for AClh<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
@@ -296,7 +296,7 @@ unsafe impl<P: Form> Abortable for AClh<P> {
     }
 }
 
-// SAFETY: see "Bounds" above: no more nodes are before one's own than were when it entered.
+// SAFETY: see "Bounds" above: no node enters before the waiter's own.
 unsafe impl<P: Form> BoundedAbort for AClh<P> {}
 
 // SAFETY: release reads and writes the lock and the context alone.
@@ -304,11 +304,10 @@ unsafe impl<P: Form> ThreadOblivious for AClh<P> {}
 
 impl<P: Form> Fair for AClh<P> {}
 
-// SAFETY: a follower leaves by changing `BUSY`, and so does a hand-over: one of them fails.
-// Behind a node that is not the tail somebody has entered; if that one had left, there would
-// be `GONE` here, or another which has put `BUSY` back and not left.  The number is in the
-// predecessor's node, which the holder owns and nobody writes any more; without a predecessor
-// there is none.
+// SAFETY: a follower leaves by changing `BUSY`, and so does a hand-over: one of them fails.  If the
+// node is not the tail, a follower has entered.  If that had left, the state would be `GONE`, or a
+// later follower has restored `BUSY` and not left.  The number is in the predecessor's node, which
+// the holder owns and no thread writes; without a predecessor there is none.
 unsafe impl<P: Form> HandsOver for AClh<P> {
     const MOST: u32 = WaitCell::<P>::MAX - RELEASED;
 
@@ -347,14 +346,14 @@ unsafe impl<P: Form> Inherit for AClh<P> {
     }
 }
 
-/// Gives back the nodes that were left in the queue.
+/// Returns the nodes left in the queue to the pool.
 impl<P: Form> Drop for AClh<P> {
     fn drop(&mut self) {
         let mut node = self.tail.load(Order::RELAXED);
-        // SAFETY: nodes live for ever, and nobody else is at the lock.
+        // SAFETY: nodes live for ever, and no other thread uses the lock.
         while let Some(here) = unsafe { node.as_ref() } {
             match here.state.value(A_CLH_RELEASED) {
-                // A context has it.
+                // Owned by a context.
                 BUSY | GONE => return,
                 ABANDONED => node = here.before.load(Order::RELAXED),
                 _ => node = ptr::null_mut(),

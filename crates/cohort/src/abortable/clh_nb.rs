@@ -1,23 +1,23 @@
-//! `clh-nb`: a queue whose waiters leave it without waiting for anybody (Scott 2002; the `A-CLH`
-//! of Dice et al. 2015 §5.1.6), with nodes as Chabbi et al. 2017 §6.2 describe them: each context
-//! has a list that it sweeps.
+//! `clh-nb`: a queue that waiters leave without waiting for another thread (Scott 2002; the `A-CLH`
+//! of Dice et al. 2015 §5.1.6).  Its nodes follow Chabbi et al. 2017 §6.2: each context has a list
+//! that it scans.
 //!
-//! **Not for** use: it is here to be compared with.  Nodes that were left are found only by the
-//! waiter behind them, so a context needs the more of them the more of its neighbours give up.
-//! `hmcs-t-1` and the clh lock of `a-c-bo-clh` do the same in bounded steps.
+//! **Not for** use: it serves as a comparison.  Only the next waiter finds an abandoned node, so a
+//! context needs more nodes the more of its neighbours give up.  `hmcs-t-1` and the clh lock of
+//! `a-c-bo-clh` do the same in bounded steps.
 //!
 //! | a node's `state` | written by | meaning |
 //! |---|---|---|
 //! | `BUSY` | its owner, before it enters | its owner waits or holds |
-//! | `ABANDONED` | its owner, the last time | its owner has left; `before` is the node to go on at |
+//! | `ABANDONED` | its owner, the last time | its owner has left; the follower continues at `before` |
 //! | `RELEASED` | its owner, the last time | the lock is the follower's |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `tail` | arrivals; the last of the queue, when it leaves | the last node; null, or a released node behind abandoned ones or none: nobody holds the lock |
-//! | a node's `before` | its owner, before `ABANDONED` | the node that it waited at |
+//! | `tail` | arrivals; the last of the queue, when it leaves | the last node; the lock is free if it is null, or a released node behind abandoned ones or none |
+//! | a node's `before` | its owner, before `ABANDONED` | the node at which it waited |
 //!
-//! The thread that goes past a node says that it is free.  The last of the queue takes its own out.
+//! The thread that passes a node marks it as free.  The last of the queue removes its own.
 
 use super::swept::{Link, List, Swept, recycle};
 use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
@@ -30,12 +30,12 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to
-    /// the follower that will look at it.
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// follower.
     CLH_NB_ENQUEUE = AcqRel;
     /// What the holder did is seen by its follower.
     CLH_NB_RELEASE = Release;
-    /// Publishes the node to go on at.
+    /// Publishes the node at which the follower continues.
     CLH_NB_ABANDON = Release;
     /// Sees both.
     CLH_NB_RELEASED = Acquire;
@@ -55,7 +55,7 @@ const ABANDONED: u32 = 1;
 const RELEASED: u32 = 2;
 const CLASS: u32 = 1;
 
-/// A waiter's node: what its follower looks at.
+/// A waiter's node, which its follower looks at.
 #[derive(Debug, Default)]
 pub struct Node<P: Parking> {
     state: WaitCell<P>,
@@ -134,7 +134,7 @@ impl<P: Form> ClhNb<P> {
                 return Outcome::Acquired;
             }
             // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
-            // which is the caller from here on, has gone past it.
+            // which is the caller from here on, has passed it.
             before = unsafe { &*next };
         }
     }
@@ -144,8 +144,8 @@ impl<P: Form> ClhNb<P> {
         let alone = self.tail.load(Order::RELAXED) == node.pointer()
             && self
                 .tail
-                // All exchanges of the tail are one release sequence: the next arrival sees
-                // what the owner of the node before has written into it.
+                // All exchanges of the tail are one release sequence: the next arrival sees what
+                // the previous node's owner has written into it.
                 .compare_exchange(
                     node.pointer(),
                     before.pointer(),
@@ -166,9 +166,9 @@ impl<P: Form> ClhNb<P> {
     }
 }
 
-// SAFETY: each waiter waits for the release of the node before its own, or of the one before that
-// if its owner has left, and so on; that node's owner releases it once, after its own work, and
-// one waiter at a time looks at it.
+// SAFETY: each waiter waits for the release of the node before its own, or of an earlier one if its
+// owner has left; that node's owner releases it once, after its own work, and one waiter at a time
+// looks at it.
 unsafe impl<P: Form> RawLock for ClhNb<P> {
     type Context = List<Node<P>>;
 
@@ -214,8 +214,8 @@ unsafe impl<P: Form> RawLock for ClhNb<P> {
 
 standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
-// attempt is an acquisition that has no patience.
+// SAFETY: a null tail is a free lock, and one exchange takes it; otherwise the attempt is an
+// acquisition without patience.
 unsafe impl<P: Form> RawTry for ClhNb<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
@@ -266,14 +266,14 @@ unsafe impl<P: Form> Inherit for ClhNb<P> {
     }
 }
 
-/// Gives back the nodes that were left in the queue.
+/// Returns the nodes left in the queue to the pool.
 impl<P: Form> Drop for ClhNb<P> {
     fn drop(&mut self) {
         let mut at = self.tail.load(Order::RELAXED);
-        // SAFETY: nodes live for ever, and nobody else is at the lock.
+        // SAFETY: nodes live for ever, and no other thread uses the lock.
         while let Some(node) = unsafe { at.as_ref() } {
             at = match node.state.value(CLH_NB_RELEASED) {
-                // A holder's that is gone.
+                // The node of a holder that is gone.
                 BUSY => return,
                 ABANDONED => node.before.load(Order::RELAXED),
                 _ => ptr::null_mut(),

@@ -1,38 +1,38 @@
-//! `clh-try`: `clh` with waiters that leave hand in hand with their neighbours, and take their nodes
-//! with them (Scott and Scherer 2001, where it is one of two locks with a timeout that blocks).
+//! `clh-try`: `clh` with waiters that leave in agreement with their neighbours, and keep their
+//! nodes (Scott and Scherer 2001: one of two locks whose timeouts block).
 //!
-//! **Not for** use: it is here to be compared with.  A waiter that gives up waits for the ones
-//! behind it to look, and the thread before it for all of them, so one that does not run keeps
-//! others in the queue, the holder among them.  `hmcs-t-1` and the clh lock of `a-c-bo-clh`
-//! leave in bounded steps, `clh-nb` without waiting for anybody.
+//! **Not for** use: it serves as a comparison.  A waiter that gives up waits for the threads behind
+//! it to look, and its predecessor waits for all of them.  So a preempted waiter keeps others in
+//! the queue, the holder among them.  `hmcs-t-1` and the clh lock of `a-c-bo-clh` leave in bounded
+//! steps, `clh-nb` without waiting for another thread.
 //!
-//! A waiter that leaves first holds the owner of the node before in the queue, then has its own
-//! follower go on at that node, and lets the owner go.
+//! A waiter that leaves first pins its predecessor in the queue, then has its own follower continue
+//! at that node, and unpins the predecessor.
 //!
 //! | a node's `state` | written by | meaning |
 //! |---|---|---|
 //! | `BUSY` | its owner, before it enters; its follower, over `PINNED` | its owner waits or holds |
-//! | `PINNED` | its follower, over `BUSY` | the follower is leaving: until it has, the owner neither leaves nor releases |
-//! | `LEFT` | its owner, over `BUSY` | its owner is leaving; `before` is the node to go on at |
-//! | `PASSED` | its follower, over `LEFT`, the last time | the follower has gone on, and looks at the node no more |
+//! | `PINNED` | its follower, over `BUSY` | the follower is leaving: meanwhile the owner neither leaves nor releases |
+//! | `LEFT` | its owner, over `BUSY` | its owner is leaving; the follower continues at `before` |
+//! | `PASSED` | its follower, over `LEFT`, the last time | the follower has passed, and has finished with the node |
 //! | `CLOSED` | its owner, over `BUSY` | its owner is about to release, and the follower stays |
 //! | `RELEASED` | its owner, over `CLOSED`, the last time | the lock and the node are the follower's |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `tail` | arrivals; the last of the queue, when it leaves or releases | as in `clh` |
-//! | a node's `before` | its owner, before `LEFT` | the node that it waited at |
+//! | a node's `before` | its owner, before `LEFT` | the node at which it waited |
 //!
-//! **The order of waiting.**  A waiter that leaves waits for a follower that leaves too, and
-//! then for the follower that is left to look; a release waits for a follower that leaves.  All
-//! of these stand further back in the queue, and the last of it waits for nobody.  Only a waiter
-//! that finds the node before `PINNED` by one that has gone waits for a thread that is no longer
-//! in the queue, and has one store left to do.
+//! **The order of waiting.**  A leaving waiter waits for a follower that leaves too, and then for
+//! the remaining follower to look; a release waits for a follower that leaves.  All of these are
+//! further back in the queue, and the last thread waits for none.  There is one exception: a waiter
+//! may find its predecessor `PINNED` by a thread that has left the queue, and has one store left to
+//! do.
 //!
-//! **The last of the queue** takes its node out of it.  A follower does so while the node before
-//! is `PINNED`, and unpins it afterwards: the owner looks at `tail` once more when nobody can
-//! pin its node any longer, and one that is alone waits for the unpinning, which would otherwise
-//! reach a node that has begun another life.
+//! **The last of the queue** removes its node.  A follower does so while its predecessor is
+//! `PINNED`, and unpins it afterwards.  When its node cannot be pinned again, the owner looks at
+//! `tail` once more.  If it is alone, it waits for the unpinning, which would otherwise hit a
+//! reused node.
 
 use crate::basic::clh::{Inherited, Owned, pointer};
 use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders};
@@ -45,40 +45,40 @@ use cohort_raw::{
 use core::ptr;
 
 orders! {
-    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to
-    /// the follower that will look at it.
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// follower.
     CLH_TRY_ENQUEUE = AcqRel;
     /// What the holder did is seen by its follower.
     CLH_TRY_RELEASE = Release;
-    /// Sees it, or the node to go on at.
+    /// Sees it, or the node at which the follower continues.
     CLH_TRY_SEEN = Acquire;
     /// What the holder did is seen by a thread that finds the queue empty; sees that a follower
-    /// which has taken itself out had pinned the node.
+    /// which removed its node had pinned this one.
     CLH_TRY_LEAVE = AcqRel;
-    /// That follower's side of it.
+    /// The same, from that follower's side.
     CLH_TRY_RETURN = Release;
-    /// The owner of the node before, if it leaves or releases next, sees that it is the last.
+    /// The predecessor, if it leaves or releases next, sees that it is the last.
     CLH_TRY_UNPIN = Release;
-    /// Publishes the node to go on at; sees that the follower has taken itself out.
+    /// Publishes the node at which the follower continues; sees that the follower removed its own.
     CLH_TRY_DEPART = AcqRel;
     /// Sees the same, before a release.
     CLH_TRY_CLOSE = Acquire;
-    /// The follower has read the node to go on at before its owner writes another.
+    /// The follower's read of `before` precedes the owner's next write.
     CLH_TRY_PASS = Release;
-    /// As above, from the owner's side.
+    /// The same, from the owner's side.
     CLH_TRY_PASSED = Acquire;
     /// Sees what the last holder did; publishes the fresh node.
     CLH_TRY_TAKE = AcqRel;
 }
 
 flaws! {
-    /// A waiter leaves without holding the thread before it in the queue.
+    /// A waiter leaves without pinning its predecessor.
     LEAVE_UNPINNED = "clh-try.leave-unpinned";
-    /// A waiter that has left its node to be gone past does not wait until that is done.
+    /// A leaving waiter does not wait until its follower has passed.
     LEAVE_UNPASSED = "clh-try.leave-unpassed";
-    /// A release does not look once more whether all behind it have left.
+    /// A release does not check again whether all followers have left.
     CLOSE_BLINDLY = "clh-try.close-blindly";
-    /// A thread that is alone goes before the follower that was there has unpinned its node.
+    /// A lone thread returns before its former follower has unpinned the node.
     GO_PINNED = "clh-try.go-pinned";
 }
 
@@ -90,7 +90,7 @@ const CLOSED: u32 = 4;
 const RELEASED: u32 = 5;
 const CLASS: u32 = 1;
 
-/// A waiter's node: what its follower looks at.
+/// A waiter's node, which its follower looks at.
 #[derive(Debug)]
 pub struct Node<P: Form> {
     state: WaitCell<P>,
@@ -113,7 +113,7 @@ impl<P: Form> Node<P> {
             .wait_for(Order::RELAXED, CLASS, |state| state != PINNED);
     }
 
-    /// Replaces `BUSY`, after which no follower leaves by this node.
+    /// Replaces `BUSY`; no follower can then leave by this node.
     fn close(&self, to: u32, order: Order) {
         while !self.state.change(BUSY, to, order) {
             self.await_unpinning();
@@ -136,7 +136,7 @@ impl<P: Form> Node<P> {
         }
     }
 
-    /// The node to go on at, where this one has been left; its owner may go.
+    /// The node at which the follower of this abandoned one continues; the owner may then return.
     fn pass(&self) -> &'static Self {
         // SAFETY: its owner wrote it before it left, and waits for what is written next.
         let before = self.before.with(|before| unsafe { *before });
@@ -220,12 +220,12 @@ impl<P: Form> ClhTry<P> {
         }
     }
 
-    /// Leaves the queue, unless the owner of the node before is leaving too or about to release.
+    /// Leaves the queue, unless the predecessor is leaving too or about to release.
     fn leave(&self, before: &'static Node<P>, node: &'static Node<P>) -> bool {
         if !mutant(flaw::LEAVE_UNPINNED) && !before.pin() {
             return false;
         }
-        // SAFETY: nobody reads it before `LEFT`.
+        // SAFETY: no thread reads it before `LEFT`.
         node.before
             .with_mut(|place| unsafe { *place = Some(before) });
         node.close(LEFT, CLH_TRY_DEPART);
@@ -237,7 +237,7 @@ impl<P: Form> ClhTry<P> {
         true
     }
 
-    /// Whether the queue ended at that node, and ends elsewhere from here on.
+    /// Whether the queue ended at that node; if so, it ends `elsewhere` from then on.
     fn ends_at(&self, node: &'static Node<P>, elsewhere: *mut Node<P>, order: Order) -> bool {
         self.tail.load(Order::RELAXED) == pointer(node)
             && self
@@ -247,9 +247,9 @@ impl<P: Form> ClhTry<P> {
     }
 }
 
-// SAFETY: each waiter waits for the release of the node before its own, or of the one before that
-// if its owner has left, and so on; that node's owner releases it once, after its own work, and
-// one waiter at a time looks at it.
+// SAFETY: each waiter waits for the release of the node before its own, or of an earlier one if its
+// owner has left; that node's owner releases it once, after its own work, and one waiter at a time
+// looks at it.
 unsafe impl<P: Form> RawLock for ClhTry<P> {
     type Context = Owned<Node<P>>;
 
@@ -287,7 +287,7 @@ unsafe impl<P: Form> RawLock for ClhTry<P> {
 
 standalone!([P: Form] ClhTry<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+// SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for ClhTry<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if self.is_locked() {
@@ -305,15 +305,15 @@ unsafe impl<P: Form> RawTry for ClhTry<P> {
     }
 }
 
-// SAFETY: a waiter that gives up has its node to itself again: its follower has gone past it, or
+// SAFETY: a waiter that gives up is its node's only user again: its follower has passed it, or
 // there was none.
 unsafe impl<P: Form> Abortable for ClhTry<P> {
     #[inline]
     unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.fresh();
         let before = self.tail.swap(pointer(node), CLH_TRY_ENQUEUE);
-        // SAFETY: nodes live for ever, and this one's owner stays until its follower has seen what
-        // becomes of it.
+        // SAFETY: nodes live for ever, and this one's owner stays until its follower has seen its
+        // final state.
         match unsafe { before.as_ref() } {
             None => {
                 cx.forget_predecessor();

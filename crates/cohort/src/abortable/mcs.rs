@@ -1,23 +1,22 @@
-//! `mcs` with waiters that can leave, and a holder that can hand something over to one that has not:
-//! the system's queue of `hmcs-t` (Chabbi et al. 2017 §3) as a cohort's low lock (Dice et al. 2015
-//! §3.4).
+//! `mcs` with waiters that can leave, and a holder that can hand something over to a waiter that
+//! stays: the system's queue of `hmcs-t` (Chabbi et al. 2017 §3) as a cohort's low lock (Dice et
+//! al. 2015 §3.4).
 //!
-//! **Not for** the top, above which nothing is handed over: there stands
-//! [`HmcsT1`] itself.
+//! **Not for** the top of a composition, where nothing is handed over; use [`HmcsT1`] there.
 //!
-//! A grant that is [`FIRST`](crate::numa::hmcs_t) + 1 in that queue brings nothing, and one that
-//! is larger by n the number n.  It is an exchange of the waiter's status, and leaving a
-//! compare-exchange of the same word: one of them finds the other, so that a waiter which is handed
-//! the lock has it, however late it is.
+//! A grant of [`FIRST`](crate::numa::hmcs_t) + 1 in that queue carries nothing; a grant larger by n
+//! carries the number n.  A grant is an exchange of the waiter's status, and leaving a
+//! compare-exchange of the same word: the later one sees the earlier one.  So a waiter that is
+//! handed the lock has it, even after its deadline.
 //!
 //! | a context's field | written by | meaning |
 //! |---|---|---|
 //! | `queue` | its acquisition | as in `hmcs-t-1` |
-//! | `way` | its acquisition, when it has handed over in vain | how far it has come along the queue: its release goes on there |
+//! | `way` | its acquisition, after a hand-over in vain | its position along the queue: its release continues there |
 //!
-//! **Handing over in vain.**  A holder learns that nobody stays by passing over all that have left,
-//! up to the last node that it sees linked.  It owns those from then on, like those that a release
-//! of `hmcs-t` has passed over, and gives them back when it releases.
+//! **Handing over in vain.**  A holder detects the absence of waiters by passing all nodes that
+//! have left, up to the last linked one.  It owns them from then on, as a release of `hmcs-t` does,
+//! and returns them when it releases.
 
 use crate::door::{flaws, mutant};
 use crate::host::Arena;
@@ -30,13 +29,13 @@ use cohort_raw::{
 };
 
 flaws! {
-    /// A release begins at its own node again.
+    /// A release starts at its own node again.
     FORGET_WAY = "a-mcs.forget-way";
-    /// An acquisition goes on along the way of one that a fork has cut off.
+    /// An acquisition continues along the path of an acquisition cut off by a fork.
     KEEP_WAY = "a-mcs.keep-way";
 }
 
-/// What one acquisition carries.
+/// The context of an acquisition.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct AMcsContext<P: Form = MayPark> {
@@ -45,8 +44,8 @@ pub struct AMcsContext<P: Form = MayPark> {
 }
 
 impl<P: Form> AMcsContext<P> {
-    /// An acquisition begins.  A forked child may find the context of a cohort as a thread left it
-    /// that was about to release, and is not there.
+    /// Begins an acquisition.  A forked child may inherit a cohort's context from a thread that was
+    /// about to release and does not exist in the child.
     fn begin(&self) {
         if !mutant(flaw::KEEP_WAY) {
             self.way.forget();
@@ -71,8 +70,8 @@ pub struct AMcs<P: Form = MayPark> {
     queue: HmcsT1<P>,
 }
 
-// SAFETY: the acquisitions are those of a queue that excludes; a release goes on along it where
-// that acquisition has come to, and nobody else goes along it meanwhile.
+// SAFETY: the acquisitions are those of a queue that excludes; a release continues along it where
+// that acquisition stopped, and no other thread moves along it meanwhile.
 unsafe impl<P: Form> RawLock for AMcs<P> {
     type Context = AMcsContext<P>;
 
@@ -97,7 +96,7 @@ unsafe impl<P: Form> RawLock for AMcs<P> {
 
 standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES });
 
-// SAFETY: as that of the queue.
+// SAFETY: as the queue's.
 unsafe impl<P: Form> RawTry for AMcs<P> {
     #[inline]
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
@@ -107,7 +106,7 @@ unsafe impl<P: Form> RawTry for AMcs<P> {
     }
 }
 
-// SAFETY: a waiter that gives up leaves the queue as one of `hmcs-t`.
+// SAFETY: a waiter that gives up leaves the queue as in `hmcs-t`.
 unsafe impl<P: Form> Abortable for AMcs<P> {
     #[inline]
     unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
@@ -125,9 +124,9 @@ unsafe impl<P: Form> ThreadOblivious for AMcs<P> {}
 
 impl<P: Form> Fair for AMcs<P> {}
 
-// SAFETY: a waiter leaves by a compare-exchange from waiting, and is given the lock by an exchange
-// of the same word: one of them finds the other.  What a node is granted with its holder alone
-// reads, and writes as it acquires a queue that is empty, or left to it: then it is not a number.
+// SAFETY: a waiter leaves by a compare-exchange from waiting, and is granted the lock by an
+// exchange of the same word: the later one sees the earlier one.  Only a node's holder reads its
+// grant, and writes it as it acquires an empty queue, or one left to it: then it is not a number.
 unsafe impl<P: Form> HandsOver for AMcs<P> {
     const MOST: u32 = WaitCell::<P>::MAX - HmcsT1::<P>::ALONE;
 
@@ -142,7 +141,7 @@ unsafe impl<P: Form> HandsOver for AMcs<P> {
     }
 }
 
-// SAFETY: as the queue's; nodes that the holder had passed over are nobody's now.
+// SAFETY: as the queue's; nodes that the holder had passed have no owner.
 unsafe impl<P: Form> Inherit for AMcs<P> {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         if let Some(holder) = holder {

@@ -1,23 +1,23 @@
-//! `mcs-nb`: a queue whose waiters look at their own nodes, and leave without waiting for anybody
-//! (Scott 2002), with nodes as Chabbi et al. 2017 §6.2 describe them: each context has a list that
-//! it sweeps.
+//! `mcs-nb`: a queue whose waiters look at their own nodes, and leave without waiting for another
+//! thread (Scott 2002).  Its nodes follow Chabbi et al. 2017 §6.2: each context has a list that it
+//! scans.
 //!
-//! **Not for** use: it is here to be compared with.  A waiter that comes back does not find its
-//! place again as in `hmcs-t-1`, and a release may meet any number of nodes that were left.
+//! **Not for** use: it serves as a comparison.  Unlike in `hmcs-t-1`, a waiter that returns has
+//! lost its place, and a release may pass any number of abandoned nodes.
 //!
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
 //! | `WAITING` | its owner, before it enters | waits, or holds an empty queue |
 //! | `LEFT` | its owner, over `WAITING` | its owner has left |
-//! | `GRANTED` | a releaser, by exchange | the lock is its owner's; or that had left, and the releaser goes on |
+//! | `GRANTED` | a releaser, by exchange | the lock is its owner's; or that had left, and the releaser continues |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `tail` | arrivals; the last to leave | as in `mcs` |
-//! | a node's `next` | its successor, by exchange; a releaser | the successor; `IMPATIENT`: released before the successor had linked itself, which therefore holds |
+//! | a node's `next` | its successor, by exchange; a releaser | the successor; `IMPATIENT`: released before the successor had linked itself, which therefore holds the lock |
 //!
-//! The last thread that needs a node says that it is free: the releaser that has gone past it, or
-//! the successor that finds `IMPATIENT` there.
+//! The last thread that needs a node marks it as free: the releaser that has passed it, or the
+//! successor that finds `IMPATIENT` there.
 
 use super::swept::{Link, List, Swept, recycle};
 use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
@@ -33,8 +33,8 @@ orders! {
     /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
     /// successor that will write `next`.
     MCS_NB_ENQUEUE = AcqRel;
-    /// Publishes the fresh node to the thread that will grant it; sees what a releaser did that
-    /// has not waited for it.
+    /// Publishes the fresh node to the thread that grants it; sees the work of a releaser that has
+    /// not waited for it.
     MCS_NB_LINK = AcqRel;
     /// Sees that fresh node before writing its status.
     MCS_NB_SUCCESSOR = Acquire;
@@ -51,7 +51,7 @@ orders! {
 }
 
 flaws! {
-    /// A waiter that finds the mark waits all the same.
+    /// A waiter that finds the mark waits nevertheless.
     IGNORE_MARK = "mcs-nb.ignore-mark";
     /// A waiter that gives up overwrites a grant.
     OVERWRITE_GRANT = "mcs-nb.overwrite-grant";
@@ -62,7 +62,7 @@ const LEFT: u32 = 1;
 const GRANTED: u32 = 2;
 const CLASS: u32 = 1;
 
-/// Looks for a successor that has entered the queue and is not linked to it.
+/// How often a release looks for the link of a successor in the queue.
 const LOOKS: u32 = 2;
 
 /// In a node's `next`: its releaser has not waited for the successor.
@@ -133,8 +133,8 @@ impl<P: Form> McsNb<P> {
 }
 
 impl<P: Form> McsNb<P> {
-    /// The node behind that one, once it is linked; none if the lock is free from here on, or a
-    /// successor's that is slow to link itself.
+    /// The next node, once linked; `None` if the lock is free from then on, or belongs to a
+    /// successor that is slow to link itself.
     fn successor(&self, node: &'static Node<P>) -> Option<&'static Node<P>> {
         loop {
             let next = node.next.load(MCS_NB_SUCCESSOR);
@@ -175,9 +175,9 @@ impl<P: Form> McsNb<P> {
     }
 }
 
-// SAFETY: a waiter is granted the lock by one thread, that which holds it or stands in for one
-// that has left, and is at the head of the queue; or it finds that its predecessor has released the
-// lock and left.
+// SAFETY: a waiter is granted the lock by one thread: the holder, or the releaser that passes a
+// waiter that has left, at the head of the queue.  Or it finds that its predecessor has released
+// the lock and left.
 unsafe impl<P: Form> RawLock for McsNb<P> {
     type Context = List<Node<P>>;
 
@@ -208,7 +208,7 @@ unsafe impl<P: Form> RawLock for McsNb<P> {
 
 standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+// SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for McsNb<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if self.is_locked() {
@@ -227,16 +227,15 @@ unsafe impl<P: Form> RawTry for McsNb<P> {
     }
 }
 
-// SAFETY: a waiter that gives up has left its node to the releaser that goes past it and grants it to
-// nobody.
+// SAFETY: a waiter that gives up has left its node to the releaser that passes it and grants the
+// lock to the next one.
 unsafe impl<P: Form> Abortable for McsNb<P> {
     #[inline]
     unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.take();
         node.renew();
         let predecessor = self.tail.swap(node.pointer(), MCS_NB_ENQUEUE);
-        // SAFETY: nodes live for ever, and nobody is done with a predecessor before this link is
-        // there.
+        // SAFETY: nodes live for ever, and a predecessor stays in use until this link is made.
         let Some(predecessor) = (unsafe { predecessor.as_ref() }) else {
             return Outcome::Acquired;
         };
@@ -272,7 +271,7 @@ unsafe impl<P: Form> ThreadOblivious for McsNb<P> {}
 
 impl<P: Form> Fair for McsNb<P> {}
 
-// SAFETY: afterwards the tail is null or the holder's node, behind which nobody is.
+// SAFETY: afterwards the tail is null or the holder's node, without a successor.
 unsafe impl<P: Form> Inherit for McsNb<P> {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let node = holder.map_or(ptr::null_mut(), |cx| {

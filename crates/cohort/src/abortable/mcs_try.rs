@@ -1,44 +1,45 @@
-//! `mcs-try`: `mcs` with waiters that leave hand in hand with their neighbours, and take their nodes
-//! with them (Scott and Scherer 2001, where it is one of two locks with a timeout that blocks).
+//! `mcs-try`: `mcs` with waiters that leave in agreement with their neighbours, and keep their
+//! nodes (Scott and Scherer 2001: one of two locks whose timeouts block).
 //!
-//! **Not for** use: it is here to be compared with.  A waiter that gives up waits for the one
-//! behind it to look, and so does the thread before it that releases or leaves meanwhile, so one
-//! that does not run keeps others in the queue, the holder among them.  `hmcs-t-1` leaves in
-//! bounded steps, `mcs-nb` without waiting for anybody.
+//! **Not for** use: it serves as a comparison.  A waiter that gives up waits for its successor to
+//! look; so does its predecessor, if it releases or leaves meanwhile.  So a preempted waiter keeps
+//! others in the queue, the holder among them.  `hmcs-t-1` leaves in bounded steps, `mcs-nb`
+//! without waiting for another thread.
 //!
-//! A link, which is a node's `next`, is taken by one exchange for null: by the owner, to grant
-//! the lock or to leave, or by the successor, to leave.  So one of them finds the other.
+//! A link, a node's `next`, is taken by one exchange for null: by the owner, to grant the lock or
+//! to leave, or by the successor, to leave.  So only one of them takes it.
 //!
 //! | a node's `next` | written by | meaning |
 //! |---|---|---|
-//! | null | its owner, before it enters; whichever takes the link | no successor, or one that has not linked itself yet, or the link is taken |
+//! | null | its owner, before it enters; the thread that takes the link | no successor, or an unlinked one, or the link is taken |
 //! | a node | its successor | the successor's |
 //!
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
 //! | `WAITING` | its owner | waits, or holds a queue that was empty |
-//! | `LEAVING` | its owner, over `WAITING` | its owner may touch the link of the node before, and leaves if it gets that |
+//! | `LEAVING` | its owner, over `WAITING` | its owner may access the predecessor's link, and leaves if it takes that |
 //! | `GRANTED` | the holder, which has the link | the lock is its owner's |
-//! | `MOVED` | the owner of the node before, which is leaving and has the link | its owner is to link itself to the node of that one's `before` |
-//! | `PASSED` | the successor, if it was `LEAVING` or `MOVED` | the successor touches this node no more |
+//! | `MOVED` | the predecessor, which is leaving and has the link | its owner must link itself to the node in the predecessor's `before` |
+//! | `PASSED` | the successor, if it was `LEAVING` or `MOVED` | the successor has finished with this node |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `tail` | arrivals; the last of the queue, when it leaves or releases | as in `mcs` |
-//! | a node's `before` | its owner, before it takes its own link to leave | the node that it stood behind |
+//! | a node's `before` | its owner, before it takes its own link to leave | the node behind which it waited |
 //!
-//! **A waiter that leaves** takes the link of the node before; the owner of that one then waits for
-//! another, as it does for an arrival that is about to link itself.  If it is the last, it hands
-//! the tail back to that node.  Otherwise it takes its own link too, and has the successor
-//! link itself to the node before.
+//! **A waiter that leaves** takes its predecessor's link.  The predecessor then waits for another
+//! link, as for that of an arrival.  If the leaving waiter is the last, it resets the tail to the
+//! predecessor.  Otherwise it takes its own link too, and has the successor link itself to the
+//! predecessor.
 //!
-//! **Nodes are in their owners' frames**, so nobody touches the node of an owner that may have
-//! gone.  An owner that has taken its link goes once the successor has answered, unless it has
-//! granted the lock to one that was `WAITING`: that one does not become `LEAVING` any more.
+//! **Nodes are in their owners' frames**, so no thread touches the node of an owner that may be
+//! gone. An owner that has taken its link returns after the successor has answered.  It need not
+//! wait if it granted the lock to a successor that was `WAITING`, which cannot become `LEAVING`
+//! after that.
 //!
-//! **The order of waiting.**  The owner of a node without a link, which leaves or releases, waits
-//! for those further back in the queue, and the last of it for nobody.  A waiter that finds the link
-//! to its own node taken waits for the owner that took it, which has one exchange left to do.
+//! **The order of waiting.**  An owner that leaves or releases without a link waits for threads
+//! behind it in the queue, and the last thread waits for none.  A waiter whose node's link is taken
+//! waits for the owner that took it, which has one exchange left to do.
 
 use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -52,22 +53,22 @@ orders! {
     /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
     /// successor that will write `next`.
     MCS_TRY_ENQUEUE = AcqRel;
-    /// Publishes the node's status to the thread that will write it.
+    /// Publishes the node's status to its next writer.
     MCS_TRY_LINK = Release;
     /// Sees it.
     MCS_TRY_SUCCESSOR = Acquire;
     /// What the holder did is seen by its successor.
     MCS_TRY_GRANT = Release;
-    /// Publishes the node that is to be linked to.
+    /// Publishes the node for the new link.
     MCS_TRY_MOVE = Release;
     /// Sees both.
     MCS_TRY_TOLD = Acquire;
-    /// The successor has touched the node for the last time before its owner uses it again.
+    /// The successor's last access to the node precedes its owner's next use.
     MCS_TRY_PASS = Release;
-    /// As above, from the owner's side.
+    /// The same, from the owner's side.
     MCS_TRY_PASSED = Acquire;
-    /// What the holder did is seen by the thread that finds the queue empty, and that a waiter
-    /// which leaves has taken the link by the arrival that makes the next one; the same is seen of
+    /// What the holder did is seen by the thread that finds the queue empty.  The arrival that
+    /// makes the next link sees that a leaving waiter took the last one; the owner sees the same of
     /// a successor that has left.
     MCS_TRY_LEAVE = AcqRel;
     /// Sees what the last holder did; publishes the fresh node.
@@ -75,13 +76,13 @@ orders! {
 }
 
 flaws! {
-    /// A waiter that gives up takes the link of the node before whether or not that is taken.
+    /// A waiter that gives up takes the predecessor's link even if that is taken.
     LEAVE_BLINDLY = "mcs-try.leave-blindly";
-    /// A waiter that has told its successor to move does not wait until that is done.
+    /// A waiter that has moved its successor does not wait until that is done.
     LEAVE_UNPASSED = "mcs-try.leave-unpassed";
-    /// A successor that is moved links itself to nobody.
+    /// A moved successor links itself to no node.
     FORGET_LINK = "mcs-try.forget-link";
-    /// A releaser goes although its successor, which wanted to leave, may touch its node.
+    /// A releaser returns although its `LEAVING` successor may touch its node.
     GO_UNPASSED = "mcs-try.go-unpassed";
 }
 
@@ -101,7 +102,7 @@ pub struct Node<P: Parking = MayPark> {
     before: Cell<Place<P>>,
 }
 
-/// A node that is named, whichever thread looks at it.
+/// A node's address, for any thread.
 #[derive(Debug)]
 struct Place<P: Parking>(*const Node<P>);
 
@@ -119,12 +120,12 @@ impl<P: Parking> Default for Place<P> {
     }
 }
 
-// SAFETY: it is a name, and nodes may be looked at by any thread.
+// SAFETY: it is an address, and any thread may access nodes.
 unsafe impl<P: Parking> Send for Place<P> {}
 
 impl<P: Parking> Node<P> {
     constructor! {
-        /// One that is in no queue.
+        /// A node outside any queue.
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -146,23 +147,23 @@ impl<P: Parking> Node<P> {
         self.status.reset(WAITING);
     }
 
-    /// Takes the link to that node away; whether it was there.
+    /// Takes the link to that node; whether it was there.
     fn unlink(&self, next: *mut Self, order: Order) -> bool {
         self.next
             .compare_exchange(next, ptr::null_mut(), order, Order::RELAXED)
             .is_ok()
     }
 
-    /// Blocks until the successor touches it no more.
+    /// Blocks until the successor has finished with it.
     fn await_passing(&self) {
         self.status
             .wait_for(MCS_TRY_PASSED, CLASS, |status| status == PASSED);
     }
 
-    /// Links itself to the node before the one that is leaving, which may go; the node it stands
-    /// behind from here on.
+    /// Links itself to the predecessor of the leaving node, whose owner may then return; the new
+    /// predecessor.
     fn follow<'a>(&self, leaving: &'a Self) -> &'a Self {
-        // SAFETY: its owner wrote it before it told, and waits for what is written next.
+        // SAFETY: its owner wrote it before `MOVED`, and waits for what is written next.
         let Place(before) = leaving.before.with(|before| unsafe { *before });
         self.status.reset(WAITING);
         // SAFETY: its owner does not leave or release without the link that is made here.
@@ -205,8 +206,8 @@ impl<P: Parking> McsTry<P> {
 }
 
 impl<P: Parking> McsTry<P> {
-    /// Takes the node out of the queue at its end, which is `elsewhere` from here on, or takes its
-    /// link: the successor then, which stays.
+    /// Removes a node from the queue's end, which is `elsewhere` from then on; or takes its link
+    /// and returns the successor, which stays.
     fn take_out(&self, node: &Node<P>, elsewhere: *mut Node<P>) -> Option<&Node<P>> {
         let mut spinner = Spinner::new();
         loop {
@@ -256,14 +257,14 @@ impl<P: Parking> McsTry<P> {
         }
     }
 
-    /// Leaves the queue, the node before being without a link.
+    /// Leaves the queue, after taking the predecessor's link.
     fn leave(&self, before: &Node<P>, node: &Node<P>) {
         let place = Place(ptr::from_ref(before));
-        // SAFETY: nobody reads it before the successor is told.
+        // SAFETY: no thread reads it before the successor is `MOVED`.
         node.before.with_mut(|before| unsafe { *before = place });
         if let Some(successor) = self.take_out(node, before.pointer()) {
-            // An exchange, since the successor may be replacing the word too: of two writes of which
-            // none reads the other, loom knows no order.
+            // An exchange, since the successor may be replacing the word too: loom does not order
+            // two writes that do not read each other.
             successor.status.swap(MOVED, MCS_TRY_MOVE);
             if !mutant(flaw::LEAVE_UNPASSED) {
                 node.await_passing();
@@ -300,7 +301,7 @@ unsafe impl<P: Parking> RawLock for McsTry<P> {
 
 standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock, Resumable);
 
-// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+// SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for McsTry<P> {
     unsafe fn try_acquire(&self, node: &Node<P>) -> bool {
         node.renew();
@@ -315,8 +316,8 @@ unsafe impl<P: Parking> RawTry for McsTry<P> {
     }
 }
 
-// SAFETY: a waiter that gives up has taken the link by which alone it could be granted the lock, and
-// its successor has gone past it, or there was none.
+// SAFETY: a waiter that gives up has taken the only link by which it could be granted the lock, and
+// its successor has passed it, or there was none.
 unsafe impl<P: Parking> Abortable for McsTry<P> {
     #[inline]
     unsafe fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {

@@ -1,29 +1,29 @@
-//! Nodes of which each context keeps a list, and looks through it before each acquisition for one
-//! that others are done with (Chabbi et al. 2017 §6.2 describe the lists of the locks of Scott
-//! 2002).
+//! Queue nodes in a list of each context, which scans the list before each acquisition for a node
+//! that other threads have finished with (Chabbi et al. 2017 §6.2 describe such lists for the locks
+//! of Scott 2002).
 //!
-//! **Not for** locks whose waiters often give up: a waiter that leaves leaves its node too, for
-//! somebody else to find, and the list grows as long as nobody does.
+//! **Not for** locks with frequent timeouts: a waiter that leaves also leaves its node, until
+//! another thread finds it, and the list grows meanwhile.
 //!
 //! | a link's `state` | written by | meaning |
 //! |---|---|---|
 //! | `TAKEN` | its context's thread | in a queue, or about to be |
-//! | `FREE` | the last other thread that needs the node, over `TAKEN` | the context may take it again |
-//! | `ORPHAN` | its context, over `TAKEN`, as it goes | the last other thread that needs the node gives it back |
+//! | `FREE` | the last other thread that needs the node, over `TAKEN` | the context may reuse it |
+//! | `ORPHAN` | its context, over `TAKEN`, as it is dropped | the last other thread that needs the node returns it to the pool |
 
 use crate::door::{AtomicPtr, AtomicU32, Counter, Order, count, flaws, mutant, orders};
 use crate::host::{Arena, Pool};
 use core::ptr;
 
 orders! {
-    /// What others read of the node, they read before its context writes it again.
+    /// Other threads' reads of the node precede its context's next write.
     SWEPT_CLAIM = Acquire;
-    /// As above, from the side of the last that reads it.
+    /// The same, from the side of the last reader.
     SWEPT_RECYCLE = Release;
 }
 
 flaws! {
-    /// Nobody says that the node is free.
+    /// No thread marks the node as free.
     FORGET_NODE = "swept.forget-node";
 }
 
@@ -31,20 +31,20 @@ const TAKEN: u32 = 0;
 const FREE: u32 = 1;
 const ORPHAN: u32 = 2;
 
-/// A node that is in a context's list.
+/// A node in a context's list.
 pub trait Swept: Default + Send + Sync + 'static {
-    /// Its place there.
+    /// Its link in the list.
     fn link(&self) -> &Link<Self>;
 
-    /// The pool.  Nodes may outlive their contexts in a queue, so no frame owns one.
+    /// The pool.  Nodes may outlive their contexts in a queue, so no stack frame owns one.
     fn pool() -> &'static (impl Pool<Self> + 'static);
 }
 
-/// A node's place in the list of its context.
+/// A node's place in its context's list.
 #[derive(Debug)]
 pub struct Link<N> {
     state: AtomicU32,
-    /// Its context's alone.
+    /// Accessed by its context alone.
     next: AtomicPtr<N>,
 }
 
@@ -57,7 +57,7 @@ impl<N> Default for Link<N> {
     }
 }
 
-/// Says that nobody will touch the node any more but its context.
+/// Marks the node as used by its context alone.
 pub fn recycle<N: Swept>(node: &'static N) {
     if mutant(flaw::FORGET_NODE) {
         return;
@@ -67,12 +67,12 @@ pub fn recycle<N: Swept>(node: &'static N) {
         .state
         .compare_exchange(TAKEN, FREE, SWEPT_RECYCLE, Order::RELAXED);
     if freed.is_err() {
-        // SAFETY: its context is gone, and was the only other one that might have used it.
+        // SAFETY: its context is gone, and was the only other possible user.
         unsafe { N::pool().give(node) };
     }
 }
 
-/// A context: its nodes, and the one of its acquisition.
+/// A context: its nodes, and the node of its acquisition.
 #[derive(Debug)]
 pub struct List<N: Swept> {
     first: AtomicPtr<N>,
@@ -89,7 +89,7 @@ impl<N: Swept> Default for List<N> {
 }
 
 impl<N: Swept> List<N> {
-    /// A node for an acquisition: the first of the list that is free, or else one more.
+    /// A node for an acquisition: the first free one in the list, or a new one.
     pub fn take(&self) -> &'static N {
         let mut place = &self.first;
         // SAFETY: nodes of a pool stay, and null is none.
@@ -115,10 +115,10 @@ impl<N: Swept> List<N> {
         node
     }
 
-    /// The node that was taken last.
+    /// The node of the last [`take`](Self::take).
     ///
     /// # Panics
-    /// If none was.
+    /// If there was none.
     pub fn current(&self) -> &'static N {
         // SAFETY: as above.
         match unsafe { self.current.load(Order::RELAXED).as_ref() } {

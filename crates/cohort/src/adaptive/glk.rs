@@ -447,7 +447,7 @@ macro_rules! modes {
         }
 
         /// The low locks and their counts.  Apart from the mode, which every arrival and every
-        /// holder reads: so an arrival that changes a low lock fetches one line exclusively, and a
+        /// holder reads: so an arrival does not first read the line that it then changes, and a
         /// look at the queue takes the mode from no other thread.
         #[derive(Debug, Default)]
         #[repr(C, align(64))]
@@ -792,7 +792,7 @@ impl Judge for OfProcess {
 ///
 /// static TOTAL: Mutex<u64, Glk> = Mutex::from_raw(Glk::new(), 1);
 /// *TOTAL.lock() += 1;
-/// // Nobody has waited yet.
+/// // No thread has waited yet.
 /// assert_eq!(TOTAL.raw().mode(), Mode::Ticket);
 /// ```
 #[derive(Debug, Default)]
@@ -984,7 +984,7 @@ impl<J: Judge> Glk<J> {
             // one.
             Mean::NONE
         } else if considers {
-            // An eighth stays, so that a short change of the load counts for less.
+            // An eighth stays, so that a brief change of the load weighs less.
             mean.divided_by(8)
         } else {
             mean

@@ -1,19 +1,19 @@
-//! What the observing library writes down of a process, in a file that it and the command map:
-//! which thread holds which locks, what each waits for, what it did wrong, and in which order
-//! locks were taken.  The file survives a process that hangs or is killed.
+//! Records of the observing library about a process, in a file that the library and the command
+//! map: which thread holds which locks, what each waits for, its errors, and the order of
+//! acquisitions. The file survives a process that hangs or is killed.
 //!
 //! At the level `stuck` a plain mutex has its holder in its own bytes instead, see [`TAG_BITS`].
 //!
-//! Each record but those of edges is written by one thread, and read by others while it changes:
-//! what it waits for as a [`Wait`], and a finding is complete once its [`Finding::kind`] is not
-//! zero.  Addresses are the process's own.
+//! Each record except edges is written by one thread and read by others while it changes: a wait as
+//! a [`Wait`]; a finding is complete once its [`Finding::kind`] is not zero. Addresses are the
+//! process's own.
 //!
-//! For a profile it counts as well: each lock by the sites that take it, in [`Count`]s, and
-//! it takes [`Samples`].  A lock is known there by its address and its
-//! *class*, the call that initialised it, so that memory which is used again for a lock of
-//! another sort is another lock.
+//! For a profile it also counts each lock by acquiring site, in [`Count`]s, and takes [`Samples`].
+//! A lock's identity there is its address and its *class*, the call that initialised it: memory
+//! reused for another sort of lock is another lock.
 //!
-//! A process may be watched from its beginning to its end, or for a while as it runs: see [`Watch`].
+//! A process may be watched from its beginning to its end, or for a while as it runs: see
+//! [`Watch`].
 
 mod awaited;
 mod draws;
@@ -39,73 +39,73 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// What records begin with; the last byte is the layout's version, after the digits a letter.
+/// The file's first bytes; the last byte is the layout's version: the digits, then letters.
 pub const MAGIC: [u8; 8] = *b"COHORTOC";
 
-/// Threads that can be recorded at once.
+/// Threads with a record at the same time.
 pub const THREADS: usize = 10_240;
-/// The bits of what a thread writes into a mutex that it takes, at the level `stuck`, that are the
-/// site; above them is the place of its record, plus one.
+/// Bits of a site in the word that a thread writes into a mutex it acquires, at the level `stuck`.
+/// Above them is the index of its record, plus one.
 pub const TAG_BITS: u32 = 48;
 const _: () = assert!(THREADS < 1 << (u64::BITS - TAG_BITS));
 /// Locks that a thread can hold at once and have listed.
 pub const HOLDS: usize = 1_152;
-/// How many of these stand in the thread's own record.
+/// How many of these are in the thread's own record.
 pub const NEAR: usize = 10;
 /// Findings of one process.
 pub const FINDINGS: usize = 256;
-/// Edges of one process: one lock taken while another is held.
+/// Edges of one process: one lock acquired while another is held.
 pub const EDGES: usize = 1 << 16;
-/// Other locks that are held while an edge is made, and noted with it.
+/// Other locks held while an edge is made, and noted with it.
 pub const GATES: usize = 6;
-/// Threads that are noted with an edge: as many as wait in the longest cycle that is looked for.
+/// Threads noted with an edge: as many as wait in the longest cycle that is looked for.
 pub const MAKERS: usize = 5;
-/// Numbers of locks of which it is noted that they have ended.
+/// Numbers of locks whose end can be noted.
 pub const NUMBERS: usize = 1 << 20;
 /// Segments of threads in one process; the first is none.
 pub const SEGMENTS: usize = 1 << 18;
-/// Pairs of locks, each as often as it was taken in another segment.
+/// Pairs of locks, one entry for each segment that acquires the pair.
 pub const MADE: usize = 1 << 18;
-/// Bytes of a stack that are kept with a finding or an edge.
+/// Bytes of a stack kept with a finding or an edge.
 pub const STACK_BYTES: usize = 16 << 10;
 /// Stacks that can be kept.
 pub const STACKS: usize = 1024;
-/// Bytes of the process's list of mappings that are kept.
+/// Bytes kept of the process's list of mappings.
 pub const MAPS_BYTES: usize = 1 << 16;
-/// Modules whose code is listed before one of them is closed.
+/// Modules whose code can be listed before one of them is closed.
 pub const MODULES: usize = 768;
 /// Bytes of a module's path.
 pub const PATH: usize = 220;
 
-/// Samples of a thread that nobody has read yet.
+/// Unread samples of a thread.
 pub const SAMPLES: usize = 32;
-/// Locks, each with a site, that a thread counts by itself.
+/// Pairs of a lock and a site that a thread counts by itself.
 pub const TALLIES: usize = 64;
-/// Locks of one process, each as often as it has sites that take it, that are counted.
+/// Counted locks of one process, one entry for each acquiring site.
 pub const COUNTS: usize = 1 << 20;
-/// Calls that initialise locks, and are told apart.
+/// Distinct calls that initialise locks.
 pub const CLASSES: usize = 1 << 12;
-/// Locks whose own bytes have no room for their class, and that have it listed.
+/// Locks without room for their class in their own bytes, and therefore listed.
 pub const LISTED: usize = 1 << 16;
-/// Stacks that are lent to samples at once.
+/// Stacks lent to samples at once.
 pub const LENT: usize = 128;
-/// Locks of which it is noted in which mode they are.
+/// Locks whose mode is noted.
 pub const MODES: usize = 1 << 12;
-/// What [`Records::spacing`] is where no acquisition is timed, and no stack kept.
+/// The value of [`Records::spacing`] without timing and without stacks.
 pub const NO_SAMPLES: u32 = u32::MAX;
-/// What it is where none is timed, and stacks of waiting threads are kept.
+/// The value without timing, and with stacks of waiting threads.
 pub const STACKS_ONLY: u32 = u32::MAX - 1;
 
-/// The bits of an identity that are the lock's address; above them is its class.
+/// The bits of a lock's address in an identity; above them is its class.
 pub const OBJECT: u64 = (1 << 48) - 1;
 
-/// A lock, by its address and its class; 0: nobody was seen to initialise it.
+/// A lock's identity, by its address and its class; class 0: no initialisation was seen.
 #[must_use]
 pub const fn identity(object: u64, class: u32) -> u64 {
     (object & OBJECT) | (class as u64) << 48
 }
 
-/// Where in the program a call came from: enough to unwind its stack.
+/// A place in the program from which a call came: enough to unwind its stack.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Place {
@@ -117,11 +117,11 @@ pub struct Place {
     pub frame: AtomicU64,
 }
 
-/// What a thread is in the middle of.
+/// The operation that a thread is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Doing {
-    /// Nothing that waits.
+    /// No wait.
     Nothing = 0,
     /// Locking a mutex.
     Lock = 1,
@@ -135,12 +135,12 @@ pub enum Doing {
     Condition = 5,
     /// One of these, with a deadline.
     Timed = 6,
-    /// Taking a read lock of a kind that lets waiting writers first.
+    /// A read lock of a kind that lets waiting writers first.
     ReadBehind = 7,
 }
 
 impl Doing {
-    /// What a recorded number means.
+    /// Decodes a recorded number.
     #[must_use]
     pub const fn of(raw: u32) -> Self {
         match raw {
@@ -156,7 +156,7 @@ impl Doing {
     }
 }
 
-/// How a lock is held, above the address of a [`Hold`]'s site.
+/// How a lock is held, stored above the address of a [`Hold`]'s site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum How {
@@ -166,11 +166,11 @@ pub enum How {
     Read = 2,
     /// For writing.
     Write = 3,
-    /// Not at all: a condition, which is waited at.
+    /// Not at all: a condition, at which the thread waits.
     Condition = 4,
 }
 
-/// The bits of a hold's site that are its address.
+/// The bits of a hold's site for its address.
 const ADDRESS: u64 = (1 << 56) - 1;
 
 /// One lock that a thread holds.
@@ -179,15 +179,15 @@ const ADDRESS: u64 = (1 << 56) - 1;
 pub struct Hold {
     /// The lock's address; 0: another thread has released it meanwhile.
     pub object: AtomicU64,
-    /// Where it was taken, and [`How`] in the uppermost byte.
+    /// The acquiring site, and [`How`] in the uppermost byte.
     pub site: AtomicU64,
-    /// The number of the acquisition among the thread's.  Of a process that is profiled, the words of a
-    /// [`Timed`] acquisition instead; 0: it is not timed.
+    /// The acquisition's number in its thread. In a profiled process, the words of a [`Timed`]
+    /// acquisition instead; 0: not timed.
     pub number: AtomicU64,
 }
 
 impl Hold {
-    /// A site in the form in which it is recorded.
+    /// Packs a site for a record.
     #[must_use]
     pub const fn pack(site: u64, how: How) -> u64 {
         (site & ADDRESS) | (how as u64) << 56
@@ -200,26 +200,26 @@ impl Hold {
     }
 }
 
-/// An acquisition whose release is to be timed, in one word that is not 0.
+/// An acquisition whose release is to be timed, in one nonzero word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// When it was granted, in nanoseconds.
+    /// The time of the grant, in nanoseconds.
     pub since: u64,
-    /// The power of two of which it is one.
+    /// The sampling probability: one in two to this power.
     pub doubled: u8,
-    /// Whether others held the lock when the thread came.
+    /// Whether the lock was held at the arrival.
     pub contended: bool,
 }
 
 impl Timed {
-    /// As a [`Hold`] has it.
+    /// Encodes it for a [`Hold`].
     #[must_use]
     pub const fn to_word(self) -> u64 {
-        // Nine years of nanoseconds have room.
+        // There is room for nine years of nanoseconds.
         self.since << 6 | (self.doubled as u64) << 1 | self.contended as u64
     }
 
-    /// What a hold has.
+    /// Decodes the word of a hold.
     #[must_use]
     pub const fn of_word(word: u64) -> Self {
         Self {
@@ -233,22 +233,21 @@ impl Timed {
 /// The words of a wait.
 pub const WAIT_WORDS: usize = 6;
 
-/// What a thread waits for.
+/// A thread's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// What it is in the middle of.
+    /// The operation.
     pub doing: Doing,
     /// A lock, a condition, or another thread's `pthread`.
     pub object: u64,
-    /// Where it waits at a condition, the mutex, which it does not hold meanwhile though it is listed to.
+    /// In a wait at a condition, the mutex: listed as held, though released meanwhile.
     pub mutex: u64,
-    /// Where it began: the address to which the call returns, the stack pointer and the frame pointer
-    /// there.
+    /// Where the wait began: return address, stack pointer and frame pointer.
     pub place: [u64; 3],
 }
 
 impl Waiting {
-    /// As it is written down.
+    /// Encodes it for a record.
     #[must_use]
     pub const fn to_words(self) -> [u64; WAIT_WORDS] {
         let [returns_to, stack, frame] = self.place;
@@ -262,7 +261,7 @@ impl Waiting {
         ]
     }
 
-    /// What was written down.
+    /// Decodes a record.
     #[must_use]
     pub const fn of_words(words: [u64; WAIT_WORDS]) -> Self {
         let [doing, object, mutex, returns_to, stack, frame] = words;
@@ -277,57 +276,57 @@ impl Waiting {
 
 /// One thread.
 ///
-/// Records stand close together, since there may be many: what most threads have no use for stands
-/// elsewhere, in pages that nobody touches.
+/// Records lie close together, since there may be many. Fields that few threads use lie elsewhere,
+/// in pages that stay untouched.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Thread {
-    /// The kernel's number; 0: the record is nobody's.  What it is listed to hold then was held while
-    /// the process was forked, by a thread that the child does not have.
+    /// The kernel's thread number; 0: the record is free. Holds listed in a free record were held
+    /// at a fork, by a thread that the child does not have.
     pub id: AtomicU32,
-    /// How many locks it is listed to hold.
+    /// How many holds are listed.
     pub held: AtomicU32,
-    /// How many more are held than fit.
+    /// How many more holds do not fit.
     pub beyond: AtomicU32,
-    /// Whether the thread may hold what is not listed: the process was forked beside the
-    /// library.
+    /// Whether the thread may hold unlisted locks: the process was forked past the library.
     pub uncertain: AtomicU32,
-    /// Of which watch all this is.
+    /// The watch that the record belongs to.
     pub follows: Follows,
     /// The C library's name of the thread.
     pub pthread: AtomicU64,
-    /// What names it in a mutex that has an owner.
+    /// The thread's name in a mutex that records its owner.
     pub owner: AtomicU64,
-    /// What it waits for, in [`Waiting`]'s words.
+    /// Its wait, in [`Waiting`]'s words.
     pub wait: Wait<WAIT_WORDS>,
-    /// When it was signalled and became a waiter of its mutex, of a thread that waits at a condition; 0: it
-    /// was not.  In nanoseconds.
+    /// When a thread waiting at a condition was notified and became a waiter of its mutex, in
+    /// nanoseconds; 0: it was not.
     pub told: AtomicU64,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
-    /// How often it has counted a lock and a site in the place of others.
+    /// How often it has evicted the counter of another lock and site.
     pub turned_over: AtomicU64,
-    /// Acquisitions that were sampled, and what came behind them, in [`Drawn`]'s words.
+    /// Sampled acquisitions and their successors, in [`Drawn`]'s words.
     pub samples: Samples<SAMPLES>,
-    /// What the thread has counted and not added to [`Records::counts`] yet, by a hash; behind these, what it
-    /// adds there next.
+    /// The thread's counters that are not yet in [`Records::counts`], by a hash; after them, its
+    /// next addition there.
     pub tallies: [Tally; TALLIES + 1],
-    /// What it holds, in the order in which it was taken; the rest is in [`Records::far`], and
-    /// [`Records::hold`] finds either.
+    /// Its holds in order of acquisition. The rest is in [`Records::far`]; [`Records::hold`] finds
+    /// either.
     pub near: [Hold; NEAR],
 }
 
-/// Bytes that the records of a program of 1,000,000 locks and 10,000 threads take at most.
+/// Greatest size of the records of a program with 1,000,000 locks and 10,000 threads, in bytes.
 pub const MEMORY: usize = 68_000_000;
 
 impl Thread {
-    /// The number of the thread's wait, and what it waits for; none if it does not wait, or went on
-    /// meanwhile.  A thread that was signalled at a condition waits for the mutex, which is the object too then.
+    /// The number of the thread's wait and its object; `None` if the thread does not wait, or went
+    /// on meanwhile. A thread notified at a condition waits for the mutex, which is then the object
+    /// too.
     pub fn waiting(&self) -> Option<(u32, Waiting)> {
         let (turn, words) = self.wait.read()?;
         let mut waiting = Waiting::of_words(words);
         if waiting.mutex != 0 && self.told.load(Acquire) != 0 {
-            // It may have begun to wait elsewhere, and have been signalled there.
+            // It may have begun to wait elsewhere, and have been notified there.
             if self.wait.read()?.0 != turn {
                 return None;
             }
@@ -338,23 +337,23 @@ impl Thread {
     }
 }
 
-/// What a thread did that a lock does not allow.
+/// A misuse of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Wrong {
-    /// Unlocked a lock that nobody held.
+    /// Unlocked a free lock.
     UnlockFree = 1,
     /// Unlocked a lock that another thread held.
     UnlockOthers = 2,
-    /// Destroyed a lock that was held or awaited.
+    /// Destroyed a held or awaited lock.
     DestroyUsed = 3,
-    /// Used a lock after it was destroyed.
+    /// Used a lock after its destruction.
     UseDestroyed = 4,
     /// Waited at a condition without its mutex.
     WaitUnlocked = 5,
-    /// Locked a mutex that it held, of a kind that cannot be locked twice.
+    /// Locked a mutex that the thread held, of a non-recursive kind.
     LockTwice = 6,
-    /// Locked what holds neither zeroes nor what an initialiser writes.
+    /// Locked memory with neither zeroes nor an initialiser's bytes.
     Uninitialised = 7,
 }
 
@@ -371,7 +370,7 @@ impl Wrong {
     ];
 }
 
-/// One such deed.
+/// One misuse.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Finding {
@@ -379,49 +378,49 @@ pub struct Finding {
     pub kind: AtomicU32,
     /// The thread.
     pub thread: AtomicU32,
-    /// The thread that holds the lock, if one does.
+    /// The lock's holder, if it has one.
     pub other: AtomicU32,
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,
     /// The lock.
     pub object: AtomicU64,
-    /// Where the other thread took it.
+    /// Where the holder acquired it.
     pub other_site: AtomicU64,
     /// Where it was done.
     pub place: Place,
 }
 
-/// One lock taken while another was held.  Once one of the two has ended, another edge may take its
-/// place.
+/// One lock acquired while another was held. Once one of the two has ended, another edge may reuse
+/// the entry.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Edge {
     /// The lock that was held; written last, and 0 before.
     pub held: AtomicU64,
-    /// The lock that was taken; 0 once one of the two has ended.
+    /// The acquired lock; 0 once one of the two has ended.
     pub taken: AtomicU64,
-    /// Which lock at its address the first is: memory that is used again holds another lock, and
-    /// has another number.  0: only the address is known.
+    /// The number of the first lock: memory reused for another lock gets another number. 0: only
+    /// the address is known.
     pub held_identity: AtomicU32,
     /// The same of the second.
     pub taken_identity: AtomicU32,
-    /// Where the first was taken, as a [`Hold`] has it.
+    /// Where the first was acquired, as in a [`Hold`].
     pub held_site: AtomicU64,
-    /// Whether it stands, by a hash of the two and the gates, and the threads that do so, the one
-    /// with the stack first as a rule.
+    /// Whether the edge stands, by a hash of the two and the gates; and the threads that make it,
+    /// as a rule the stack's thread first.
     pub standing: Standing<MAKERS>,
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,
-    /// [`How`] the second was taken: to read only where a waiting writer lets readers pass.
+    /// [`How`] the second was acquired: to read only where a waiting writer lets readers pass.
     pub taken_how: AtomicU32,
-    /// Other locks that were held, as [`Hold::pack`] has a site: as many as fit, then zeroes.
+    /// Other locks held, encoded like a site by [`Hold::pack`]: as many as fit, then zeroes.
     pub gates: [AtomicU64; GATES],
-    /// Where the second was taken.
+    /// Where the second was acquired.
     pub place: Place,
 }
 
 impl How {
-    /// What a recorded number means.
+    /// Decodes a recorded number.
     #[must_use]
     pub const fn of(raw: u32) -> Self {
         match raw {
@@ -453,7 +452,7 @@ impl Edge {
 }
 
 impl Records {
-    /// The place in the list of what a thread of these records holds; none if there is none.
+    /// Finds a hold of a thread by its index.
     #[inline]
     #[must_use]
     pub fn hold<'a>(&'a self, thread: &'a Thread, place: usize) -> Option<&'a Hold> {
@@ -463,7 +462,7 @@ impl Records {
         }
     }
 
-    /// The first so many of these places, or all that there are.
+    /// The first `held` holds, or all of them.
     pub fn holds<'a>(
         &'a self,
         thread: &'a Thread,
@@ -476,7 +475,7 @@ impl Records {
         thread.near[..held.min(NEAR)].iter().chain(far)
     }
 
-    /// The places that are not in the thread's own record.
+    /// The holds outside the thread's own record.
     #[cold]
     fn far_of(&self, thread: &Thread) -> &[Hold] {
         let first = self.threads.as_ptr().addr();
@@ -493,7 +492,7 @@ impl Records {
         })
     }
 
-    /// Whether the lock of that number has ended, as far as is noted.
+    /// Whether the lock of that number is noted as ended.
     #[must_use]
     pub fn has_ended(&self, number: u32) -> bool {
         let word = self.ended.get(number as usize / 64);
@@ -501,8 +500,8 @@ impl Records {
     }
 }
 
-/// How often one thread took one lock at one site, since it added what it had to all threads'
-/// [`Count`]s.  It does that when it needs the place or a number is at its end.
+/// A thread's counter for one lock and site. The thread adds it to the [`Count`]s when it needs the
+/// entry, or before a number overflows.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Tally {
@@ -510,16 +509,16 @@ pub struct Tally {
     pub lock: AtomicU64,
     /// As in a [`Count`].
     pub site: AtomicU64,
-    /// How often it was taken; a condition, how often it was waited at.
+    /// Acquisitions; of a condition, waits.
     pub acquired: AtomicU32,
-    /// How often it was held by others when the thread came: not more often.
+    /// Acquisitions that found the lock held, at most; exact or lower.
     pub contended: AtomicU32,
 }
 
 impl Tally {
-    /// Goes on with a lock and a site, which its thread has counted so often elsewhere: taken, and found held.
+    /// Continues the count of a lock and a site: acquisitions, and contended ones.
     pub fn go_on(&self, [lock, site]: [u64; 2], [acquired, contended]: [u32; 2]) {
-        // What is counted twice would be worse than what is not counted, if the process ends here.
+        // If the process ends here, a count lost is better than a count doubled.
         self.lock.store(0, Release);
         self.acquired.store(acquired, Relaxed);
         self.contended.store(contended, Relaxed);
@@ -527,7 +526,7 @@ impl Tally {
         self.lock.store(lock, Release);
     }
 
-    /// Takes out what is here, as [`go_on`](Self::go_on) has it; none if there is nothing.
+    /// Takes the count out, in the form of [`go_on`](Self::go_on); `None` if empty.
     pub fn take(&self) -> Option<([u64; 2], [u32; 2])> {
         let lock = self.lock.load(Relaxed);
         self.lock.store(0, Release);
@@ -537,65 +536,66 @@ impl Tally {
     }
 }
 
-/// How often one site took one lock; a lock may have two such records of one site.
+/// The count of one lock and site; a lock may have two such records of one site.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Count {
     /// The lock's [`identity`]; 0: none yet.
     pub lock: AtomicU64,
-    /// The site and how the lock was taken, as a [`Hold`] has it; 0: not written yet.
+    /// The site and how the lock was acquired, as in a [`Hold`]; 0: not written yet.
     pub site: AtomicU64,
-    /// How often it was taken; a condition, how often it was waited at.
+    /// Acquisitions; of a condition, waits.
     pub acquired: AtomicU64,
-    /// How often it was held by others when the thread came.
+    /// Acquisitions that found the lock held.
     pub contended: AtomicU64,
 }
 
-/// What a sample says of an acquisition.
+/// The duration in a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum What {
-    /// For how long the thread waited.
+    /// The time from arrival to grant.
     #[default]
     Wait,
-    /// For how long it held the lock.
+    /// The time from grant to release.
     Hold,
 }
 
-/// One duration of an acquisition that was timed.
+/// One duration of a timed acquisition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The lock's [`identity`].
     pub lock: u64,
-    /// Where it was taken, and how, as a [`Hold`] has it.
+    /// The site and how the lock was acquired, as in a [`Hold`].
     pub site: u64,
     /// Which duration.
     pub what: What,
-    /// Nanoseconds of that.
+    /// The duration in nanoseconds.
     pub lasted: u64,
-    /// The power of two of which this acquisition was one; none: it was not drawn, and only has a stack.
+    /// The sampling probability, one in two to this power; `None`: the acquisition has a stack
+    /// only.
     pub doubled: Option<u8>,
-    /// Nanoseconds that went into the stack.
+    /// Nanoseconds spent on the stack.
     pub spent_on_stack: u32,
     /// The number of the lent stack, plus one; 0: there is none.
     pub stack: u16,
     /// How many other locks the thread held.
     pub nested: u8,
-    /// Whether others held the lock when the thread came.
+    /// Whether the lock was held at the arrival.
     pub contended: bool,
-    /// The lowest bits of the number of the watch that it is of.
+    /// The lowest bits of its watch's number.
     pub watch: u8,
 }
 
-/// The bits of a watch's number that a sample has.
+/// The bits of a watch's number in a sample.
 pub const WATCH_BITS: u32 = 0x7f;
 
 impl Sample {
-    /// What stands where the power of two would that there is not.
+    /// Encodes the absence of a probability.
     const NOT_DRAWN: u8 = 31;
-    /// What [`spent_on_stack`](Self::spent_on_stack) is at most.
+    /// Greatest value of [`spent_on_stack`](Self::spent_on_stack).
     const MOST_SPENT: u32 = (1 << 26) - 1;
 
-    /// For how many acquisitions it stands.
+    /// How many acquisitions it stands for.
     #[must_use]
     pub fn of(&self) -> u32 {
         self.doubled.map_or(0, |doubled| 1 << doubled)
@@ -647,72 +647,71 @@ impl Sample {
     }
 }
 
-/// A lock that a sampled acquisition held, and that a thread has taken next.
+/// The next acquisition after a sampled one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandOver {
     /// The lock's [`identity`].
     pub lock: u64,
-    /// The CPU on which the lock was let go of.
+    /// The CPU of the release.
     pub from: u32,
-    /// The CPU on which the next holder found that it has the lock.
+    /// The CPU on which the next holder saw the grant.
     pub to: u32,
-    /// Whether it is the thread that had the lock before.
+    /// Whether the next holder is the previous one.
     pub is_own: bool,
-    /// Of how many acquisitions one was sampled then.
+    /// How many acquisitions this one stands for.
     pub of: u32,
-    /// The lowest bits of the number of the watch that it is of.
+    /// The lowest bits of its watch's number.
     pub watch: u8,
 }
 
-/// What an acquisition that is counted or timed takes: of a plain mutex that nobody else wants, in
-/// nanoseconds.
+/// Cost of a counted or timed acquisition of an uncontended plain mutex, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtHand {
     /// [`AT_HAND`] acquisitions and releases in a row.
     pub counted: u32,
-    /// As many where nobody counts.
+    /// As many without counting.
     pub plain: u32,
-    /// One that is timed, by code that was not at hand.
+    /// A timed one, by code out of the cache.
     pub timed: u32,
-    /// For how long the mutex was held then, as its sample says: what the records themselves take.
+    /// How long the mutex was held then, by its sample: the cost of the records themselves.
     pub empty: u16,
-    /// What a read of the clock takes.
+    /// The cost of a clock read.
     pub read: u16,
-    /// The lowest bits of the number of the watch that it is of.
+    /// The lowest bits of its watch's number.
     pub watch: u8,
 }
 
-/// How many acquisitions are measured together as [`AtHand`].
+/// How many acquisitions an [`AtHand`] measures together.
 pub const AT_HAND: u32 = 32;
 
-/// How long a thread took to count a lock and a site in the place of others, in nanoseconds.
+/// Cost of evicting a counter for another lock and site, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnOver {
-    /// That, and one read of the clock.
+    /// The eviction and one clock read.
     pub spent: u32,
-    /// What a read of the clock took.
+    /// The cost of a clock read.
     pub read: u32,
-    /// For how many of [`Thread::turned_over`] it stands.
+    /// How many evictions, in [`Thread::turned_over`], it stands for.
     pub of: u32,
-    /// The lowest bits of the number of the watch that it is of.
+    /// The lowest bits of its watch's number.
     pub watch: u8,
 }
 
-/// What a thread puts among its samples.
+/// An entry among a thread's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// An acquisition, or its stack alone.
     Sample(Sample),
-    /// What came behind one.
+    /// The next acquisition after a sampled one.
     HandOver(HandOver),
-    /// What the records of one take at least.
+    /// The least cost of an acquisition's records.
     AtHand(AtHand),
-    /// What comes to that where the thread takes ever other locks.
+    /// The additional cost of evictions.
     TurnOver(TurnOver),
 }
 
 impl Drawn {
-    /// As it is recorded.
+    /// Encodes it for a record.
     #[must_use]
     pub const fn to_words(self) -> [u64; WORDS] {
         match self {
@@ -723,7 +722,7 @@ impl Drawn {
         }
     }
 
-    /// What was recorded.
+    /// Decodes a record.
     #[must_use]
     pub const fn of_words(words: [u64; WORDS]) -> Self {
         match [words[0], words[1]] {
@@ -734,7 +733,7 @@ impl Drawn {
         }
     }
 
-    /// The lowest bits of the number of the watch that it is of.
+    /// The lowest bits of its watch's number.
     #[must_use]
     pub const fn watch(self) -> u8 {
         match self {
@@ -746,8 +745,8 @@ impl Drawn {
     }
 }
 
-/// What a hand-over has where a sample has its site, which is never this: that says how the lock was
-/// taken, too.
+/// A hand-over's entry in the place of a site. A sample's site is never 0, since it includes how
+/// the lock was acquired.
 const NO_SITE: u64 = 0;
 
 impl HandOver {
@@ -773,12 +772,12 @@ impl HandOver {
     }
 }
 
-/// What others have where a hand-over has its lock, at which there is none.
+/// The other kinds' values in the place of a hand-over's lock, which is never at these addresses.
 const IS_AT_HAND: u64 = 0;
 const IS_TURN_OVER: u64 = 1;
 
 impl AtHand {
-    /// What [`timed`](Self::timed) is at most.
+    /// Greatest value of [`timed`](Self::timed).
     const MOST_TIMED: u32 = (1 << 24) - 1;
 
     const fn to_words(self) -> [u64; WORDS] {
@@ -826,7 +825,7 @@ impl TurnOver {
     }
 }
 
-/// What a lock that adapts has told: in which mode it is, and how often it has changed that.
+/// An adaptive lock's reported mode, and how often it has changed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Told {
@@ -834,7 +833,7 @@ pub struct Told {
     pub lock: AtomicU64,
     /// A number of [`Mode::ALL`](crate::door::Mode::ALL), plus one; 0: not written yet.
     pub mode: AtomicU32,
-    /// How often it went on in another mode, while that was written down.
+    /// Mode changes while they were recorded.
     pub changes: AtomicU32,
 }
 
@@ -844,17 +843,17 @@ pub struct Told {
 pub struct Records {
     /// [`MAGIC`].
     pub magic: [AtomicU8; 8],
-    /// The process's number, as it knows it.
+    /// The process's own number.
     pub process: AtomicU32,
-    /// Which of the processes that were forked from each other it is.
+    /// Its place among the processes forked from each other.
     pub generation: AtomicU32,
-    /// Whether anybody watches.
+    /// Whether the process is watched.
     pub watch: Watch,
-    /// How many of `threads` have been used.
+    /// How many of `threads` are used.
     pub used: AtomicU32,
-    /// How many of `findings` have been begun; more than there are, if some did not fit.
+    /// How many of `findings` were begun; more than their number if some did not fit.
     pub found: AtomicU32,
-    /// How many of `stacks` have been begun.
+    /// How many of `stacks` were begun.
     pub stacked: AtomicU32,
     /// Threads that did not fit.
     pub lost_threads: AtomicU32,
@@ -868,20 +867,19 @@ pub struct Records {
     pub maps_length: AtomicU32,
     /// How many of `modules` are used.
     pub listed_modules: AtomicU32,
-    /// How many nanoseconds a thread's samples of a lock at a place lie apart, as the reader says; 0: it has
-    /// not said yet; [`NO_SAMPLES`]; [`STACKS_ONLY`].
+    /// Nanoseconds between a thread's samples of a lock at a site, as the reader sets it; 0: not
+    /// set yet; [`NO_SAMPLES`]; [`STACKS_ONLY`].
     pub spacing: AtomicU32,
-    /// How many counts have been begun, by threads for themselves and in `counts`.
+    /// How many counts were begun, by threads for themselves and in `counts`.
     pub counted: AtomicU32,
-    /// Acquisitions that could not be counted by their locks.
+    /// Acquisitions without room for a count of their lock.
     pub lost_counts: AtomicU32,
-    /// Samples that nobody took in time.
+    /// Samples that were not read in time.
     pub lost_samples: AtomicU32,
-    /// The process's mappings, as the kernel lists them, when a stack was last kept, or a count
-    /// begun, that was the first, the second, the fourth, and so on: for a process that is gone
-    /// when its addresses are looked at.
+    /// The process's mappings as listed by the kernel, updated at the first, second, fourth … kept
+    /// stack or begun count: for addresses of a process that has ended.
     pub maps: [AtomicU8; MAPS_BYTES],
-    /// The code that was mapped whenever a module was about to be closed.
+    /// The code mapped whenever a module was about to be closed.
     pub modules: [Module; MODULES],
     /// The findings.
     pub findings: [Finding; FINDINGS],
@@ -889,47 +887,47 @@ pub struct Records {
     pub edges: [Edge; EDGES],
     /// A bit for each number of a lock in an edge, once that lock has ended.
     pub ended: [AtomicU64; NUMBERS / 64],
-    /// The segments of each thread: in the lower half the present one, in the upper one its first; 0: it
-    /// has none yet.
+    /// The segments of each thread: the present one in the lower half, the first in the upper half;
+    /// 0: none yet.
     pub segment_of: [AtomicU64; THREADS],
     /// Segments, by their numbers.
     pub segments: [Segment; SEGMENTS],
-    /// In which segments pairs of locks were taken, by a hash; 0: free.
+    /// The segments in which pairs of locks were acquired, by a hash; 0: free.
     pub made: [AtomicU64; MADE],
     /// The threads.
     pub threads: [Thread; THREADS],
-    /// What else they hold.
+    /// Their further holds.
     pub far: [[Hold; HOLDS - NEAR]; THREADS],
     /// Kept stacks, from their stack pointers upwards.
     pub stacks: [Stack; STACKS],
-    /// Stacks that samples have, and that the reader gives back.
+    /// Stacks lent to samples; the reader gives them back.
     pub lent: [Stack; LENT],
-    /// The calls that initialise locks, by where they return: class 1 first.
+    /// The calls that initialise locks, by return address: class 1 first.
     pub classes: [AtomicU64; CLASSES],
-    /// The identities of locks that have no room for their class.
+    /// The identities of locks without room for their class.
     pub listed: [AtomicU64; LISTED],
-    /// The modes of locks that adapt, by a hash.
+    /// The modes of adaptive locks, by a hash.
     pub modes: [Told; MODES],
-    /// How often each site took each lock, each at one of its [`places`].
+    /// The counts of locks by site, each at one of its [`places`].
     pub counts: [Count; COUNTS],
 }
 
-/// A lent stack may be taken.
+/// A lent stack is free.
 pub const FREE: u32 = 0;
 /// It is being written.
 pub const WRITTEN: u32 = 1;
-/// It can be read, and then given back.
+/// It is complete, to be read and then given back.
 pub const WHOLE: u32 = 2;
 
-/// A stack's upper end.
+/// The upper end of a stack.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Stack {
     /// How many bytes are kept.
     pub length: AtomicU32,
-    /// [`FREE`], [`WRITTEN`] or [`WHOLE`]; only of one that is lent.
+    /// [`FREE`], [`WRITTEN`] or [`WHOLE`]; of a lent stack only.
     pub state: AtomicU32,
-    /// Where it was copied; only of one that is lent.
+    /// Where it was copied; of a lent stack only.
     pub place: Place,
     /// The bytes.
     pub bytes: [AtomicU8; STACK_BYTES],
@@ -1015,7 +1013,7 @@ mod tests {
         assert_eq!(one.take(), Some(([8, 9], [0, 0])));
     }
 
-    /// What there is one of, and what samples and lock names need, is less than this together.
+    /// Greatest size of the parts that exist once, and of those for samples and lock names.
     const ONCE: usize = 3_000_000;
 
     #[test]

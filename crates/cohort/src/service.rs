@@ -1,44 +1,44 @@
-//! A lock for any address: which key has which lock (GLS; Antić, Chatzopoulos, Guerraoui and
-//! Trigonakis 2016 §4.1).  Crate `cohort-service` is the face of it.
+//! Locks for arbitrary addresses: the table from keys to locks (GLS; Antić, Chatzopoulos, Guerraoui
+//! and Trigonakis 2016 §4.1). Crate `cohort-service` is its interface.
 //!
-//! **Not for** a lock that has a place of its own: finding one costs a hash and a cache line.
+//! **Not for** a lock with memory of its own: a look-up costs a hash and a cache line.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `level` | the thread that grows the table | there are `FIRST << level` buckets |
-//! | `first`, `segments` | the same | bucket after bucket; each segment has as many as all before it |
-//! | `Bucket::ready` | the thread that splits the bucket before it | its keys are here, no longer there |
-//! | `Bucket::entries` | threads that have the bucket | up to six keys' entries, each address with a few bits of its key's hash; null: none |
-//! | `Bucket::more` | the same | a further bucket of the same place |
-//! | `Entry::key` | the thread that puts or frees it, which has the bucket | the address that has this lock |
-//! | `Entry::waiting` | threads that wait; the thread that puts or frees it | how many wait for its lock, and `FREED` while no key has it |
+//! | `first`, `segments` | the same | the buckets; each segment has as many as all before it |
+//! | `Bucket::ready` | the thread that splits the previous bucket | its keys have moved here |
+//! | `Bucket::entries` | the bucket's owner | up to six keys' entries: the address, with a few bits of the key's hash; null: free |
+//! | `Bucket::more` | the same | a further line of the bucket |
+//! | `Entry::key` | the thread that puts or frees the key, as the bucket's owner | the address served by this lock |
+//! | `Entry::waiting` | waiters; the thread that puts or frees the key | number of waiters, and `FREED` while no key has the entry |
 //!
-//! To find a key is to read: the bucket's line and the entry's, which the caller locks anyway, as a
-//! rule; no more steps than the table has levels and the bucket has lines, whatever other threads do.
-//! A key stands in its entry alone, so a line has room for six: bits of the hash tell nearly all others'
-//! entries from the key's without a look at them.  What is looked up in vain is looked for once
-//! more by a thread that has the bucket, so two first users of a key get one entry.
+//! A look-up only reads: as a rule the bucket's line, and the entry's, which the caller locks
+//! anyway. It takes no more steps than the table has levels and the bucket has lines, whatever
+//! other threads do. A key is stored in its entry only, so a line has room for six: bits of the
+//! hash rule out nearly all other entries without a look at them. A failed look-up is repeated by
+//! the bucket's owner, so two first users of a key get one entry.
 //!
-//! The table grows by a segment of empty buckets, which is all.  A bucket gets its keys from the one
-//! that had them when a thread first puts a key that belongs there; entries stay where they are.
-//! A thread that looks in the old place meanwhile finds nothing, and looks with the bucket taken.
+//! The table grows by a segment of empty buckets, in one step. A bucket gets its keys from its
+//! predecessor when a thread first puts a key that belongs there; entries stay in place. A thread
+//! that reads the old bucket meanwhile finds nothing, and looks again as the bucket's owner.
 //!
-//! An entry stays an entry for ever, of other keys in turn, so an old look at one does no harm: a
-//! thread that has locked it compares the key, which nobody changes while it is locked, and looks
-//! again if it is another's.  A thread that has to wait says so in the entry first, and that serves no
-//! other key as long as it does: the holder of that key's lock may wait for what this thread has locked.
-//! The last of the threads that waited when a key was freed gives its entry back.
-//! So may each thread remember the last entry that it had.  No number of
-//! the key's generation is compared beside it (Antić et al. 2016 are silent on both): an entry
-//! that is the same key's once more *is* its lock.
+//! An entry stays an entry for ever, for one key after another, so a stale pointer is harmless. A
+//! thread that has locked an entry compares the key, which is constant while the lock is held, and
+//! looks again on a mismatch. A thread that must wait first registers in the entry, which then
+//! serves no other key: a holder of that key's lock may wait for locks of this thread. The last of
+//! the threads registered when a key was freed returns the entry to the pool.
 //!
-//! A table's locks may be of several kinds.  A key's first user says of which kind its lock is,
-//! until the key is freed; an entry is of one kind for ever, so a look at its kind is never old.
+//! So each thread may remember its last entry. No generation of the key is compared (Antić et al.
+//! 2016 are silent on both): an entry with the same key again *is* its lock.
 //!
-//! A fork may leave a bucket taken, or half split, by a thread that the child has not: a bucket that was
-//! taken in another process is free, keys count only once they are whole, and a split begins
-//! again where it was not completed.  A lock that such a thread held stays locked there; so does that of a
-//! key which it was freeing, since it holds the lock meanwhile.
+//! A table may have locks of several kinds. A key's first user chooses the kind of its lock, until
+//! the key is freed. An entry's kind never changes, so a look at it is never stale.
+//!
+//! A fork may leave a bucket owned, or half split, by a thread that the child lacks. A bucket owned
+//! in another process is free. Keys count only once they are complete, and an incomplete split
+//! starts again. A lock held by such a thread stays held in the child; so does the lock of a key
+//! that it was freeing, which it holds meanwhile.
 
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicUsize, CACHES, Order, Spinner, constructor, flaws, generation,
@@ -50,23 +50,23 @@ use core::ops::Deref;
 use core::ptr::{self, NonNull};
 
 orders! {
-    /// The entry of a key that is seen is seen too.
+    /// A visible key's entry is visible too.
     GLS_FIND = Acquire;
     /// As above, from the other side.
     GLS_PUT = Release;
-    /// Keys that were moved are seen in their new bucket by a thread that goes there.
+    /// A thread that follows moved keys to their new bucket sees them there.
     GLS_READY = Acquire;
     /// As above.
     GLS_SPLIT = Release;
-    /// A further bucket, and those of a segment, have been made.
+    /// A further line, and a segment's buckets, are initialised.
     GLS_MORE = Acquire;
     /// As above.
     GLS_ADD = Release;
-    /// A thread that has a bucket sees what the last one did there.
+    /// A bucket's owner sees the last owner's writes.
     GLS_TAKE = Acquire;
     /// As above.
     GLS_LEAVE = Release;
-    /// A thread that is to wait at an entry sees for which key.
+    /// A thread about to wait at an entry sees the key.
     GLS_WAIT = Acquire;
     /// As above.
     GLS_SERVE = Release;
@@ -82,36 +82,36 @@ flaws! {
     ANY_KIND = "gls.any-kind";
     /// The key of a freed entry is cleared once another may put the key again.
     CLEAR_LATE = "gls.clear-late";
-    /// A thread waits at an entry without saying so.
+    /// A thread waits at an entry without registering.
     WAIT_UNSEEN = "gls.wait-unseen";
-    /// A thread that says so does not look for which key it waits.
+    /// A registered thread does not check the key.
     BELIEVE_WAIT = "gls.believe-wait";
 }
 
-/// What a lock in an entry has to do: it needs no context.
+/// A lock for an entry: it needs no context.
 pub trait Lockable: Default + Send + Sync + 'static {
-    /// Which lock it is, where a table's are of several kinds.  An entry is of one kind for ever.
+    /// The kind of lock, in a table with several kinds. An entry's kind never changes.
     type Kind: Copy;
 
     /// Whether it is of that kind.
     fn is(&self, kind: Self::Kind) -> bool;
 
-    /// An entry of that kind that no key has, from the table's pool if such entries are there.
+    /// A free entry of that kind, from the table's pool if it holds that kind.
     fn take(kind: Self::Kind, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self>;
 
-    /// Gives it back to where such entries are.
+    /// Returns the entry to the pool of its kind.
     ///
     /// # Safety
-    /// It was taken so, and no key has it.
+    /// The entry is from [`take`](Self::take), and no key has it.
     unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized));
 
     /// Blocks until it is locked.
     fn lock(&self);
 
-    /// Locks it if nobody has.
+    /// Locks it if it is free.
     fn try_lock(&self) -> bool;
 
-    /// Blocks until it is locked or patience runs out; false then.
+    /// Blocks until it is locked or patience runs out; false after a timeout.
     fn lock_within(&self, patience: &Patience) -> bool;
 
     /// Unlocks it.
@@ -120,7 +120,7 @@ pub trait Lockable: Default + Send + Sync + 'static {
     /// It is locked, and the caller may unlock it.
     unsafe fn unlock(&self);
 
-    /// Unlocks it; false if nobody has locked it.
+    /// Unlocks it; false if it was free.
     ///
     /// # Safety
     /// If it is locked, the caller may unlock it.
@@ -154,7 +154,7 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
     }
 
     fn lock(&self) {
-        // SAFETY: the lock has no contexts, and stays where it is while it is an entry's; so below.
+        // SAFETY: the lock has no contexts, and stays in place while it is an entry's; so below.
         unsafe { self.acquire(&()) };
     }
 
@@ -178,7 +178,7 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
     }
 }
 
-/// A lock, and of which key it is.
+/// A lock and its key.
 #[derive(Debug, Default)]
 pub struct Entry<L> {
     lock: L,
@@ -195,13 +195,13 @@ impl<L> Entry<L> {
         &self.lock
     }
 
-    /// Makes it that key's, from the pool.
+    /// Assigns it, from the pool, to that key.
     fn serve(&self, key: usize) {
         self.key.store(key, Order::RELAXED);
         self.waiting.store(0, GLS_SERVE);
     }
 
-    /// Counts the calling thread among the waiters, unless no key has the entry.
+    /// Registers the calling thread as a waiter, unless the entry is free.
     fn await_turn(&self) -> bool {
         let mut seen = self.waiting.load(Order::RELAXED);
         while seen & FREED == 0 {
@@ -220,15 +220,15 @@ impl<L> Entry<L> {
 /// Keys of a cache line.
 const WIDTH: usize = 6;
 
-/// From which bit on an address is 0: kernels give programs no higher ones unless they ask for them,
-/// which the pools of entries do not.
+/// The lowest bit that is 0 in every address. Kernels give higher addresses on request only, and
+/// the pools of entries do not request them.
 const SPARE: u32 = 48;
 
 /// A cache line of keys.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Bucket<L: 'static> {
-    /// The generation of the process in which a thread has it, or 0.
+    /// The generation of the owner's process, or 0.
     taken: AtomicU32,
     ready: AtomicU32,
     entries: [AtomicPtr<Entry<L>>; WIDTH],
@@ -246,16 +246,16 @@ impl<L> Default for Bucket<L> {
     }
 }
 
-/// Why something was not done.
+/// The reason of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Null is no key.
     NoKey,
-    /// The key's lock is held, or somebody waits for it.
+    /// The key's lock is held or has waiters.
     Busy,
-    /// Nobody holds the key's lock.
+    /// The key's lock is free.
     NotHeld,
-    /// The time was over.
+    /// The deadline passed.
     TimedOut,
     /// The key's lock is of another kind.
     OtherKind,
@@ -266,13 +266,13 @@ pub enum Refusal {
 /// More segments than addresses can fill.
 const SEGMENTS: usize = 26;
 
-/// The table; its entries and its further buckets are of two pools, and stay there for ever.
-/// It grows when there are more keys than `FULL` for each bucket.
+/// The table. Its entries and further lines come from two pools, and stay there for ever. It grows
+/// when there are more keys than `FULL` for each bucket.
 #[derive(Debug)]
 pub struct Table<L: 'static, E, B, const FIRST: usize = 64, const FULL: u32 = 4> {
     level: AtomicU32,
     used: AtomicU32,
-    /// The generation of the process in which a thread makes it grow, or 0.
+    /// The generation of the process of the growing thread, or 0.
     growing: AtomicU32,
     cache: usize,
     first: [Bucket<L>; FIRST],
@@ -281,10 +281,10 @@ pub struct Table<L: 'static, E, B, const FIRST: usize = 64, const FULL: u32 = 4>
     more: B,
 }
 
-/// A bucket that the caller has; nobody changes it meanwhile.
+/// A bucket owned by the caller; no other thread changes it.
 struct Taken<'a, L: 'static> {
     bucket: &'a Bucket<L>,
-    /// At which level its number is a key's.
+    /// The level at which its number is a key's.
     level: u32,
 }
 
@@ -294,15 +294,15 @@ impl<L> Drop for Taken<'_, L> {
     }
 }
 
-/// What decides on a key's bucket.
+/// A key's hash, which selects its bucket.
 fn hash(key: usize) -> usize {
     let key = key_of(key) as u64;
-    // Lest keys that differ in their upper bits alone, as floating-point numbers do, come to one bucket.
+    // Spreads keys that differ in their upper bits only, such as floating-point numbers.
     let folded = key ^ key >> 32;
     (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
-/// What stands in the spare bits of the entry of a key of that hash: those that say least about its
+/// The spare bits in the entry of a key with that hash: the bits of the hash least related to the
 /// bucket.
 fn tag(hash: usize) -> usize {
     hash >> (u32::BITS + SPARE - usize::BITS) << SPARE
@@ -319,7 +319,7 @@ fn entry_in<L>(place: *mut Entry<L>) -> Option<&'static Entry<L>> {
 }
 
 impl<L: Lockable> Bucket<L> {
-    /// The lines of this place.
+    /// The lines of this bucket.
     fn lines(&self) -> impl Iterator<Item = &Self> {
         core::iter::successors(Some(self), |line| {
             // SAFETY: of a pool whose nodes stay, if there is one.
@@ -327,7 +327,7 @@ impl<L: Lockable> Bucket<L> {
         })
     }
 
-    /// The entry of a key, if it is seen.
+    /// The entry of a key, if visible.
     #[inline]
     fn find(&self, key: usize, hash: usize) -> Option<&'static Entry<L>> {
         let tag = tag(hash);
@@ -345,7 +345,7 @@ impl<L: Lockable> Bucket<L> {
         None
     }
 
-    /// Puts in the entry of a key that is not there; the caller has the bucket, or nobody knows it yet.
+    /// Inserts the entry of an absent key; the caller owns the bucket, or it is not published yet.
     fn put(&self, hash: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
         let tagged = ptr::from_ref(entry).cast_mut().map_addr(|address| {
             assert_eq!(address >> SPARE, 0, "no bits to spare");
@@ -371,8 +371,8 @@ impl<L: Lockable> Bucket<L> {
         self.lines().flat_map(|line| &line.entries)
     }
 
-    /// Forgets the entries of all keys of which that is true; the caller has the bucket, or nobody knows it
-    /// yet.
+    /// Removes the entries of all keys that satisfy `which`; the caller owns the bucket, or it is
+    /// not published yet.
     fn forget(&self, which: impl Fn(usize) -> bool) {
         for place in self.places() {
             if let Some(entry) = entry_in(place.load(Order::RELAXED))
@@ -383,7 +383,7 @@ impl<L: Lockable> Bucket<L> {
         }
     }
 
-    /// Takes it, once the thread that has it is done, which is soon.
+    /// Becomes the owner, after the present owner, who is soon done.
     fn take(&self) {
         let mine = generation();
         let mut spinner = Spinner::new();
@@ -409,8 +409,8 @@ where
     B: Deref<Target: Pool<Bucket<L>>>,
 {
     constructor! {
-        /// An empty table, which uses the threads' cache of that number, as no other table and no
-        /// arena does.
+        /// An empty table, which uses the threads' cache of that number; no other table or arena
+        /// may use it.
         #[must_use]
         pub fn new(cache: usize, entries: E, more: B) -> Self {
             assert!(cache < CACHES, "threads have no such cache");
@@ -435,7 +435,7 @@ where
         }
     }
 
-    /// The bucket of that number, if there is its segment.
+    /// The bucket of that number, if its segment exists.
     #[inline]
     fn bucket(&self, number: usize) -> Option<&Bucket<L>> {
         if number < FIRST {
@@ -447,8 +447,7 @@ where
         (!base.is_null()).then(|| unsafe { &*base.add(number - (FIRST << segment)) })
     }
 
-    /// The last bucket that is ready of those that a hash may lead to, and the lowest level at
-    /// which it does.
+    /// The last ready bucket for a hash, and the lowest level at which the hash leads there.
     #[inline]
     fn nearest(&self, hash: usize) -> (&Bucket<L>, u32) {
         let mut level = self.level.load(Order::RELAXED);
@@ -457,7 +456,7 @@ where
             if number < FIRST {
                 return (&self.first[number], 0);
             }
-            // The level at which there first was such a number.
+            // The first level with such a number.
             level = (number / FIRST).ilog2() + 1;
             if let Some(bucket) = self.bucket(number)
                 && bucket.ready.load(GLS_READY) != 0
@@ -468,14 +467,14 @@ where
         }
     }
 
-    /// The key's entry, if it is seen.
+    /// The key's entry, if visible.
     #[inline]
     fn find(&self, key: usize) -> Option<&'static Entry<L>> {
         let hash = hash(key);
         self.nearest(hash).0.find(key, hash)
     }
 
-    /// Takes the bucket where a hash's keys are.
+    /// Becomes the owner of the bucket with a hash's keys.
     fn taken(&self, hash: usize) -> Taken<'_, L> {
         loop {
             let (bucket, level) = self.nearest(hash);
@@ -487,7 +486,7 @@ where
         }
     }
 
-    /// The entry of a key that was not seen; none if it has none.
+    /// The entry of a key that was not visible; `None` if it has none.
     #[cold]
     #[inline(never)]
     fn find_surely(&self, key: usize) -> Option<&'static Entry<L>> {
@@ -495,7 +494,7 @@ where
         self.taken(hash).bucket.find(key, hash)
     }
 
-    /// The key's entry, which it has from here on; of that kind, if it had none.
+    /// The key's entry; a new one of that kind, if it had none.
     #[inline]
     fn entry(&self, kind: L::Kind, key: usize) -> &'static Entry<L> {
         self.find(key).unwrap_or_else(|| self.put(kind, key))
@@ -517,7 +516,7 @@ where
             }
             let entry = L::take(kind, &*self.entries);
             entry.serve(key);
-            // Counted before anybody can free it.
+            // Counted before another thread can free it.
             let used = self.used.fetch_add(1, Order::RELAXED) + 1;
             taken.bucket.put(hash, entry, &*self.more);
             break (entry, used);
@@ -529,8 +528,8 @@ where
         entry
     }
 
-    /// Gives the next bucket that a hash leads to its keys, if the one that the caller has is not
-    /// the last; whether it has.
+    /// Moves keys to the next bucket for a hash, unless the caller's bucket is the last; returns
+    /// whether it did.
     fn splits(&self, taken: &Taken<'_, L>, hash: usize) -> bool {
         let number = |hash, level: u32| hash & ((FIRST << level) - 1);
         let from = number(hash, taken.level);
@@ -546,7 +545,7 @@ where
         if mutant(flaw::SPLIT_EARLY) {
             bucket.ready.store(1, GLS_SPLIT);
         }
-        // What a split left behind that was not completed.
+        // Remains of an incomplete split.
         bucket.forget(|_| true);
         for place in taken.bucket.places() {
             if let Some(entry) = entry_in(place.load(Order::RELAXED)) {
@@ -561,13 +560,13 @@ where
         true
     }
 
-    /// Makes room for so many keys at once, so that the table does not grow step by step later.
+    /// Makes room for so many keys at once, instead of step by step later.
     ///
     /// # Errors
-    /// There is no memory for them, or nowhere so much room.
+    /// There is no memory for them, or the table cannot grow so far.
     pub fn reserve(&self, keys: usize) -> Result<(), Refusal> {
         let buckets = keys.div_ceil(FULL as usize);
-        // Before the table grows as far as it can: each search would go through all of that.
+        // Checked before the table grows as far as it can, which would slow each search.
         if buckets > FIRST << SEGMENTS {
             return Err(Refusal::NoMemory);
         }
@@ -582,14 +581,14 @@ where
                 if is_done {
                     return Err(Refusal::NoMemory);
                 }
-                // Another thread does.
+                // Another thread grows the table.
                 spinner.moment();
             }
         }
     }
 
-    /// Doubles the number of buckets, unless another thread does, or memory is lacking; false if
-    /// another does.
+    /// Doubles the number of buckets, unless another thread does or memory is lacking; false if
+    /// another thread does.
     #[cold]
     fn grow(&self, level: u32) -> bool {
         let mine = generation();
@@ -606,7 +605,7 @@ where
             let count = FIRST << level;
             let segment = &self.segments[level as usize];
             if !segment.load(GLS_MORE).is_null() {
-                // A fork came between, and its thread is not here.
+                // A fork came between; its thread is not in this process.
                 self.level.store(level + 1, Order::RELAXED);
             } else if let Some(base) = map_slots(count, Bucket::default) {
                 segment.store(base.as_ptr(), GLS_ADD);
@@ -617,7 +616,7 @@ where
         true
     }
 
-    /// The entry that the calling thread had last, if it is that key's.
+    /// The calling thread's last entry, if it is that key's.
     #[inline]
     fn remembered(&self, key: usize) -> Option<&'static Entry<L>> {
         let me = thread();
@@ -635,7 +634,7 @@ where
         }
     }
 
-    /// Locks a key's entry, at once or else by `waits`; if that did not, that is why.
+    /// Locks a key's entry, at once or else by `waits`; returns the reason of a failure.
     #[inline]
     fn locked(
         &self,
@@ -652,7 +651,7 @@ where
             entry
         });
         loop {
-            // It was the key's since the caller asked, and so was its kind.
+            // The entry was the key's during this call, and so was its kind.
             of_kind(entry, kind)?;
             if entry.lock.try_lock() {
                 if entry.key.load(Order::RELAXED) == key || mutant(flaw::BELIEVE_ENTRY) {
@@ -663,13 +662,13 @@ where
             } else if let Some(ended) = waits(entry) {
                 return ended.map(|()| Held { entry });
             }
-            // With the bucket taken: another look without could find the same.
+            // As the bucket's owner: a plain look-up could find the same entry.
             entry = self.put(kind, key);
             self.remember(entry);
         }
     }
 
-    /// Waits for the key's entry, by `how`; nothing if it is another key's, or none's, by now.
+    /// Waits for the key's entry, by `how`; `None` if the entry is no longer the key's.
     #[inline(never)]
     fn waits(
         &self,
@@ -693,7 +692,7 @@ where
             }
         }
         if counted && entry.waiting.fetch_sub(1, Order::RELAXED) == FREED | 1 {
-            // SAFETY: its key was freed, and no other thread waits.
+            // SAFETY: its key was freed, and it has no other waiter.
             unsafe { L::give(entry, &*self.entries) };
         }
         ended
@@ -712,10 +711,10 @@ where
         self.locked(kind, key, |entry| self.waits(entry, key, how))
     }
 
-    /// Takes the key's lock if nobody has it.
+    /// Takes the key's lock if it is free.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); somebody has the lock.
+    /// As [`lock`](Self::lock); the lock is held.
     #[inline]
     pub fn try_lock(&self, kind: L::Kind, key: usize) -> Result<Held<L>, Refusal> {
         self.locked(kind, key, |entry| {
@@ -727,7 +726,7 @@ where
     /// Blocks until the key's lock is held or patience runs out.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); the time was over.
+    /// As [`lock`](Self::lock); the deadline passed.
     pub fn lock_within(
         &self,
         kind: L::Kind,
@@ -741,14 +740,14 @@ where
         self.locked(kind, key, |entry| self.waits(entry, key, how))
     }
 
-    /// Releases the key's lock, whichever thread took it.
+    /// Releases the key's lock, from any thread.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); nobody holds the lock, if the key has one at all.
+    /// As [`lock`](Self::lock); the lock is free, or the key has none.
     ///
     /// # Safety
-    /// If the lock is held, the caller may release it; if it is not, no thread [frees](Self::free) the
-    /// key meanwhile, whose lock may be another key's then, and held.
+    /// If the lock is held, the caller may release it. If it is not, no thread [frees](Self::free)
+    /// the key meanwhile: its entry may be another key's then, and held.
     pub unsafe fn unlock(&self, kind: L::Kind, key: usize) -> Result<(), Refusal> {
         if key == 0 {
             return Err(Refusal::NoKey);
@@ -762,7 +761,7 @@ where
         held.then_some(()).ok_or(Refusal::NotHeld)
     }
 
-    /// Forgets a key, whose memory goes to other keys; one that has no lock is forgotten already.
+    /// Forgets a key, whose memory goes to other keys; does nothing for a key without a lock.
     ///
     /// # Errors
     /// Null is no key; the lock is held or waited for.
@@ -794,8 +793,8 @@ where
             let taken = self.taken(hash(key));
             taken.bucket.forget(|its| its == key);
             let taken = (!mutant(flaw::CLEAR_LATE)).then_some(taken);
-            // While no other thread can give the key a new entry: a thread that unlocks that one
-            // may remember this.
+            // While no other thread can give the key a new entry: a thread that unlocks that entry
+            // may remember this one.
             entry.key.store(0, Order::RELAXED);
             drop(taken);
             self.used.fetch_sub(1, Order::RELAXED);
@@ -804,14 +803,14 @@ where
                 unsafe { entry.lock.unlock() };
             }
             if entry.waiting.fetch_or(FREED, Order::RELAXED) == 0 {
-                // SAFETY: no key has it, and no thread waits that takes it for this key's.
+                // SAFETY: no key has it, and no registered thread takes it for this key's.
                 unsafe { L::give(entry, &*self.entries) };
             }
             return Ok(());
         }
     }
 
-    /// Forgets all keys.  What other threads put meanwhile may stay.
+    /// Forgets all keys. Keys put by other threads meanwhile may stay.
     ///
     /// # Errors
     /// Some locks are held or waited for: their keys stay.
@@ -842,7 +841,7 @@ where
     }
 }
 
-/// Whether an entry's lock is of the kind that is asked for.
+/// Checks the kind of an entry's lock.
 #[inline]
 fn of_kind<L: Lockable>(entry: &Entry<L>, kind: L::Kind) -> Result<(), Refusal> {
     if entry.lock.is(kind) || mutant(flaw::ANY_KIND) {
@@ -851,7 +850,7 @@ fn of_kind<L: Lockable>(entry: &Entry<L>, kind: L::Kind) -> Result<(), Refusal> 
     Err(Refusal::OtherKind)
 }
 
-/// A key's lock, held: the code that has this may release it without looking for it.
+/// A key's lock, held: it can be released without a look-up.
 #[derive(Debug)]
 #[must_use = "nothing else says which lock is held"]
 pub struct Held<L: 'static> {
@@ -862,7 +861,7 @@ impl<L: Lockable> Held<L> {
     /// Releases it.
     #[inline]
     pub fn unlock(self) {
-        // SAFETY: it is held, and its key keeps its entry so long.
+        // SAFETY: it is held, and its key keeps its entry meanwhile.
         unsafe { self.entry.lock.unlock() };
     }
 }
@@ -871,7 +870,7 @@ impl<L: Lockable> Held<L> {
 mod tests {
     use super::hash;
 
-    /// A name, and how keys are made of numbers.
+    /// A name, and how numbers become keys.
     type Sort = (&'static str, fn(usize) -> usize);
 
     #[test]
@@ -894,8 +893,8 @@ mod tests {
             for number in 1..=KEYS {
                 keys[hash(key(number)) % BUCKETS] += 1;
             }
-            // By chance one in a thousand such tables has so many keys in a bucket, where four come
-            // to each in the mean.
+            // By chance, one in a thousand such tables has so many keys in a bucket; the mean is
+            // four.
             let fullest = keys.iter().max();
             assert!(fullest < Some(&16), "{sort}: {fullest:?} in one bucket");
         }

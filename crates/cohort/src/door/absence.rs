@@ -1,28 +1,27 @@
-//! Where a waiter shows that it has given its CPU away, so that nothing is handed to it before
-//! it comes back.
+//! A flag by which a waiter shows that it has yielded its CPU, so that releases do not hand over to
+//! it until it is back.
 //!
-//! A hint: it may be late, and a waiter that has lost its CPU without giving it away shows
-//! nothing.
+//! A hint: it may be late, and a preempted waiter shows nothing.
 
 use super::{AtomicU32, Order, shows_absence};
 use crate::defer::Defer;
 use core::cell::Cell;
 use core::ptr;
 
-/// Beside each waiter that others may hand something to; 0 at first.
+/// A flag beside each waiter that may be handed a lock; 0 at first.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Absence(AtomicU32);
 
 impl Absence {
-    /// Whether the waiter has given its CPU away and has not come back yet.
+    /// Whether the waiter has yielded its CPU and is not back yet.
     #[inline]
     pub fn lasts(&self) -> bool {
         self.0.load(Order::RELAXED) != 0
     }
 }
 
-/// In each thread's record: where its present wait shows its absence.
+/// In each thread's record: the flag of its present wait.
 #[derive(Debug)]
 pub struct Shown(Cell<*const Absence>);
 
@@ -33,7 +32,7 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// Waits; in `place` stands meanwhile whether the thread is away.
+    /// Waits; meanwhile `place` shows whether the thread is off its CPU.
     #[inline]
     pub fn during(&self, place: &Absence, wait: impl FnOnce()) {
         if !shows_absence() {
@@ -42,12 +41,12 @@ impl Shown {
         place.0.store(0, Order::RELAXED);
         // A signal handler may have interrupted another wait.
         let before = self.0.replace(place);
-        // A lock of the program's own may panic.
+        // A program's own lock may panic.
         let _last = Defer(|| self.0.set(before));
         wait();
     }
 
-    /// Lets `others` have the CPU, and shows that.
+    /// Yields the CPU by `others`, and shows that meanwhile.
     #[inline]
     pub fn away<R>(&self, others: impl FnOnce() -> R) -> R {
         self.show(1);
@@ -56,7 +55,7 @@ impl Shown {
         result
     }
 
-    /// Where the present wait does, if it does.
+    /// Sets the present wait's flag, if there is one.
     #[inline(never)]
     fn show(&self, away: u32) {
         // SAFETY: null, or borrowed by the `during` in which this is called.

@@ -1,18 +1,19 @@
-//! A thread's free nodes of one arena, which a signal handler may find in use by what it has
-//! interrupted.
+//! A thread's free nodes of one arena. A signal handler may find the cache in use by the code that
+//! it has interrupted.
 //!
-//! Handlers of a thread come and go as calls do: whatever one of them opens it has closed
-//! before the thread goes on.  So the cache is the caller's from the look that finds it closed
-//! on, though looking and opening are two steps: a handler between them leaves it closed.  One
-//! that comes later finds it open, and does without.
+//! Handlers of a thread nest like calls: whatever a handler opens it has closed before the thread
+//! goes on. So a look that finds the cache closed makes it the caller's, though looking and opening
+//! are two steps: a handler in between leaves it closed. A later handler finds it open, and does
+//! without.
 //!
-//! The node at hand is taken without opening, which would be two more writes before a lock's first
-//! exchange, which waits for them: a handler between the look at it and the step that takes it away
-//! may have kept it, and the node itself tells afterwards.  It is put there while the cache is open.
+//! The node at hand is taken without opening. Opening would be two more writes before a lock's
+//! first exchange, which waits for them. A handler between the look at the node and its removal may
+//! have kept it; the node's own state shows that afterwards. The node is put back while the cache
+//! is open.
 //!
-//! Of the thread that runs alone, so plain accesses do; they are atomic in name, and fenced
-//! against the compiler alone, since a handler is the same thread.  A thread that leaves a
-//! handler by a jump may leave its cache open: it does without from then on.
+//! A cache belongs to one running thread, so plain accesses suffice. They are atomic in name, and
+//! fenced only against the compiler, since a handler is the same thread. A thread that leaves a
+//! handler by a jump may leave its cache open, and does without from then on.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -23,8 +24,7 @@ super::flaws! {
     BELIEVE_HAND = "cache.believe-hand";
 }
 
-/// A node at hand, null if there is none; and below it a list: its first node's number, 0 if there
-/// is none, and how many there are.
+/// A node at hand, or null; and a list: its first node's number, or 0, and its length.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Cache {
@@ -34,12 +34,12 @@ pub struct Cache {
     open: AtomicBool,
 }
 
-/// A cache, while the caller alone uses it.
+/// A cache in the caller's exclusive use.
 #[derive(Debug)]
 pub struct Opened<'a>(&'a Cache);
 
 impl Cache {
-    /// The cache, unless it is in use by what the caller has interrupted.
+    /// Opens the cache, unless interrupted code has it open.
     #[inline(always)]
     pub fn open(&self) -> Option<Opened<'_>> {
         if self.open.load(Relaxed) && !super::mutant(flaw::OPEN_TWICE) {
@@ -51,8 +51,8 @@ impl Cache {
         Some(Opened(self))
     }
 
-    /// Takes the node at hand, if there is one and it is still free behind that: a handler may have
-    /// come between and kept it.
+    /// Takes the node at hand, if there is one and it is still free afterwards: a handler may have
+    /// kept it in between.
     #[inline(always)]
     pub fn take_at_hand(&self, is_free: impl Fn(NonNull<u8>) -> bool) -> Option<NonNull<u8>> {
         let node = self.at_hand()?;
@@ -72,7 +72,7 @@ impl Cache {
         seen
     }
 
-    /// Forgets all nodes, and the thread that was using it.
+    /// Forgets all nodes, and the thread that used it.
     pub fn forget(&self) {
         self.at_hand.store(ptr::null_mut(), Relaxed);
         self.first.store(0, Relaxed);
@@ -88,7 +88,7 @@ impl Opened<'_> {
         self.0.at_hand()
     }
 
-    /// As [`at_hand`](Self::at_hand) will find it.
+    /// Sets the node for [`at_hand`](Self::at_hand).
     #[inline(always)]
     pub fn put_at_hand(&self, node: NonNull<u8>) {
         super::interruption();
@@ -96,7 +96,7 @@ impl Opened<'_> {
         super::interruption();
     }
 
-    /// The first node's number in the list, and how many are there.
+    /// The list's first node number, and its length.
     pub fn list(&self) -> (u32, u16) {
         super::interruption();
         let seen = (self.0.first.load(Relaxed), self.0.count.load(Relaxed));
@@ -104,7 +104,7 @@ impl Opened<'_> {
         seen
     }
 
-    /// As [`list`](Self::list) will find it.
+    /// Sets the values for [`list`](Self::list).
     pub fn set_list(&self, (first, count): (u32, u16)) {
         super::interruption();
         self.0.first.store(first, Relaxed);

@@ -1,8 +1,8 @@
-//! What locks that adapt say of themselves, where somebody wants to know.
+//! Mode changes of adaptive locks, for an observer.
 
 use core::fmt;
 
-/// A mode in which a lock that adapts can be.
+/// A mode of an adaptive lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Mode {
@@ -10,7 +10,7 @@ pub enum Mode {
     Word,
     /// The default lock's word, with a queue by cache groups that has a place for each CPU.
     Queue,
-    /// The same with few places, since others want the waiters' CPUs.
+    /// The same with few places, while CPUs are oversubscribed.
     ShortQueue,
     /// `glk` by its ticket lock.
     Ticket,
@@ -31,7 +31,7 @@ impl Mode {
         Self::Mutex,
     ];
 
-    /// The name by which people are told.
+    /// The mode's printed name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,16 +45,16 @@ impl Mode {
     }
 }
 
-/// That a lock goes on in another mode.
+/// A lock's change to another mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
-    /// The address of the lock, or of the object that it serves while that is inflated.
+    /// The address of the lock, or of its object while it is inflated.
     pub lock: usize,
-    /// What it was.
+    /// The old mode.
     pub from: Mode,
-    /// What it is now.
+    /// The new mode.
     pub to: Mode,
-    /// What made it change.
+    /// The cause.
     pub why: fmt::Arguments<'a>,
 }
 
@@ -65,8 +65,8 @@ impl fmt::Display for Change<'_> {
     }
 }
 
-/// A text that is neither padded nor cut, by which the interposer, which says nothing else, is a
-/// hundredth smaller.
+/// A text without padding or truncation. The interposer has no other messages, and is a hundredth
+/// smaller this way.
 #[derive(Debug)]
 pub(crate) struct AsItIs<'a>(pub &'a str);
 
@@ -76,12 +76,12 @@ impl fmt::Display for AsItIs<'_> {
     }
 }
 
-/// What is told of such locks.  Both functions may be called by any thread, while it holds the
-/// lock or waits for it, and must not use locks themselves.
+/// An observer of such locks. Any thread may call both functions while it holds the lock or waits
+/// for it; they must not use locks.
 #[derive(Clone, Copy, Debug)]
 pub struct Hearer {
-    /// The calling thread has waited for a lock of that mode, and has it.
+    /// The calling thread has acquired a lock of that mode after a wait.
     pub waited: fn(Mode),
-    /// A lock goes on in another mode.
+    /// A lock has changed its mode.
     pub changed: fn(&Change<'_>),
 }

@@ -1,4 +1,4 @@
-//! Cohorts in place of the machine's, as text.
+//! Cohorts that replace the machine's, as text.
 //!
 //! A line for each cohort: its level, and its CPUs as the kernel writes lists of them.
 //!
@@ -18,23 +18,24 @@ use core::fmt;
 /// CPUs have numbers below this.
 const CPUS: usize = 1 << 14;
 
-/// What is wrong with a text, and in which of its lines.
+/// A mistake in a text, and its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub what: What,
 }
 
-/// What may be wrong in a line.  No text, so that a library that does not say it has none of it.
+/// The kinds of mistakes. Without text, so that a library that does not print them does not contain
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// It begins with no level.
     NoLevel,
-    /// What should be a CPU or two is none.
+    /// A CPU or range of CPUs is malformed.
     NoCpu,
-    /// The first of a row of CPUs is beyond the last.
+    /// The first CPU of a range is greater than the last.
     Backwards,
     /// It names no CPU.
     Empty,
@@ -63,7 +64,7 @@ impl core::error::Error for Mistake {}
 /// level are numbered from 0 in the order of their lines.
 ///
 /// # Errors
-/// The first line that says something else, or names no CPU.
+/// The first line that is malformed or names no CPU.
 pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(), Mistake> {
     let mut next = [0; Level::REPORTED.len()];
     // By bytes: to look for characters takes a hundredth of the interposer.
@@ -110,7 +111,7 @@ pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(),
     Ok(())
 }
 
-/// The CPU of that number; none if it is none, or there can be no such CPU.
+/// The CPU of that number; `None` if it is malformed or too large.
 fn cpu(digits: &[u8]) -> Option<usize> {
     let cpu = digits.iter().try_fold(0, |cpu, digit| {
         let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;

@@ -1,17 +1,17 @@
-//! Flaws that a checker's build can switch on.
+//! Injected faults, switched on in a checker's build.
 
-/// A flaw by name: a step that the code could have forgotten.  The mutation suite switches it
-/// on and requires a checker to fail.
+/// An injected fault by name: a step that the code could have forgotten. The mutation suite
+/// switches it on and requires a checker to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaw(pub &'static str);
 
-/// What every file says that has flaws: its module, and their names.
+/// A file's faults: its module, and their names.
 #[cfg(not(world = "native"))]
 #[linkme::distributed_slice]
 pub static FLAWS: [(&str, &[Flaw])];
 
-/// Declares the flaws of one file as constants in `flaw`, for [`mutant`](super::mutant) beside
-/// the code that they spoil, and lists them for the mutation suite.
+/// Declares the faults of one file as constants in `flaw`, for [`mutant`](super::mutant) beside the
+/// code that they break, and lists them for the mutation suite.
 macro_rules! flaws {
     ($($(#[doc = $what:literal])* $name:ident = $text:literal;)+) => {
         pub(crate) mod flaw {
@@ -32,8 +32,9 @@ pub(crate) use flaws;
 #[linkme::distributed_slice]
 pub static POLICIES: [&[Flaw]];
 
-/// Declares the policies of one file as constants in `policy`, as [`flaws!`] does: [`mutant`](super::mutant) switches
-/// one off.  Locks still exclude then, and no model fails; a test in virtual time has to.
+/// Declares the policies of one file as constants in `policy`, like [`flaws!`];
+/// [`mutant`](super::mutant) switches one off. Locks still exclude then, and no model fails; a test
+/// in virtual time must.
 macro_rules! policies {
     ($($(#[doc = $what:literal])* $name:ident = $text:literal;)+) => {
         pub(crate) mod policy {

@@ -1,8 +1,8 @@
-//! The one door: everything a lock takes from the world goes through here.
+//! The platform layer: all that a lock needs from its environment.
 //!
-//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes.
-//! The door opens onto one of three worlds, chosen by the package that compiles
-//! these sources (`build.rs` of each sets `world`):
+//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of three
+//! backends (`world`), chosen by the package that compiles these sources (`build.rs` of each sets
+//! `world`):
 //!
 //! | world | package | what it is |
 //! |---|---|---|
@@ -40,7 +40,7 @@ mod world;
 #[path = "machine/mod.rs"]
 mod world;
 
-/// What other packages of this project use too.
+/// Used by other packages of this project too.
 macro_rules! internal {
     ($([$($path:tt)+])+) => {$(
         #[cfg(internals)]
@@ -87,8 +87,8 @@ pub const PAGE: usize = 4096;
 /// NUMA nodes that [`distance`] tells apart; those beyond share.
 pub const NODES: usize = 64;
 
-/// Blocks until other threads have left what the caller drops, as `is_left` says; not where no other
-/// thread goes on, as behind a run of the simulated machine that has failed.
+/// Blocks until other threads have left memory that the caller drops, as `is_left` reports. Returns
+/// at once where no other thread goes on, as after a failed run of the simulated machine.
 pub(crate) fn outlast(is_left: impl Fn() -> bool) {
     let mut spinner = Spinner::new();
     while !is_left() && others_go_on() {
@@ -96,10 +96,10 @@ pub(crate) fn outlast(is_left: impl Fn() -> bool) {
     }
 }
 
-/// Bits of the kernel's number of a thread, in its own number: Linux gives no higher ones.
+/// Bits of the kernel's thread number in a thread's own number: Linux gives no higher ones.
 pub(crate) const ID_BITS: u32 = 22;
 
-/// Whether the thread of that [number](thread_number) has ended.  False, too, while a third thread
+/// Whether the thread of that [number](thread_number) has ended. Also false while a third thread
 /// has the kernel's number that it had.
 #[must_use]
 pub fn has_ended(number: u64) -> bool {
@@ -111,7 +111,7 @@ pub fn has_ended(number: u64) -> bool {
     is_gone((number & ID) as u32)
 }
 
-/// What a step of waiting advises next; see [`Spinner`].
+/// What to do next in a wait; see [`Spinner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Look again.
@@ -120,12 +120,11 @@ pub enum Advice {
     Sleep,
 }
 
-/// For how many nanoseconds a waiter that cannot sleep lends its CPU, which it has lent that
-/// many times before: it sleeps all the same, and nobody wakes it.
+/// For how many nanoseconds a waiter that cannot sleep lends its CPU, after `before` loans: a sleep
+/// that only its timeout ends.
 ///
-/// A turn that a thread gives away does not reach every other: under a real-time policy none
-/// ever reaches a thread of lower priority.  A loan does, and doubling it keeps the wait from
-/// becoming more than twice as long.
+/// A yielded turn does not reach every thread: under a real-time policy it never reaches a thread
+/// of lower priority. A loan does. Doubling it at most doubles the wait.
 #[cfg_attr(
     world = "loom",
     expect(dead_code, reason = "no time passes in a model")
@@ -137,8 +136,8 @@ const fn loan(before: u32) -> u64 {
     if doubled < LONGEST { doubled } else { LONGEST }
 }
 
-/// Draws lots, of which one in `one_in` wins, a power of two above 1: the first bits of the next of
-/// the numbers that follow from a thread's own.
+/// Draws a sample of one in `one_in`, a power of two above 1, by the first bits of the thread's
+/// next pseudo-random number.
 #[cfg_attr(world = "loom", expect(dead_code, reason = "a model counts all"))]
 #[inline(always)]
 fn draws(lots: &core::cell::Cell<u32>, one_in: u32) -> bool {
@@ -150,31 +149,31 @@ fn draws(lots: &core::cell::Cell<u32>, one_in: u32) -> bool {
     next >> (u32::BITS - one_in.ilog2()) == 0
 }
 
-/// How waiters wait once the first look failed; chosen at run time.
+/// How waiters wait after a failed first look; chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WaitPolicy {
     /// Spin for a bounded time, yield for a few turns, then sleep.
     Park = 0,
-    /// Spin for a bounded time, then yield the CPU at every look; after many thousands, nap for
-    /// a moment between looks.
+    /// Spin for a bounded time, then yield the CPU at every look; after many thousands, nap between
+    /// looks.
     Spin = 1,
     /// Yield the CPU at every look; after many thousands, nap as well.
     Yield = 2,
 }
 
-/// How the CPU watches a word for a waiter; see the native world's `monitor`.  The
-/// checkers' worlds have no such thing.
+/// How the CPU watches a word for a waiter; see the native backend's `monitor`. The checkers'
+/// backends have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Monitor {
     /// Not at all: waiters pause between looks.
     Missing = 0,
-    /// x86-64's UMWAIT, within the bound that the waiter has.
+    /// x86-64's UMWAIT, up to the waiter's bound.
     Umwait = 1,
-    /// aarch64's WFET, within the bound that the waiter has.
+    /// aarch64's WFET, up to the waiter's bound.
     Wfet = 2,
-    /// aarch64's WFE, whose bound of a hundred microseconds is the kernel's; so only under
+    /// aarch64's WFE, whose bound of a hundred microseconds is the kernel's. Therefore only under
     /// [`WaitPolicy::Spin`], where each thread has a CPU to itself.
     Wfe = 3,
 }
@@ -182,7 +181,7 @@ pub enum Monitor {
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {
-    /// A waker took this thread from its sleep, so it owes the wake an answer.
+    /// A waker took this thread from its sleep; the thread must handle the wake-up.
     Woken,
     /// The word had changed already, or a signal arrived: look again.
     Again,

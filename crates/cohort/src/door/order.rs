@@ -43,7 +43,7 @@ impl Strength {
         }
     }
 
-    /// The orders one step weaker: each is a mutant a checker has to kill.
+    /// The orders one step weaker: each is a mutant that a checker must find.
     #[must_use]
     pub const fn weaker(self) -> &'static [Strength] {
         match self {
@@ -54,7 +54,7 @@ impl Strength {
         }
     }
 
-    /// Parses what the mutation runner passes: `relaxed`, `acquire`, `release`,
+    /// Parses an argument of the mutation runner: `relaxed`, `acquire`, `release`,
     /// `acqrel` or `seqcst`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -86,7 +86,7 @@ impl Order {
     }
 }
 
-/// What every file says that has named orders: its module, and the orders.
+/// A file's named orders: its module, and the orders.
 #[cfg(not(world = "native"))]
 #[linkme::distributed_slice]
 pub static ORDERS: [(&str, &[Order])];

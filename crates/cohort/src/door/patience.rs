@@ -1,7 +1,8 @@
-//! What a wait within a [`Patience`] asks of the world.
+//! Waits that end within a [`Patience`].
 //!
-//! A panic of a program's [`Cancellation`](cohort_raw::Cancellation) would leave a lock in the midst of a
-//! wait, and ends the process.  The functions that programs call [heed](crate::heed) the panic before.
+//! A panic in a program's [`Cancellation`](cohort_raw::Cancellation) would leave a lock in the
+//! middle of a wait, and ends the process. The public functions [heed](crate::heed) the panic
+//! before.
 
 use super::{AtomicU32, Slept, expired, now, sleep_on, to_its_end, unless_starved};
 use cohort_raw::{Deadline, Patience};
@@ -16,8 +17,8 @@ pub fn runs_out(patience: &Patience) -> bool {
         || to_its_end(patience.is_cancellable(), || patience.is_cancelled())
 }
 
-/// That patience, ending in so many nanoseconds at the latest, whichever clock its own deadline is
-/// read on: each deadline is compared with its own clock.
+/// That patience, cut to so many nanoseconds, whichever clock its own deadline uses: each deadline
+/// is compared with its own clock.
 #[must_use]
 #[cold]
 #[inline(never)]
@@ -36,8 +37,8 @@ pub fn sleep_within(word: &AtomicU32, expected: u32, bits: u32, patience: &Patie
     sleep_by(word, expected, bits, patience.deadline(), patience)
 }
 
-/// The same, but for so many nanoseconds at most where the awaited thread may have no CPU; whether they
-/// have passed before patience has run out.
+/// The same, but for at most so many nanoseconds where the awaited thread may have no CPU; returns
+/// whether they passed before patience ran out.
 #[must_use]
 #[inline(never)]
 pub fn sleep_unless_starved(
@@ -60,7 +61,7 @@ pub fn sleep_unless_starved(
     (ended, starved)
 }
 
-/// The same with another deadline than that of the patience.
+/// The same with another deadline than the patience's.
 fn sleep_by(
     word: &AtomicU32,
     expected: u32,

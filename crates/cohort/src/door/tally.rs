@@ -1,8 +1,8 @@
-//! What delegates count of themselves where counting takes no time: on simulated machines.
+//! Counters of delegation locks, where counting takes no time: on simulated machines.
 //!
-//! Natively nobody counts, and nothing of it is compiled.
+//! Natively nothing is counted or compiled.
 
-/// Something that is counted.
+/// A counted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tallied {
     /// A thread began to serve others.
@@ -13,11 +13,11 @@ pub enum Tallied {
     ModeSwitches,
     /// A server went through all places once.
     Passes,
-    /// It looked at a place.
+    /// A server looked at a place.
     Looks,
     /// It ran another thread's section.
     Served,
-    /// It served for a nanosecond.
+    /// A server served for a nanosecond.
     Serving,
     /// A thread found its place at a lock.
     Places,
@@ -27,11 +27,11 @@ pub enum Tallied {
     Votes,
     /// That took a nanosecond.
     Voting,
-    /// A lock asked the clock what its last section took.
+    /// A lock read the clock for the duration of its last section.
     Clocks,
     /// That took a nanosecond.
     Asking,
-    /// A thread took back what it had posted, since its patience had run out.
+    /// A thread took back its posted section after its patience ran out.
     Withdrawals,
 }
 

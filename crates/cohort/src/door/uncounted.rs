@@ -1,12 +1,12 @@
-//! What is counted on simulated machines alone: elsewhere these do nothing, and cost nothing.
+//! Counters of the simulated machine: elsewhere these do nothing and cost nothing.
 
 use super::{Counter, Tallied};
 
-/// On a simulated machine, counts what the calling thread does.
+/// On a simulated machine, counts an event of the calling thread.
 #[inline(always)]
 pub const fn count(_what: Counter, _times: u64) {}
 
-/// On a simulated machine, counts something.
+/// On a simulated machine, counts an event.
 #[inline(always)]
 pub const fn tally(_what: Tallied, _times: u64) {}
 
@@ -14,7 +14,7 @@ pub const fn tally(_what: Tallied, _times: u64) {}
 #[inline(always)]
 pub const fn tally_state(_what: Tallied, _of: usize, _state: bool) {}
 
-/// On a simulated machine, the time, asked in no time.
+/// On a simulated machine, the time, at no cost.
 #[inline(always)]
 #[must_use]
 pub const fn tally_moment() -> u64 {

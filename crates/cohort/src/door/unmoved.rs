@@ -1,20 +1,20 @@
-//! What the native world alone looks after: no client of a checker moves a lock, and where one
-//! panics, its run is over.
+//! Checks of the native backend alone: no checker's client moves a lock, and a client's panic ends
+//! its run.
 
 use cohort_raw::Patience;
 
-/// Natively, whether a lock is where it was.
+/// Natively, checks whether a lock is at its former address.
 #[derive(Debug, Default)]
 pub struct Home;
 
 impl Home {
-    /// Of a lock that nobody has used.
+    /// The state of an unused lock.
     #[must_use]
     pub const fn new() -> Self {
         Self
     }
 
-    /// It is where it was.
+    /// Returns that it is.
     #[inline(always)]
     pub fn is_here(&self, _is_held: impl Fn() -> bool) -> bool {
         true

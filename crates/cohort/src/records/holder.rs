@@ -1,7 +1,7 @@
 //! A mutex's holder, in a word of the mutex itself.
 //!
 //! The acquiring thread writes its tag there, and clears it before another thread can acquire the
-//! mutex. So a reader may see a holder that is about to release, never one that has released.
+//! mutex. So a reader may see a thread that is about to release, never a former holder.
 //!
 //! These accesses need no order: the lock orders successive holders, and all threads see one
 //! history of one word.

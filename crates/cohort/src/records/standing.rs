@@ -21,6 +21,7 @@
 //! A thread that is too late writes itself into the place's next edge, until it sees the key.
 //! Meanwhile it is marked as [`COMING`]: such an edge is not struck out, and a thread so marked is
 //! no reason to strike out another edge.
+//!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `key` | a thread that writes an edge here, or strikes it out | the edge, as an odd number; [`NEW`], [`STRIKING`] or [`STRUCK`] |

@@ -106,8 +106,8 @@ pub(super) trait Indicators {
     /// Whether a reader is owed entry: a hint.
     fn owes(&self) -> bool;
 
-    /// Blocks until there are none, and tells whether nobody reads, as a hint; none if
-    /// patience runs out.  For the holder of the writers' lock.
+    /// Blocks until no reader is owed entry, then returns whether the lock is idle, as a hint;
+    /// `None` if patience runs out. For the holder of the writers' lock.
     fn wait_until_paid(&self, patience: &Patience) -> Option<bool>;
 }
 

@@ -1,16 +1,16 @@
-//! The core library's atoms, which tell Valgrind's race detectors of the orders that they make: the
-//! feature `annotate`.
+//! The core library's atoms, annotated with their orders for Valgrind's race detectors: the feature
+//! `annotate`.
 //!
-//! Every atom that a lock has is one of the platform layer's, so the tools learn of all locks here, and no
-//! lock says anything.  What comes before a store that releases happens before what comes behind a later
-//! load of that atom that acquires; the accesses themselves are not reported.
+//! Every atom of a lock is the platform layer's, so the tools see all locks here, without code in
+//! the locks. What precedes a releasing store happens before what follows a later acquiring load of
+//! the atom. The accesses themselves are not reported.
 
 use super::valgrind::{receive, report, send};
 use core::sync::atomic;
 
 pub use core::sync::atomic::{Ordering, compiler_fence, fence};
 
-/// Runs that without reports.
+/// Runs `run` without reports.
 pub fn unreported<R>(run: impl FnOnce() -> R) -> R {
     report(false);
     let result = run();
@@ -32,7 +32,7 @@ const fn acquires(order: Ordering) -> bool {
     )
 }
 
-/// Runs an access to the atom there.
+/// Runs an access to the atom at that address.
 fn accessing<R>(atom: *const (), order: Ordering, access: impl FnOnce() -> R) -> R {
     unreported(|| {
         if releases(order) {
@@ -46,7 +46,7 @@ fn accessing<R>(atom: *const (), order: Ordering, access: impl FnOnce() -> R) ->
     })
 }
 
-/// Runs an exchange, which releases nothing if it fails.
+/// Runs an exchange; a failed one releases nothing.
 fn exchanging<T>(
     atom: *const (),
     [success, failure]: [Ordering; 2],

@@ -182,8 +182,7 @@ pub fn fence_after_update(order: Order) {
     }
 }
 
-/// Plain memory that a protocol guards; a checker's world reports every race on
-/// it.
+/// Plain memory that a protocol guards; a checker's backend reports every race on it.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Cell<T: ?Sized>(core::cell::UnsafeCell<T>);
@@ -198,32 +197,29 @@ impl<T> Cell<T> {
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
-    /// What it holds.
+    /// The value in it.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// Lends a pointer for reading; the caller may read through it only while
-    /// nobody writes.
+    /// Lends a pointer for reading, valid for reads only while no thread writes.
     #[inline(always)]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())
     }
-    /// Lends a pointer for writing; the caller may write through it only while
-    /// nobody else reads or writes.
+    /// Lends a pointer for writing, valid for writes only while no other thread reads or writes.
     #[inline(always)]
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())
     }
 }
 
-/// Keeps a locked instruction some instructions off whatever came before.  One that reaches
-/// the processor right behind the plain store of a release waits for it the long way: on a
-/// Xeon of 2021 a pair of an acquisition and a release, with nothing in between and nothing
-/// around, takes 8.0 ns, and 6.8 with three to ten instructions more before the exchange,
-/// whatever they are and wherever they lie.
+/// Separates a locked instruction by some instructions from whatever precedes it. Right after a
+/// release's plain store, the locked instruction waits for the store in full. On a Xeon of 2021, an
+/// acquire/release pair in a tight loop takes 8.0 ns, and 6.8 ns with three to ten more
+/// instructions before the exchange, of any kind and at any place.
 #[inline(always)]
 pub fn keep_off() {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
-//! Panics that go from the thread that ran into one to the thread that it concerns.
+//! Panics on their way from the thread that ran into one to the thread that it concerns.
 //!
-//! Only the standard library can stop one: without the feature `std` it ends the process where
-//! it comes to a section that another thread has brought.
+//! Only the standard library can catch a panic: without the feature `std`, a panic in a delegated
+//! section ends the process there.
 
 #[cfg(feature = "std")]
 mod by_std {
@@ -9,10 +9,10 @@ mod by_std {
 
     use core::panic::AssertUnwindSafe;
 
-    /// What a panic was about.
+    /// A panic's payload.
     pub type Panic = std::boxed::Box<dyn core::any::Any + Send>;
 
-    /// Runs `body`; what it panicked with, if it did.
+    /// Runs `body`; returns its panic, if any.
     ///
     /// # Errors
     /// The panic.
@@ -21,13 +21,13 @@ mod by_std {
         std::panic::catch_unwind(AssertUnwindSafe(body))
     }
 
-    /// Goes on with a panic.
+    /// Resumes a panic.
     pub fn panic_on(panic: Panic) -> ! {
         std::panic::resume_unwind(panic)
     }
 }
 
-/// Ends the process in the midst of a panic, by another one, which says this.
+/// Ends the process during a panic, by a second one with this message.
 struct Last(&'static str);
 
 impl Drop for Last {
@@ -36,10 +36,9 @@ impl Drop for Last {
     }
 }
 
-/// Runs `wait`, in which other threads, if there `is_something`, may come to know where that is in the
-/// caller's frame: a panic that left that frame would leave them with it, and ends the process.  Locks
-/// do not panic; what programs bring to them may, such as a level of theirs or a word that ends a
-/// wait.
+/// Runs `wait`, and ends the process if it panics while there `is_something` in the caller's frame
+/// that other threads may know of: a panic would leave them a dangling pointer. Locks do not panic;
+/// a program's own level or cancellation may.
 #[inline(always)]
 pub fn to_its_end<R>(is_something: bool, wait: impl FnOnce() -> R) -> R {
     if !is_something {
@@ -55,7 +54,7 @@ pub fn to_its_end<R>(is_something: bool, wait: impl FnOnce() -> R) -> R {
 mod by_nobody {
     use super::Last;
 
-    /// There is none.
+    /// No payload.
     pub type Panic = core::convert::Infallible;
 
     /// Runs `body`.
@@ -70,7 +69,7 @@ mod by_nobody {
         Ok(result)
     }
 
-    /// Goes on with a panic.
+    /// Resumes a panic.
     pub const fn panic_on(panic: Panic) -> ! {
         match panic {}
     }

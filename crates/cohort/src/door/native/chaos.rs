@@ -21,7 +21,7 @@ use core::panic::Location;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
-/// What the environment says; written before [`STATE`] is.
+/// The settings from the environment; written before [`STATE`].
 static YIELDS: AtomicU32 = AtomicU32::new(0);
 static NAPS: AtomicU32 = AtomicU32::new(0);
 static LONGEST_NANOSECONDS: AtomicU64 = AtomicU64::new(10_000_000);
@@ -41,10 +41,10 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 
 /// A chance of one.
 const CERTAIN: u64 = 65_536;
-/// The longest nap that may be asked for, in microseconds.
+/// Greatest nap in the settings, in microseconds.
 const LONGEST_MICROSECONDS: u64 = 10_000_000;
 
-/// Disturbs the calling thread where its schedule says so; called before an operation.
+/// Disturbs the calling thread if its schedule says so; called before an operation.
 #[inline(always)]
 #[track_caller]
 pub fn passage() {
@@ -75,7 +75,7 @@ fn disturb(place: &Location<'_>) {
 }
 
 /// The next number of the calling thread, by SplitMix64.
-///
+/// A signal handler between the two accesses repeats a number, which is harmless.
 /// A signal handler between the two accesses repeats a number, which harms nothing.
 fn draw() -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -98,8 +98,8 @@ const fn scattered(bits: u64) -> u64 {
 
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 ///
-/// By a futex with a relative limit: it needs no clock, and a process whose filter allows locks
-/// allows it.
+/// By a futex with a relative timeout: it needs no clock, and every filter that allows locks allows
+/// it.
 fn nap(nanoseconds: u64) {
     /// Waits for a word of this process.
     const WAIT_PRIVATE: usize = 128;
@@ -118,7 +118,7 @@ fn nap(nanoseconds: u64) {
     unsafe { call(number::FUTEX, arguments) };
 }
 
-/// Whether the place's file is the one of `COHORT_CHAOS_AT`: its path, or the path's last parts.
+/// Whether the place is in the file of `COHORT_CHAOS_AT`: its path, or the path's last parts.
 fn is_of_the_file(path: &str) -> bool {
     // SAFETY: text of the environment, of that length, written before `STATE`.
     let file = unsafe {
@@ -128,10 +128,10 @@ fn is_of_the_file(path: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with(b"/"))
 }
 
-/// Reads the environment; whether anything is to be disturbed.  Threads that meet here read alike.
+/// Reads the environment; returns whether to disturb. Simultaneous threads read the same.
 fn read() -> bool {
     let Some((chaos, at)) = variables() else {
-        // Before the C library has begun.
+        // Before the C library's start.
         return false;
     };
     if let Some(text) = chaos {
@@ -193,17 +193,17 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     core::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// A variable's value; none if it is unset or empty.
+/// A variable's value; `None` if it is unset or empty.
 type Value = Option<&'static [u8]>;
 
-/// The values of both variables; none where there is no environment yet.
+/// The values of both variables; `None` without an environment.
 fn variables() -> Option<(Value, Value)> {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }
     let (mut chaos, mut at) = (None, None);
-    // SAFETY: the environment is a list of strings ended by null; programs change it only before
-    // they have threads.
+    // SAFETY: the environment is a list of strings ended by null; programs change it only while
+    // single-threaded.
     unsafe {
         let mut entry = environ;
         if entry.is_null() {
@@ -223,7 +223,7 @@ fn variables() -> Option<(Value, Value)> {
     Some((chaos.filter(given), at.filter(given)))
 }
 
-/// Ends the process with one line: a soak that ran undisturbed would show nothing.
+/// Ends the process with one line: an undisturbed soak would show nothing.
 fn refuse(variable: &str, value: &[u8], why: &str) -> ! {
     const STANDARD_ERROR: usize = 2;
     const FAILURE: usize = 2;
@@ -240,13 +240,13 @@ fn refuse(variable: &str, value: &[u8], why: &str) -> ! {
         unsafe { call(number::WRITE, arguments) };
     }
     loop {
-        // SAFETY: ends the process, which nothing outlives.
+        // SAFETY: ends the process.
         unsafe { call(number::EXIT_GROUP, [FAILURE, 0, 0, 0, 0, 0]) };
     }
 }
 
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader
-// calls; this one needs nothing to have run before it.  A mistake is told even if no lock is used.
+// calls; this one depends on no earlier one. Mistakes are reported even if no lock is used.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = {

@@ -1,8 +1,7 @@
-//! Which process this is: a number that differs between a process and every
-//! child it forks.
+//! The process's generation: a number that differs between a process and each child it forks.
 //!
-//! It stands in a page that the kernel wipes in a forked child, so no `atfork`
-//! handler has to run first, and `_Fork` or a bare `clone` are seen too.
+//! It is stored in a page that the kernel wipes in a forked child. So no `atfork` handler has to
+//! run first, and `_Fork` and a bare `clone` are detected too.
 
 use super::atoms::{AtomicPtr, AtomicU32, Ordering};
 use super::memory::page_of_zeroes_in_child;
@@ -12,7 +11,7 @@ static NOT_YET: AtomicU32 = AtomicU32::new(0);
 /// The wiped page's word; `NOT_YET` before the first use.
 static CURRENT: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const NOT_YET).cast_mut());
 
-/// The last number given out, inherited by a child, so that its own is higher.
+/// The last number assigned; a child inherits it, so its own is higher.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// This process's generation: at least 1, and higher than the parent's.
@@ -23,11 +22,11 @@ pub fn generation() -> u32 {
     if current != 0 { current } else { begin() }
 }
 
-/// The same, or 0 if nobody has asked for it in this process yet.
+/// The same, or 0 before its first use in this process.
 #[inline(always)]
 #[must_use]
 pub fn generation_so_far() -> u32 {
-    // SAFETY: the pointer is always to `NOT_YET` or to the page, both for ever.
+    // SAFETY: the pointer is always to `NOT_YET` or to the page, and both live for ever.
     unsafe { &*CURRENT.load(Ordering::Acquire) }.load(Ordering::Acquire)
 }
 
@@ -40,7 +39,7 @@ fn begin() -> u32 {
             page_of_zeroes_in_child().map_or_else(without_wiping, |page| page.cast().as_ptr());
         word = match CURRENT.compare_exchange(word, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
-            // Another thread was first; the spare page stays mapped, untouched.
+            // Another thread was first; the spare page stays mapped and untouched.
             Err(theirs) => theirs,
         };
     }
@@ -53,9 +52,9 @@ fn begin() -> u32 {
     }
 }
 
-/// Kernels that cannot wipe, and emulators that do not: the C library calls us in the
-/// child instead, before the handlers that are registered later: those of the program, if the
-/// first use is when it starts.
+/// For kernels that cannot wipe, and emulators that do not: the C library calls this handler in the
+/// child, before handlers registered later. If the first use is at the start, these include all of
+/// the program's.
 fn without_wiping() -> *mut AtomicU32 {
     static WORD: AtomicU32 = AtomicU32::new(0);
     extern "C" fn in_child() {

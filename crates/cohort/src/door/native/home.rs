@@ -1,8 +1,7 @@
-//! Whether a lock is where it was when it was last used: [`Home`].
+//! Detection of a lock that was moved while held: [`Home`].
 //!
-//! A lock with queues of nodes in its own memory cannot be moved while it is held: the queues
-//! would lead to where the nodes were.  Nobody can move what is borrowed, but a guard that is
-//! forgotten leaves a lock that is held and not borrowed.
+//! A lock with queue nodes in its own memory must not be moved while it is held: its pointers would
+//! dangle. Borrowed locks cannot move, but a forgotten guard leaves a lock held and not borrowed.
 
 use super::AtomicU32;
 use super::atoms::{AtomicUsize, Ordering, fence};
@@ -10,21 +9,21 @@ use crate::door::{runs_out, sleep_within};
 use cohort_raw::Patience;
 use core::ptr;
 
-/// Nobody has used the lock.
+/// The lock is unused.
 const NOWHERE: usize = 0;
-/// The lock was moved while it was held.  No address of a word.
+/// The lock was moved while held. Not a word's address.
 const LOST: usize = 1;
 
-/// Where a lock is at home, in which this is; all zero when new.
+/// A lock's address at its last first use, inside the lock; all zero when new.
 ///
-/// Written when the lock is first used, and when it is first used after it was moved; read at each
-/// use, so it is to be on a line that is seldom written.
+/// Written at the first use, and at the first use after a move; read at each use. So it belongs on
+/// a line that is seldom written.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Home(AtomicUsize);
 
 impl Home {
-    /// Of a lock that nobody has used.
+    /// The state of an unused lock.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicUsize::new(NOWHERE))
@@ -36,7 +35,7 @@ impl Home {
         self.0.load(Ordering::Acquire) == self.here() || self.settle(&is_held)
     }
 
-    /// The same; blocks until patience runs out where it may not, as nobody is left that could
+    /// The same; where it may not be used, blocks until patience runs out, since no thread can
     /// release it.
     #[inline(always)]
     pub fn is_here_within(&self, patience: &Patience, is_held: impl Fn() -> bool) -> bool {
@@ -51,8 +50,8 @@ impl Home {
         ptr::from_ref(self).addr()
     }
 
-    /// One exchange decides between threads that come together.  One that finds the lock held by
-    /// another of them has that one's exchange before its own, as fences see to, and looks again.
+    /// One exchange decides between simultaneous threads. If another of them holds the lock, the
+    /// fences order its exchange before this one, and this thread looks again.
     #[cold]
     #[inline(never)]
     fn settle(&self, is_held: &dyn Fn() -> bool) -> bool {

@@ -1,51 +1,52 @@
-//! Looking, awake, for what another thread may do, before sleeping until it is done.
+//! A short watch, awake, before a sleep: *hope* is the budget of this adaptive spinning.
 //!
-//! To sleep and be woken takes two system calls of the sleeper and one of the other thread, and the
-//! way to a CPU, which is long if that has gone to sleep too.  All of it is spared where both
-//! threads run, and spent in vain where they do not: so each thread learns which it is.
+//! A sleep and its wake-up cost two system calls of the sleeper, one of the waker, and the way to a
+//! CPU, which is long if that sleeps too. The watch saves all that if both threads run, and is
+//! wasted otherwise. So each thread learns which is the case.
 
 use super::{cpus, now, thread};
 use core::cell::Cell;
 
-/// For how long a thread looks that has hope.  To sleep and be woken should take less than that where
-/// the CPU is awake: chosen for that, and not measured.
+/// How long a hopeful thread watches. A sleep and its wake-up on an awake CPU should take less;
+/// chosen so, not measured.
 const HOPEFUL_NANOSECONDS: u64 = 8_000;
 
-/// For how long a thread looks, now and then, that has no hope.  The other thread may have to be woken
-/// on a CPU that sleeps, and of two that sleep by turns neither finds the other awake before that:
-/// chosen for that too.
+/// How long a thread without hope watches, now and then. The other thread's CPU may have to be
+/// woken, and of two threads that sleep in turns, neither finds the other awake before that; chosen
+/// so too.
 const HOPELESS_NANOSECONDS: u64 = 50_000;
 
-/// Hope at most: threads that get on well lose a look or two each time that others want their CPUs.
+/// Greatest hope: threads that cooperate well waste a watch or two when their CPUs become
+/// contended.
 const MOST: i8 = 6;
 
-/// No hope is left: a new thread has it for two looks in vain.
+/// No hope left: a new thread has enough for two failed watches.
 const NONE: i8 = -2;
 
-/// One wait in so many is one in which a thread looks at first that has no hope; it looks half as often
-/// each time that this was in vain.
+/// A thread without hope watches in one of so many waits at first; half as often after each
+/// failure.
 const ONE_IN: u16 = 64;
 
-/// How many times that is halved at most: of each wait, looks in vain then take 50 microseconds over
-/// 4096, which is 12 nanoseconds.
+/// Greatest number of halvings: failed watches then cost 50 microseconds over 4096 waits, 12
+/// nanoseconds each.
 const HALVINGS: u8 = 6;
 
-/// Looks from one look at the clock to the next.
+/// Looks between two readings of the clock.
 const LOOKS: u32 = 8;
 
-/// What a thread has learnt; all zero at first.
+/// A thread's experience; all zero at first.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Hope {
     level: Cell<i8>,
     /// How often [`ONE_IN`] has been halved.
     halvings: Cell<u8>,
-    /// Waits until the next look.
+    /// Waits until the next watch.
     left: Cell<u16>,
 }
 
 impl Hope {
-    /// Whether the wait that begins should look.
+    /// Whether the wait that begins should watch.
     fn looks(&self) -> bool {
         if self.level.get() > NONE {
             return true;
@@ -59,7 +60,7 @@ impl Hope {
         }
     }
 
-    /// For how long, if it looks.
+    /// How long it watches, if it does.
     fn nanoseconds(&self) -> u64 {
         if self.level.get() > NONE {
             HOPEFUL_NANOSECONDS
@@ -68,13 +69,13 @@ impl Hope {
         }
     }
 
-    /// What was looked for came.
+    /// Notes a success.
     fn rise(&self) {
         self.level.set(MOST.min(self.level.get() + 1));
         self.halvings.set(0);
     }
 
-    /// It did not.
+    /// Notes a failure.
     fn fall(&self) {
         if self.level.get() > NONE {
             self.level.set(self.level.get() - 1);
@@ -85,16 +86,15 @@ impl Hope {
     }
 }
 
-/// Whether the calling thread, which is about to wait, should [look](watch_in_hope) before it sleeps:
-/// hardly ever if that has been in vain of late.  Called once a wait.
+/// Whether the calling thread, about to wait, should [watch](watch_in_hope) before it sleeps:
+/// hardly ever after recent failures. Called once a wait.
 #[inline]
 #[must_use]
 pub fn hopes() -> bool {
     cpus() > 1 && thread().hope.looks()
 }
 
-/// Looks again and again, as long as what the calling thread waits for is still `awaited`, before it
-/// sleeps until it is woken: for some microseconds.  Never gives the CPU away.
+/// Watches for some microseconds, while `awaited`, before the calling thread sleeps. Never yields.
 pub fn watch_in_hope(awaited: impl Fn() -> bool) {
     let hope = &thread().hope;
     let until = now() + hope.nanoseconds();
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Which of so many waits look, for something that comes to some of them.
+    /// The waits among `waits` that watch, where `comes` says which succeed.
     fn looking(waits: usize, comes: impl Fn(usize) -> bool) -> std::vec::Vec<usize> {
         let hope = Hope {
             level: Cell::new(0),
@@ -141,7 +141,7 @@ mod tests {
         let one_in = usize::from(ONE_IN);
         let rarely = [0, 1, one_in + 2, 3 * one_in + 3, 7 * one_in + 4];
         assert_eq!(looking(7 * one_in + 5, |_| false), rarely);
-        // Half as often each time, but no rarer than that.
+        // Half as often each time, down to a limit.
         let last = looking(100_000, |_| false);
         let least = (usize::from(ONE_IN) << HALVINGS) + 1;
         assert_eq!(last[last.len() - 1] - last[last.len() - 2], least);
@@ -151,7 +151,7 @@ mod tests {
     fn hope_lasts_where_it_is_seldom_in_vain() {
         let waits = 1_000;
         assert_eq!(looking(waits, |wait| wait % 3 > 0).len(), waits);
-        // It comes back with what was looked for.
+        // The first success restores it.
         let again = looking(waits, |wait| wait > 2);
         assert_eq!(again[..3], [0, 1, usize::from(ONE_IN) + 2]);
         assert_eq!(again.len(), waits - usize::from(ONE_IN));

@@ -9,13 +9,13 @@ use core::ptr;
 /// An image that stays mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// What is added to its addresses.
+    /// The offset of its addresses.
     bias: usize,
     symbols: *const Symbol,
     strings: *const u8,
-    /// The table by which GNU loaders search; null where there is none.
+    /// The table by which GNU loaders search; null if missing.
     gnu: *const u32,
-    /// The older table, which says how many symbols there are; null where there is none.
+    /// The older table, with the number of symbols; null if missing.
     counted: *const u32,
 }
 
@@ -46,7 +46,7 @@ impl Image {
         let mut found = [0; 4];
         let mut entry = dynamic;
         loop {
-            // SAFETY: the section ends by an entry that says so.
+            // SAFETY: the section has a terminating entry.
             let [tag, at] = unsafe { entry.read() };
             let place = match tag {
                 END => break,
@@ -81,7 +81,7 @@ impl Image {
         if self.counted.is_null() {
             return None;
         }
-        // SAFETY: the table's second word, which the image has as long as it is mapped.
+        // SAFETY: the table's second word, mapped as long as the image.
         let count = unsafe { self.counted.add(1).read() };
         (0..count).find_map(|number| self.defined(number, name))
     }
@@ -90,8 +90,8 @@ impl Image {
         let hash = name.to_bytes().iter().fold(5381_u32, |hash, byte| {
             hash.wrapping_mul(33).wrapping_add(u32::from(*byte))
         });
-        // SAFETY: the table's layout: how many buckets there are, the first symbol in a chain, how
-        // many words of 64 bits follow, and a number; those; the buckets; the chains.
+        // SAFETY: the table's layout: the number of buckets, the first symbol in a chain, the
+        // number of 64-bit words, and one more number; those words; the buckets; the chains.
         unsafe {
             let [count, first, words] = self.gnu.cast::<[u32; 3]>().read();
             let buckets = self.gnu.add(4 + 2 * words as usize);
@@ -113,7 +113,7 @@ impl Image {
         None
     }
 
-    /// Where the image has that symbol, if it has that name and is defined there.
+    /// The address of that symbol, if it has that name and is defined in the image.
     fn defined(&self, number: u32, name: &CStr) -> Option<*mut ()> {
         // SAFETY: the image has so many symbols, and their names.
         let (symbol, named) = unsafe {
@@ -121,7 +121,7 @@ impl Image {
             (symbol, self.strings.add(symbol.name as usize))
         };
         let mut bytes = name.to_bytes_with_nul().iter().enumerate();
-        // SAFETY: no byte beyond the name's last one, which is zero, is read.
+        // SAFETY: no byte after the name's terminating zero is read.
         let is_it = bytes.all(|(place, byte)| unsafe { named.add(place).read() == *byte });
         (is_it && symbol.section != 0)
             .then(|| ptr::with_exposed_provenance_mut(self.bias + symbol.value))
@@ -144,12 +144,11 @@ pub(super) fn vdso() -> Option<Image> {
         address: usize,
         _rest: [usize; 4],
     }
-    // SAFETY: so the C library declares it.
+    // SAFETY: the C library's declaration.
     unsafe extern "C" {
         fn getauxval(kind: usize) -> usize;
     }
-    // SAFETY: reads what the kernel told the program at its start; 0 if it told no such thing, or an
-    // image's header.
+    // SAFETY: reads the kernel's start-up report; 0 if there is none, or an image's header.
     unsafe {
         let header = getauxval(HEADER);
         if header == 0 {

@@ -1,4 +1,4 @@
-//! The native world: this machine, its kernel, its threads.
+//! The native backend: this machine, its kernel, its threads.
 
 mod allowed;
 #[cfg(annotated)]
@@ -71,19 +71,19 @@ use chaos::passage;
 #[cfg(not(annotated))]
 use core::sync::atomic as atoms;
 
-/// Whether a flaw is switched on; only the checkers' worlds have flaws.
+/// Whether a fault is injected; only the checkers' backends inject faults.
 #[inline(always)]
 #[must_use]
 pub fn mutant(_flaw: super::Flaw) -> bool {
     false
 }
 
-/// Before an operation of a lock; with the feature `chaos` it disturbs the calling thread.
+/// Called before an operation of a lock; with the feature `chaos`, disturbs the calling thread.
 #[cfg(not(feature = "chaos"))]
 #[inline(always)]
 const fn passage() {}
 
-/// Runs that without reports of Valgrind's.
+/// Runs `run` without reports of Valgrind.
 #[cfg(not(annotated))]
 #[inline(always)]
 fn unreported<R>(run: impl FnOnce() -> R) -> R {
@@ -96,17 +96,17 @@ pub(crate) const fn others_go_on() -> bool {
     true
 }
 
-/// In loom's world, where a model's signal handler may come.
+/// For loom's backend, where a model's signal handler may run.
 #[inline(always)]
 pub(crate) const fn interruption() {}
 
-/// Declares a constructor that is `const` where the world's atoms allow it.
+/// Declares a constructor, `const` where the backend's atoms allow it.
 macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
 }
 pub(crate) use constructor;
 
-/// An array of things that are all made alike.
+/// An array of equal elements.
 macro_rules! repeated {
     ($make:expr, $count:expr) => {
         [const { $make }; $count]
@@ -114,7 +114,7 @@ macro_rules! repeated {
 }
 pub(crate) use repeated;
 
-/// What the world has once.
+/// The type of a value that exists once.
 pub use memory::OfProcess as Static;
 
 /// Declares a static pool of nodes of one type.

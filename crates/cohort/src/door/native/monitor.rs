@@ -1,7 +1,6 @@
-//! Waiting for a word to change without looking at it: the CPU watches the word's cache
-//! line, and the thread stands still until somebody writes there or its time is over.
-//! That leaves the core to its other hardware threads, and notices the change at once,
-//! where a pause lets it lie for as long as the pause takes.
+//! A wait for a change of a word without polling: the CPU watches the word's cache line, and the
+//! thread stands still until a write or the bound. The core's other hardware threads can use it
+//! meanwhile, and the change is noticed at once, not after the rest of a pause.
 //!
 //! | [`Monitor`] | instructions | waits until |
 //! |---|---|---|
@@ -10,21 +9,21 @@
 //! | `Wfe` | LDXR, WFE (aarch64 with `evtstrm`) | the kernel's next event, a hundred microseconds away at most |
 //! | `Missing` | a pause | |
 //!
-//! Each of them may also return for no reason, so the caller looks again.  It is for
-//! words of which one thread at a time waits for a change: many that wait for one line
-//! all fetch it at each write, as spinners do, and would gain nothing.
+//! Each may also return spuriously, so the caller looks again. This is for words with one waiter at
+//! a time: many waiters at one line would all fetch it at each write, as spinners do, and gain
+//! nothing.
 
 use super::super::Monitor;
 use super::AtomicU32;
 use super::atoms::{AtomicU8, Ordering};
 use core::arch::asm;
 
-/// What [`monitor`] answers, once it is known.
+/// The result of [`monitor`], once known.
 static MONITOR: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 const UNKNOWN: u8 = u8::MAX;
 
-/// How this process's waiters let the CPU watch a word; found out at the first question.
+/// How this process's waiters let the CPU watch a word; detected at the first call.
 #[must_use]
 #[inline]
 pub fn monitor() -> Monitor {
@@ -40,12 +39,10 @@ pub fn monitor() -> Monitor {
         .unwrap_or_else(find)
 }
 
-/// Lets every waiter of this process do so from now on.  [`Monitor::Missing`] is how to
-/// turn it off.
+/// Sets how every waiter of this process watches words. [`Monitor::Missing`] turns it off.
 ///
 /// # Safety
-/// The CPU has those instructions, or this process handles the signal that is sent where
-/// it has not.
+/// The CPU has those instructions, or this process handles the signal raised otherwise.
 pub unsafe fn set_monitor(way: Monitor) {
     MONITOR.store(way as u8, Ordering::Relaxed);
 }
@@ -57,7 +54,7 @@ fn find() -> Monitor {
     found
 }
 
-/// What the CPU has, whether it is used or not.
+/// The CPU's instructions, used or not.
 #[must_use]
 #[cfg(target_arch = "x86_64")]
 pub fn offered_monitor() -> Monitor {
@@ -77,7 +74,7 @@ pub fn offered_monitor() -> Monitor {
     }
 }
 
-/// What the CPU has, as the kernel says, whether it is used or not.
+/// The CPU's instructions by the kernel's report, used or not.
 #[must_use]
 #[cfg(target_arch = "aarch64")]
 pub fn offered_monitor() -> Monitor {
@@ -89,28 +86,28 @@ pub fn offered_monitor() -> Monitor {
     const AT_HWCAP2: usize = 26;
     const EVTSTRM: usize = 1 << 2;
     const WFXT: usize = 1 << 31;
-    // SAFETY: reads what the kernel told the program at its start; the C library keeps
-    // these two aside and leaves `errno` alone.
+    // SAFETY: reads the kernel's start-up report; the C library handles these two itself and leaves
+    // `errno` alone.
     let (first, second) = unsafe { (getauxval(AT_HWCAP), getauxval(AT_HWCAP2)) };
     if second & WFXT != 0 {
         Monitor::Wfet
     } else if first & EVTSTRM != 0 {
         Monitor::Wfe
     } else {
-        // Nothing would end a wait for a word that nobody writes any more.
+        // Otherwise a wait for a word without writers would not end.
         Monitor::Missing
     }
 }
 
-/// Passes a little time of a wait for `word` to be no longer `seen`: at most that many
-/// nanoseconds, but see [`Monitor::Wfe`].
+/// Passes a little time of a wait until `word` is not `seen`: at most that many nanoseconds, but
+/// see [`Monitor::Wfe`].
 pub(super) fn wait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     match monitor() {
         #[cfg(target_arch = "x86_64")]
         Monitor::Umwait => umwait(word, seen, nanoseconds),
         #[cfg(target_arch = "aarch64")]
         Monitor::Wfet => wfet(word, seen, nanoseconds),
-        // A waiter that parks wants its bound kept: its CPU may be what the holder waits for.
+        // A parking waiter must keep its bound: the holder may wait for its CPU.
         #[cfg(target_arch = "aarch64")]
         Monitor::Wfe if super::policy() == super::super::WaitPolicy::Spin => wfe(word, seen),
         _ => core::hint::spin_loop(),
@@ -123,17 +120,17 @@ fn umwait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     unsafe {
         asm!("umonitor {}", in(reg) word, options(readonly, nostack, preserves_flags));
     }
-    // A change before the line was named wakes nobody.  Nothing is read for its own sake:
-    // the caller looks again.
+    // A change before this point wakes no waiter. The value itself is not used: the caller looks
+    // again.
     if word.load(super::super::Order::RELAXED) != seen {
         return;
     }
     // SAFETY: reads a counter.
     let now = unsafe { core::arch::x86_64::_rdtsc() };
-    // The counter ticks at least once in a nanosecond wherever these instructions are, so
-    // this is never too late, and the caller comes back with what is left.
+    // The counter ticks at least once per nanosecond wherever these instructions exist. So this is
+    // never late, and the caller comes back with the rest.
     let until = now + nanoseconds;
-    /// C0.1: sleeps less deeply than C0.2 and wakes sooner, as befits a wait so short.
+    /// C0.1: a lighter sleep than C0.2 with an earlier wake-up, as fits so short a wait.
     const LIGHTLY: u32 = 1;
     // SAFETY: stands still and changes nothing but the flags.
     unsafe {
@@ -147,8 +144,8 @@ fn umwait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     }
 }
 
-/// LDXR names the line; a change of it after that is the event that WFE waits for.  In
-/// one piece, so that no access of the compiler's comes between.
+/// LDXR names the line; WFE waits for a later change of it. In one piece, so that no access of the
+/// compiler intervenes.
 #[cfg(target_arch = "aarch64")]
 fn wfe(word: &AtomicU32, seen: u32) {
     // SAFETY: reads an aligned word that is alive, and stands still.
@@ -171,7 +168,7 @@ fn wfe(word: &AtomicU32, seen: u32) {
 #[cfg(target_arch = "aarch64")]
 fn wfet(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     let (now, frequency): (u64, u64);
-    // SAFETY: reads two counters that every program may read.
+    // SAFETY: reads two counters readable by every program.
     unsafe {
         asm!(
             "mrs {}, cntvct_el0",

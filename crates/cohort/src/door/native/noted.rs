@@ -1,14 +1,14 @@
-//! Times noted of objects that have no room for them.
+//! Times noted for objects without room for them.
 //!
-//! A table for the whole process: objects whose addresses share an entry take each other's
-//! time for their own, so what is noted may only ever be advice.
+//! One table for the process: objects whose addresses share an entry see each other's times, so a
+//! noted time is advice only.
 
 use super::{AtomicU32, atoms};
 use atoms::Ordering;
 
 const ENTRIES: usize = 256;
 
-/// Zero is a time as good as any.
+/// Zero is an ordinary time.
 static TIMES: [atoms::AtomicU32; ENTRIES] = [const { atoms::AtomicU32::new(0) }; ENTRIES];
 
 fn entry(object: *const AtomicU32) -> &'static atoms::AtomicU32 {
@@ -17,12 +17,12 @@ fn entry(object: *const AtomicU32) -> &'static atoms::AtomicU32 {
     &TIMES[(spread >> (u64::BITS - ENTRIES.ilog2())) as usize]
 }
 
-/// Notes a time, in a unit of the caller's.
+/// Notes a time, in the caller's unit.
 pub fn note(object: *const AtomicU32, time: u32) {
     entry(object).store(time, Ordering::Relaxed);
 }
 
-/// The time that was last noted; in a checker's world, which has no table, `now`.
+/// The last noted time; in a checker's backend, which has no table, `now`.
 #[must_use]
 pub fn noted(object: *const AtomicU32, _now: u32) -> u32 {
     entry(object).load(Ordering::Relaxed)

@@ -1,5 +1,5 @@
-//! Where a thread runs, and in which cohorts that is: the kernel's files say it, or
-//! the user that asks for other cohorts.  How far NUMA nodes are apart comes from there too.
+//! The CPU, cohorts and NUMA distances of a thread, from the kernel's files or from a user's own
+//! cohorts.
 
 use super::super::cohorts::{self, Mistake};
 use super::super::{Level, NODES};
@@ -8,29 +8,29 @@ use super::atoms::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 use super::system::{call, number};
 use super::thread;
 
-/// CPUs that are told apart; those beyond share their places.
+/// CPUs with places of their own; those above share.
 const CPUS: usize = 1024;
 
 const LEVELS: usize = Level::REPORTED.len();
 
-/// Nobody has asked yet.
+/// Not looked up yet.
 const UNKNOWN: u16 = 0;
 
-/// Each CPU's cohort by level, plus one.  The thread that asks first looks it up; two that do so
-/// at once find the same.
+/// Each CPU's cohort by level, plus one. The first thread that needs it looks it up; two threads at
+/// once find the same.
 static COHORTS: [[AtomicU16; CPUS]; LEVELS] =
     [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
 
 /// The cohorts of each level.
 static MET: [Met; LEVELS] = [const { Met::new() }; LEVELS];
 
-/// The cohorts of a level, numbered as they are met, so that few low locks go round.
+/// The cohorts of a level, numbered in the order of first use, so that few low locks suffice.
 struct Met {
-    /// The number of the cohort that has this lowest CPU, plus one.
+    /// The number of the cohort with this lowest CPU, plus one.
     numbers: [AtomicU16; CPUS],
-    /// How many numbers are given out.
+    /// How many numbers are assigned.
     given: AtomicU16,
-    /// How many cohorts have one.  Fewer, if threads that met a cohort at once each drew a number.
+    /// How many cohorts have a number: fewer, if threads at a new cohort each drew a number.
     count: AtomicU16,
 }
 
@@ -43,7 +43,7 @@ impl Met {
         }
     }
 
-    /// The number of the cohort that has this lowest CPU, plus one.
+    /// The number of the cohort with this lowest CPU, plus one.
     fn number(&self, lowest: usize) -> u16 {
         let place = &self.numbers[lowest % CPUS];
         let known = place.load(Ordering::Relaxed);
@@ -69,21 +69,21 @@ impl Met {
         }
     }
 
-    /// There are at least so many, which somebody else has numbered from one.
+    /// Raises the count to that many cohorts, numbered elsewhere from one.
     fn told(&self, count: u16) {
         self.given.fetch_max(count, Ordering::Relaxed);
         self.count.fetch_max(count, Ordering::Relaxed);
     }
 }
 
-/// Questions for which a thread believes the kernel's last answer where asking is a
-/// system call: threads seldom move, and a composition is correct whatever the answer.
+/// Look-ups for which a thread trusts the kernel's last answer, where the answer needs a system
+/// call. Threads seldom move, and a composition is correct whatever the answer.
 const BELIEVED: u32 = 256;
 
 /// The cohort of the calling thread at that level.
 ///
-/// A level that the kernel does not tell of has one cohort for each of the next larger
-/// level, and at last one for all.
+/// A level that the kernel does not report has one cohort for each of the next larger level, and at
+/// last one for all.
 #[inline]
 #[must_use]
 pub fn cohort(level: Level) -> usize {
@@ -98,8 +98,8 @@ pub fn cohort(level: Level) -> usize {
     usize::from(known) - 1
 }
 
-/// How many cache groups threads of this process have been met in, by the threads that
-/// asked for theirs.
+/// How many cache groups threads of this process have been seen in, by threads that looked up
+/// theirs.
 #[inline]
 #[must_use]
 pub fn cache_groups() -> usize {
@@ -120,22 +120,22 @@ fn look_up(level: Level, cpu: usize) -> usize {
     usize::from(number) - 1
 }
 
-/// How far each NUMA cohort is from each; 0: nobody has asked yet.  Looked up and written as
-/// cohorts are.
+/// Distance of each pair of NUMA cohorts; 0: not looked up yet. Looked up and written as cohorts
+/// are.
 static DISTANCES: [[AtomicU8; NODES]; NODES] =
     [const { [const { AtomicU8::new(0) }; NODES] }; NODES];
 
 /// A node's distance from itself, as kernels count.
 const HERE: u8 = 10;
 
-/// That of all others, where the kernel does not tell.
+/// A node's distance from all others, where the kernel reports none.
 const ELSEWHERE: u8 = 20;
 
-/// How far two cohorts of [`Level::Numa`] are from each other: a number to compare with
-/// others, that of a cohort and itself the smallest.
+/// The distance of two cohorts of [`Level::Numa`]: a number to compare with others, smallest for a
+/// cohort and itself.
 ///
-/// Where the kernel does not tell, all others are alike.  Cohorts that somebody has told
-/// are where their first CPUs are.
+/// Where the kernel reports none, all others are equally far. A user's own cohorts are where their
+/// first CPUs are.
 #[inline]
 #[must_use]
 pub fn distance(one: usize, other: usize) -> u8 {
@@ -155,7 +155,7 @@ fn measure(one: usize, other: usize) -> u8 {
             cpus.position(|known| known.load(Ordering::Relaxed) == number)
         };
         let (from, to) = (node(cpu(one)?)?, node(cpu(other)?)?);
-        // A row has a number for each node that is there.
+        // A row has one number for each existing node.
         let distances = |node| Path::new("node/node#/distance", &[node]);
         let is_there = |node: &usize| distances(*node).is_some_and(|file| file.exists());
         let column = (0..to).filter(is_there).count();
@@ -174,8 +174,7 @@ fn measure(one: usize, other: usize) -> u8 {
     distance
 }
 
-/// The CPU on which the calling thread runs; where asking is a system call, on which it was when it
-/// was last asked.
+/// The CPU of the calling thread; where that needs a system call, as of the last call.
 #[inline]
 #[must_use]
 pub fn cpu() -> u32 {
@@ -186,7 +185,7 @@ pub fn cpu() -> u32 {
     believed_cpu()
 }
 
-/// The CPU on which the calling thread was when it was last asked.
+/// The CPU of the calling thread as of the last look-up.
 #[cold]
 #[inline(never)]
 fn believed_cpu() -> u32 {
@@ -201,8 +200,8 @@ fn believed_cpu() -> u32 {
     thread.cpu.get()
 }
 
-/// The CPU that the kernel keeps in the thread's area for restartable sequences, which
-/// the C library registers (glibc 2.35); negative if it has not.
+/// The CPU in the thread's area for restartable sequences, which the C library registers (glibc
+/// 2.35); negative if it has not.
 #[inline(always)]
 fn rseq_cpu() -> i32 {
     let (area, offset): (*const u8, *const isize);
@@ -234,26 +233,26 @@ fn rseq_cpu() -> i32 {
     if offset.is_null() {
         return -1;
     }
-    /// `cpu_id_start` comes before it.
+    /// After `cpu_id_start`.
     const CPU_ID: isize = 4;
-    // SAFETY: the C library says where the area is, and it lives as long as its thread;
-    // `cpu_id` is as old as the area itself, and negative while nobody has registered it.
+    // SAFETY: the C library gives the area's address, and the area lives as long as its thread;
+    // `cpu_id` is as old as the area itself, and negative until the area is registered.
     unsafe {
         let cpu = area.offset(*offset + CPU_ID).cast::<AtomicU32>();
         (*cpu).load(Ordering::Relaxed) as i32
     }
 }
 
-/// Asks the kernel; 0 if it does not tell.
+/// Asks the kernel; 0 if it does not answer.
 #[cold]
 fn ask() -> u32 {
     let mut cpu = 0u32;
-    // SAFETY: the kernel writes the number alone, which is writable.
+    // SAFETY: the kernel writes only the number, which is writable.
     let result = unsafe { call(number::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) };
     if result == 0 { cpu } else { 0 }
 }
 
-/// The lowest CPU of the cohort in which a CPU is at that level.
+/// The lowest CPU of a CPU's cohort at that level.
 #[must_use]
 pub fn lowest_of(level: Level, cpu: usize) -> usize {
     let told = match level {
@@ -272,7 +271,7 @@ pub fn lowest_of(level: Level, cpu: usize) -> usize {
     })
 }
 
-/// The node of a CPU, which is shown as an entry of its folder.
+/// The node of a CPU, which is an entry of the CPU's folder.
 fn node(cpu: usize) -> Option<usize> {
     (0..CPUS).find(|node| {
         let entry = Path::new("cpu/cpu#/node#/cpulist", &[cpu, *node]);
@@ -280,18 +279,18 @@ fn node(cpu: usize) -> Option<usize> {
     })
 }
 
-/// The first number of a list such as `0-3,8` in a file below the system's devices, which is
-/// named as for [`Path::new`].
+/// The first number of a list such as `0-3,8` in a file below the system's devices, named as for
+/// [`Path::new`].
 fn first(file: &str, numbers: &[usize]) -> Option<usize> {
     leading(Path::new(file, numbers)?.read(&mut [0u8; 16])?)
 }
 
-/// As much of a file as there is room for.
+/// The beginning of a file, as far as it fits.
 pub(super) fn file_of<'a>(file: &str, text: &'a mut [u8]) -> Option<&'a [u8]> {
     Path::anywhere(file)?.read(text)
 }
 
-/// The number with which a text begins.
+/// The number at the beginning of a text.
 pub(super) fn leading(text: &[u8]) -> Option<usize> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let count = digits.clone().count();
@@ -300,20 +299,20 @@ pub(super) fn leading(text: &[u8]) -> Option<usize> {
 }
 
 fn close(file: usize) {
-    // SAFETY: the caller has opened it and uses it no more.
+    // SAFETY: the caller opened it and does not use it afterwards.
     unsafe { call(number::CLOSE, [file, 0, 0, 0, 0, 0]) };
 }
 
-/// The name of a file, made without an allocator: locks serve allocators.  And without the
+/// A file's name, built without an allocator, since locks serve allocators. Also without the
 /// standard library's formatting, which would take a hundredth of the interposer.
 struct Path {
-    /// It ends with a zero.
+    /// Terminated by a zero.
     bytes: [u8; 96],
     length: usize,
 }
 
 impl Path {
-    /// That of a file below the system's devices, with these numbers where it has a `#`.
+    /// The name of a file below the system's devices, with each `#` replaced by one of the numbers.
     fn new(file: &str, numbers: &[usize]) -> Option<Self> {
         let mut path = Self::anywhere("/sys/devices/system/")?;
         path.add(file, numbers)?;
@@ -329,7 +328,7 @@ impl Path {
         Some(path)
     }
 
-    /// Adds a text; none if there is no room for it, or it has more places than there are numbers.
+    /// Adds a text; `None` if it does not fit, or has more places than there are numbers.
     fn add(&mut self, text: &str, numbers: &[usize]) -> Option<()> {
         let mut numbers = numbers.iter();
         for byte in text.bytes() {
@@ -350,7 +349,7 @@ impl Path {
     }
 
     fn add_byte(&mut self, byte: u8) -> Option<()> {
-        // The zero behind it stays.
+        // The terminating zero stays.
         let last = self.bytes.len() - 1;
         *self.bytes[..last].get_mut(self.length)? = byte;
         self.length += 1;
@@ -371,7 +370,7 @@ impl Path {
         self.open().inspect(|file| close(*file)).is_some()
     }
 
-    /// As much of it as there is room for.
+    /// The beginning of the file, as far as it fits.
     fn read<'a>(&self, text: &'a mut [u8]) -> Option<&'a [u8]> {
         let file = self.open()?;
         // SAFETY: the kernel writes at most the given size into the text.
@@ -386,13 +385,13 @@ impl Path {
     }
 }
 
-/// Tells locks other cohorts than the machine's, from now on: the text is
-/// that of [`cohorts`].  Levels that it does not name, and all of them if it is empty, are the
-/// machine's.  A lock that is held meanwhile stays correct; one that has been used may keep
-/// the upper levels of the cohorts it has met as they were, until their bounds run out.
+/// Replaces the machine's cohorts from here on; for the text, see [`cohorts`]. Levels that it does
+/// not name, and all levels if it is empty, are the machine's. A lock that is held meanwhile stays
+/// correct. A used lock may keep the upper levels of its former cohorts until their bounds are used
+/// up.
 ///
 /// # Errors
-/// What is wrong with the text; nothing is changed then.
+/// The text's first mistake; nothing changes then.
 #[cold]
 #[inline(never)]
 pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
@@ -401,7 +400,7 @@ pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
         counts[level as usize] = cohort as u16 + 1
     })?;
     for (places, count) in COHORTS.iter().zip(counts) {
-        // A CPU that a named level leaves out is in one more cohort with its like.
+        // The CPUs that a named level leaves out form one more cohort.
         let rest = if count > 0 { count + 1 } else { UNKNOWN };
         for place in places {
             place.store(rest, Ordering::Relaxed);

@@ -1,8 +1,7 @@
-//! What is asked when the program starts, or the library is loaded, because the answer is worse
-//! later: by then there may be many threads, some of them bound to a CPU, and a lock held that
-//! has to wait for the answer.
+//! Look-ups made at the program's start or the library's loading. Later, the result is worse: there
+//! may be many threads, some bound to a CPU, and a held lock that waits for it.
 //!
-//! Should a linker leave this out, the thread that needs an answer first asks for it.
+//! If a linker drops this, the first thread that needs a result looks it up.
 
 use super::fences::register;
 use super::spinner::cpus;
@@ -10,8 +9,8 @@ use super::system::find_clock;
 use super::thread::thread;
 
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader
-// calls before `main`, and after it has begun those of the C library; this one calls the
-// kernel, and at most that library's registration of fork handlers.
+// calls before `main` and after the C library's. This one calls the kernel, and at most the C
+// library's registration of fork handlers.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = {
@@ -19,9 +18,8 @@ static AT_START: extern "C" fn() = {
         register();
         let _ = cpus();
         find_clock();
-        // Which process this is needs a page, and there may be none left when somebody waits;
-        // and where a page is not wiped, the C library tells a child in the order in which it
-        // was asked to.
+        // The generation needs a page, and none may be left when a thread has to wait. Where pages
+        // are not wiped, the C library calls handlers in a child in the order of registration.
         thread().settle();
     }
     at_start

@@ -64,7 +64,7 @@ pub(super) mod number {
 /// Makes a system call; returns what the kernel returned, negative for an error.
 ///
 /// # Safety
-/// The call must be one that is sound with these arguments.
+/// The call must be sound with these arguments.
 #[inline]
 pub unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     let result: isize;
@@ -111,7 +111,7 @@ type ClockGettime = unsafe extern "C" fn(i32, *mut Timespec) -> i32;
 
 /// The vDSO's function, or [`ask_kernel`]; null before the first use.
 ///
-/// The C library's is not called: a wrapper of it may take a lock, or return another time than the
+/// Not the C library's function: a wrapper of it may take a lock, or return another time than the
 /// one by which the kernel ends a sleep.
 static CLOCK_GETTIME: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -130,8 +130,7 @@ pub(super) fn find_clock() -> *mut () {
     found
 }
 
-/// From now on `function` tells the time: a test sets the clock by it.  The kernel ends sleeps by its
-/// own clock nevertheless.
+/// Replaces the clock: a test sets the time by it. The kernel still ends sleeps by its own clock.
 ///
 /// # Safety
 /// `function` writes the time of every clock that exists to its second argument, and returns 0.
@@ -184,8 +183,8 @@ pub fn now() -> u64 {
     at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
-/// Bits for a waiter that must not keep step with the others: the clock and the
-/// thread, scattered.  Not for secrets.
+/// Bits for a waiter that must not keep step with others: the clock and the thread, hashed. Not for
+/// secrets.
 #[inline]
 #[must_use]
 pub fn random() -> u64 {
@@ -205,11 +204,11 @@ pub fn expired(deadline: &Deadline) -> bool {
     (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
 }
 
-/// For how long a thread sleeps that may not give its CPU away: no sleep at all would keep it.
+/// How long a thread sleeps that may not yield; without a sleep it would keep the CPU.
 const IN_PLACE_OF_A_TURN_NANOSECONDS: u64 = 20_000;
 
-/// Gives the CPU to another runnable thread, if there is one; in a process that may not ask
-/// for that, sleeps for a moment.
+/// Yields the CPU to another runnable thread, if there is one; sleeps briefly in a process that may
+/// not yield.
 #[inline(never)]
 pub fn yield_now() {
     if !is_allowed(Beyond::Yield) {
@@ -307,21 +306,21 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
 }
 
-/// A deadline so many nanoseconds from now, for a sleep that a thread without a CPU could
-/// make last for ever; only where there are such threads.
+/// A deadline that many nanoseconds ahead, for a sleep that a thread without a CPU could prolong
+/// for ever; `None` where there are no such threads.
 #[must_use]
 pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
     Some(Deadline::monotonic(now() + nanoseconds))
 }
 
-/// Until when sleepers look again by themselves, since a wake may be lost.
+/// Until when sleepers wake up periodically, since a wake may be lost.
 static IMPATIENT_UNTIL: AtomicU64 = AtomicU64::new(PATIENT);
 const PATIENT: u64 = 0;
 
 /// How long they sleep then.
 const IMPATIENT_NANOSECONDS: u64 = 1_000_000;
 
-/// For that many nanoseconds a thread that falls asleep looks again by itself.
+/// Makes sleepers wake up periodically for that many nanoseconds.
 pub(super) fn be_impatient(nanoseconds: u64) {
     IMPATIENT_UNTIL.store(now() + nanoseconds, Ordering::SeqCst);
 }
@@ -337,7 +336,7 @@ fn sleep_impatiently(
     let until = IMPATIENT_UNTIL.load(Ordering::Relaxed);
     let now = now();
     if now >= until {
-        // Unless somebody has prolonged it.
+        // Unless another thread has extended it.
         let _ =
             IMPATIENT_UNTIL.compare_exchange(until, PATIENT, Ordering::Relaxed, Ordering::Relaxed);
         return futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE);
@@ -371,10 +370,10 @@ pub fn sleep_on_shared(
 
 /// Wakes up to `count` sleepers that share one of `bits`; returns how many.
 ///
-/// Takes a pointer because the word may already belong to somebody else: the
-/// address is a name, and a stranger's sleeper that it wakes looks again.
+/// Takes a pointer because the word's memory may be in other use by then: the address is only a
+/// name, and an unrelated sleeper woken there looks again.
 ///
-/// A function of its own, since a hundred places call it, which would each have all its arguments.
+/// Out of line: each of a hundred callers would otherwise set up all arguments.
 #[inline(never)]
 #[cfg_attr(feature = "chaos", track_caller)]
 pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
@@ -382,9 +381,9 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     futex_wake(word, count, bits, FUTEX_PRIVATE)
 }
 
-/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
-/// instead, behind all others there and with the bits and the deadline that it has;
-/// whether there was one.  It is as if it had gone to sleep there by itself.
+/// Moves one sleeper on `word`, if that holds `expected`, to `to`, behind all others there and with
+/// its own bits and deadline; returns whether there was one. The effect is as if it had gone to
+/// sleep there.
 ///
 /// `to` is a name only, as in [`wake`].
 #[must_use]

@@ -1,6 +1,5 @@
-//! What each thread keeps: a few words of initial-exec thread-local storage,
-//! all zero at first, with no destructor, so that they are good before the first
-//! constructor and after the last destructor.
+//! A thread's record: a few words of initial-exec thread-local storage, all zero at first, without
+//! destructor. So they are valid before the first constructor and after the last destructor.
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
@@ -13,8 +12,8 @@ use super::system::{call, number};
 use core::cell::Cell;
 use core::ffi::CStr;
 
-/// How many arenas may keep a cache in each thread: a power of two.  Where a process serves its
-/// objects by several locks, each of the others has four more.
+/// How many arenas may keep a cache in each thread: a power of two. In a process with several locks
+/// for its objects, each further lock has four more.
 pub const CACHES: usize = if cfg!(feature = "several") { 32 } else { 16 };
 
 /// The words of one thread.
@@ -24,26 +23,25 @@ pub struct ThreadRecord {
     /// The process in which `id` and the caches are valid; 0 at first.
     generation: Cell<u32>,
     id: Cell<u32>,
-    /// How many read locks the thread holds, for `RwLock`: of those that are
-    /// [counted](counts_reads).
+    /// How many [counted](counts_reads) read locks of `RwLock` the thread holds.
     pub reading: Cell<u32>,
-    /// The cohort in which it is counted while it does.
+    /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
-    /// Releases since the last [`super::is_long_quiet`] that said yes.
+    /// Releases since the last positive [`super::is_long_quiet`].
     pub(super) quiet: Cell<u32>,
     /// The [revocations](super::revocations) of quick times at that time.
     pub(super) revoked: Cell<u32>,
-    /// Questions to [`super::is_worth_a_try`].
+    /// Calls of [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
-    /// What decides in [`super::is_counted`].
+    /// Random state of [`super::is_counted`].
     pub(super) lots: Cell<u32>,
     /// The CPU it ran on when [`super::cohort`] last asked the kernel.
     pub(super) cpu: Cell<u32>,
-    /// How often that is still believed.
+    /// How many more times that is trusted.
     pub(super) believed: Cell<u32>,
-    /// How many turns in a row it has given away that nobody took.
+    /// Consecutive untaken turns that it has yielded.
     pub(super) untaken: Cell<u8>,
-    /// How many in a row that others took.
+    /// Consecutive turns taken by others.
     pub(super) taken: Cell<u8>,
     /// Whether the last one took as long as a time slice.
     pub(super) slice: Cell<bool>,
@@ -51,27 +49,26 @@ pub struct ThreadRecord {
     pub(super) vain: Cell<u8>,
     /// Whether it [looks](super::watch_in_hope) before it sleeps.
     pub(super) hope: Hope,
-    /// Since when waiting writers have refused it a read lock that it tried to take, for `RwLock`; 0:
-    /// they have not.
+    /// When waiting writers first refused it a read lock in a try, for `RwLock`; 0: never.
     pub refused: Cell<u64>,
-    /// When it last ended a wait, as [`super::has_waited`] was told.
+    /// When it last ended a wait, as set by [`super::has_waited`].
     pub(super) waited: Cell<u64>,
-    /// Which of its last waits began soon after the one before, a bit each.
+    /// Which of its last waits began soon after the previous one, a bit each.
     pub(super) gaps: Cell<u8>,
-    /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
+    /// Whether its waits may [keep a contended CPU](super::keep_cpu).
     pub(super) keeps_cpu: Cell<bool>,
     /// Whether such a wait has [lost it](super::has_lost_cpu).
     pub(super) lost_cpu: Cell<bool>,
-    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    /// Whether its present wait is at a `Gate`, or admitted by one.
     pub gated: Cell<bool>,
-    /// Where its present wait shows that it has given its CPU away.
+    /// The flag by which its present wait shows that it has yielded its CPU.
     pub shown: Shown,
-    /// The address of the mutex that the thread has locked last and not unlocked since, or
-    /// 0; only a named lock's host and the mutexes of `cohort.h` keep it.
+    /// The address of the thread's last mutex, if it is still locked, or 0; only a named lock's
+    /// host and the mutexes of `cohort.h` maintain it.
     pub holds: Cell<usize>,
-    /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
+    /// Which of its held locks the thread acquired by a queue, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
-    /// How many sections of delegates the thread is in.
+    /// How many delegated sections the thread is in.
     pub inside: Cell<u32>,
     /// The thread's [name](Self::name); 0 before its first use.
     name: Cell<usize>,
@@ -85,7 +82,7 @@ pub struct ThreadRecord {
 /// The number of names drawn so far.
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
-/// The words' symbol, of this build alone: see build.rs.
+/// The words' symbol, unique to this build: see build.rs.
 macro_rules! record {
     () => {
         env!("COHORT_THREAD_RECORD")
@@ -140,24 +137,24 @@ pub fn thread() -> &'static ThreadRecord {
 
 static READS_COUNTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether threads of this process count their read locks, in [`ThreadRecord::reading`]: a lock
-/// may do without until it [asks for it](count_reads).
+/// Whether threads of this process count their read locks, in [`ThreadRecord::reading`]: off until
+/// a lock [requires it](count_reads).
 #[inline(always)]
 #[must_use]
 pub fn counts_reads() -> bool {
     READS_COUNTED.load(Ordering::Relaxed)
 }
 
-/// From here on they do.
+/// Turns that on.
 #[cold]
 pub fn count_reads() {
     READS_COUNTED.store(true, Ordering::Relaxed);
 }
 
 impl ThreadRecord {
-    /// Forgets what was true in the parent process; called before `id` or the
-    /// caches are used.  Nodes that the caches held are found again by
-    /// [`is_gone`], because the old id names no thread of this process.
+    /// Forgets the parent process's state; called before `id` or the caches are used. [`is_gone`]
+    /// makes the caches' former nodes available again, since the old id names no thread of this
+    /// process.
     #[inline(always)]
     pub fn settle(&self) {
         if !self.is_settled() {
@@ -165,14 +162,14 @@ impl ThreadRecord {
         }
     }
 
-    /// Whether nothing was to be forgotten.
+    /// Whether there is nothing to forget.
     #[inline(always)]
     pub fn is_settled(&self) -> bool {
         let here = generation_so_far();
         here != 0 && self.generation.get() == here
     }
 
-    /// The kernel's number of the thread; good once [settled](Self::settle).
+    /// The kernel's thread number; valid once [settled](Self::settle).
     #[inline(always)]
     pub fn id(&self) -> u32 {
         self.id.get()
@@ -181,8 +178,8 @@ impl ThreadRecord {
     /// The thread's name in the objects that it owns: at least 1, different from the name of every
     /// other thread of the process, ended threads included, and unchanged in a forked child.
     ///
-    /// The lower half is the kernel's number at the first use, which the kernel gives to a later
-    /// thread again; the upper half is a number drawn at the first use.
+    /// The lower half is the kernel's number at the first use, which the kernel reuses for later
+    /// threads. The upper half is a number drawn at the first use.
     #[inline(always)]
     pub fn name(&self) -> usize {
         match self.name.get() {
@@ -197,7 +194,7 @@ impl ThreadRecord {
         self.settle();
         let drawn = NAMES.fetch_add(1, Ordering::Relaxed);
         let name = (drawn as usize) << 32 | self.id() as usize;
-        // A signal handler may have drawn one, and own what it took by it.
+        // A signal handler may have drawn a name, and own objects by it.
         if self.name.get() == 0 {
             self.name.set(name);
         }
@@ -208,12 +205,12 @@ impl ThreadRecord {
     fn start_over(&self) {
         let known = self.id.get();
         let told = told_by_libc();
-        // The C library does not know of a child that was made past it, whose thread it still
-        // takes for the parent's.
+        // In a child created past the C library, the library still takes the thread for the
+        // parent's.
         self.id.set(if told == known { ask() } else { told });
         self.caches.iter().for_each(Cache::forget);
-        // Last: a handler that comes before finds all to be done, and does it.  What it leaves
-        // in the caches is forgotten then, until this thread ends.
+        // Last: an earlier handler finds the whole task undone, and does it. Nodes that it leaves
+        // in the caches are then lost until this thread ends.
         compiler_fence(Ordering::SeqCst);
         self.generation.set(generation());
     }
@@ -228,9 +225,8 @@ pub fn thread_id() -> u32 {
     me.id()
 }
 
-/// The calling thread's own number above the kernel's: what is drawn for its [name](ThreadRecord::name),
-/// and where it runs.  No other thread of the process has it, whereas the kernel gives its numbers
-/// again.
+/// A number of the calling thread that no other thread of the process has, unlike the kernel's,
+/// which are reused: the upper half of its [name](ThreadRecord::name) above the kernel's number.
 #[inline(always)]
 #[must_use]
 pub fn thread_number() -> u64 {
@@ -248,7 +244,7 @@ pub type PthreadGetcpuclockid = unsafe extern "C" fn(thread: usize, clock: *mut 
 pub type PthreadGetschedparam =
     unsafe extern "C" fn(thread: usize, policy: *mut i32, priority: *mut SchedParam) -> i32;
 
-/// `struct sched_param`: a priority, and what musl reserves.
+/// `struct sched_param`: a priority, and musl's reserved part.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct SchedParam {
@@ -262,7 +258,7 @@ unsafe extern "C" {
     fn pthread_getschedparam(thread: usize, policy: *mut i32, priority: *mut SchedParam) -> i32;
 }
 
-/// These functions; other libraries may define them too.
+/// The functions in use; other libraries may define them too.
 static PTHREAD_SELF: AtomicPtr<()> = AtomicPtr::new(pthread_self as *mut ());
 static PTHREAD_GETCPUCLOCKID: AtomicPtr<()> = AtomicPtr::new(pthread_getcpuclockid as *mut ());
 static PTHREAD_GETSCHEDPARAM: AtomicPtr<()> = AtomicPtr::new(pthread_getschedparam as *mut ());
@@ -308,8 +304,8 @@ pub fn priority() -> u32 {
     }
 }
 
-/// The kernel's number of the calling thread, as the C library keeps it: it says so without a
-/// system call, which the process may have forbidden itself, by naming the thread's clock.
+/// The kernel's number of the calling thread, from the C library: the name of the thread's clock
+/// contains it. No system call, which the process may have forbidden itself.
 fn told_by_libc() -> u32 {
     let mut clock = 0;
     // SAFETY: the C library's functions, of these types; the calling thread lives, and the clock's
@@ -323,24 +319,24 @@ fn told_by_libc() -> u32 {
     if failed != 0 {
         return ask();
     }
-    // The kernel's names of threads' clocks have the number, inverted, above three bits.
+    // The kernel's names of threads' clocks contain the number, inverted, above three bits.
     !(clock >> 3) as u32
 }
 
-/// The same, as the kernel says.
+/// The same, from the kernel.
 #[cold]
 fn ask() -> u32 {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { call(number::GETTID, [0; 6]) as u32 }
 }
 
-/// Whether the calling thread is the process's only one; false where the kernel does not say.
+/// Whether the calling thread is the process's only one; false if the kernel does not answer.
 #[cold]
 #[must_use]
 pub fn is_alone() -> bool {
-    /// The calling process's threads: a folder in each of which there is a folder for each.
+    /// The calling process's threads: a folder with a subfolder for each.
     const FOLDER: &CStr = c"/proc/self/task";
-    /// The links of a folder with one folder: its name, its `.`, and the other's `..`.
+    /// The link count of a folder with one subfolder: its name, its `.`, and the subfolder's `..`.
     const LINKS: u32 = 3;
     const HERE: isize = -100;
     const STATX_NLINK: usize = 4;
@@ -375,17 +371,17 @@ pub fn is_alone() -> bool {
     failed == 0 && status.mask & STATX_NLINK as u32 != 0 && status.links == LINKS
 }
 
-/// Whether no thread of this process has that number any more.
+/// Whether this process has no thread with that number.
 ///
-/// One that does not find itself knows nothing of the others: it runs in a child of `vfork`,
-/// which has its parent's memory.
+/// A caller that does not find itself cannot judge: it runs in a child of `vfork`, in its parent's
+/// memory.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
     const ESRCH: isize = -3;
     if !is_allowed(Beyond::Search) {
         return false;
     }
-    // SAFETY: signal 0 asks and delivers nothing.
+    // SAFETY: signal 0 delivers nothing.
     unsafe {
         let process = call(number::GETPID, [0; 6]) as usize;
         let asks = |id: u32| call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]);

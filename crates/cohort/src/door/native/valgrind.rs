@@ -1,14 +1,13 @@
-//! What Valgrind's race detectors, helgrind and drd, are told.
+//! Requests to Valgrind's race detectors, helgrind and drd.
 //!
-//! They know neither atomic loads and stores nor futexes, and report both.  A request is a sequence of
-//! instructions that does nothing without Valgrind; under other tools, such as memcheck, it does nothing
-//! either.
+//! They know neither atomic loads and stores nor futexes, and report both. A request is a sequence
+//! of instructions without effect outside Valgrind, and under other tools such as memcheck.
 
 use core::arch::asm;
 
-/// What Valgrind and its tools are asked for: the numbers of `valgrind.h`, `helgrind.h`, `drd.h`.
+/// The request numbers of `valgrind.h`, `helgrind.h` and `drd.h`.
 mod request {
-    /// Those of helgrind; drd serves some of them.
+    /// Helgrind's requests; drd supports some of them.
     const HELGRIND: usize = ((b'H' as usize) << 24) | ((b'G' as usize) << 16);
     const DRD: usize = ((b'D' as usize) << 24) | ((b'R' as usize) << 16);
 
@@ -22,7 +21,7 @@ mod request {
     pub const DRD_UNTRACK: usize = DRD + 2;
 }
 
-/// Asks Valgrind; `default` without it, and under a tool that does not know the request.
+/// Sends a request; returns `default` without Valgrind, and under a tool that does not know it.
 fn ask(default: usize, request: usize, first: usize, second: usize, third: usize) -> usize {
     let asked = [request, first, second, third, 0, 0];
     let mut answer = default;
@@ -42,7 +41,7 @@ fn ask(default: usize, request: usize, first: usize, second: usize, third: usize
     answer
 }
 
-/// Whether the tool looks for races.
+/// Whether the tool is a race detector.
 #[must_use]
 pub fn is_race_detector() -> bool {
     const UNKNOWN: usize = usize::MAX;
@@ -52,12 +51,12 @@ pub fn is_race_detector() -> bool {
         || ask(UNKNOWN, request::HELGRIND_GET_ADDRESSABLE, place, 0, 1) != UNKNOWN
 }
 
-/// What happens before a later [`receive`] at that place.
+/// Orders what happened so far before later [`receive`]s at that place.
 pub fn send(place: usize) {
     ask(0, request::HELGRIND_SEND, place, 0, 0);
 }
 
-/// What happens after every [`send`] at that place.
+/// Orders what follows after earlier [`send`]s at that place.
 pub fn receive(place: usize) {
     ask(0, request::HELGRIND_RECEIVE, place, 0, 0);
 }
@@ -67,13 +66,13 @@ pub fn forget(place: usize) {
     ask(0, request::HELGRIND_FORGET, place, 0, 0);
 }
 
-/// Leaves so many bytes out of the search for races, until their memory is used anew.
+/// Excludes so many bytes from race detection until their memory is reused.
 pub fn untrack(place: usize, size: usize) {
     ask(0, request::HELGRIND_UNTRACK, place, size, 0);
     ask(0, request::DRD_UNTRACK, place, size, 0);
 }
 
-/// Has the tool report what the calling thread does, or not; as often as the other before.
+/// Switches the tool's reports about the calling thread; calls nest.
 pub fn report(reports: bool) {
     let more = if reports { usize::MAX } else { 1 };
     ask(0, request::CHANGE_ERROR_REPORTS, more, 0, 0);

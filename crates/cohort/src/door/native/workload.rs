@@ -1,11 +1,11 @@
-//! How much the whole machine has to do.
+//! The load of the whole machine.
 
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{AtomicU32, Ordering};
 use super::place::{file_of, leading};
 
-/// Tasks of the machine that run or could, and the CPUs that it has for them; nothing where the
-/// kernel does not tell, or must not be asked.
+/// Runnable tasks of the machine, and its CPUs; `None` if the kernel does not report them, or must
+/// not be asked.
 #[must_use]
 pub fn workload() -> Option<(i64, i64)> {
     if !is_allowed(Beyond::Files) {
@@ -18,7 +18,7 @@ pub fn workload() -> Option<(i64, i64)> {
     Some((leading(runnable)? as i64, online()?))
 }
 
-/// The CPUs that are online: asked once.
+/// The number of online CPUs, read once.
 fn online() -> Option<i64> {
     static ONLINE: AtomicU32 = AtomicU32::new(0);
     let known = ONLINE.load(Ordering::Relaxed);
@@ -32,7 +32,7 @@ fn online() -> Option<i64> {
     Some(i64::from(count))
 }
 
-/// How many numbers a list such as `0-3,8` has.
+/// The number of elements of a list such as `0-3,8`.
 fn count(list: &[u8]) -> Option<u32> {
     list.split(|byte| *byte == b',').try_fold(0, |sum, range| {
         let mut ends = range.split(|byte| *byte == b'-').map(leading);

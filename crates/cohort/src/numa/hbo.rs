@@ -39,9 +39,9 @@ pub trait Tuning: Send + Sync + 'static {
 
 /// The default pauses, used everywhere, as in Dice et al. 2015 §5.1.1.  They were tuned for LBench
 /// on the simulated sparc-t5440, with equal weight for 1 to 256 threads.  None of 121 settings has
-/// a mean throughput more than 0.1 % higher.  Short pauses on the holder's node speed up its hand-overs.  Remote pauses may be
-/// long, since the lock rarely changes nodes.  The example `tune` of `cohort-lab` repeats the
-/// tuning.
+/// a mean throughput more than 0.1 % higher.  Short pauses on the holder's node speed up its
+/// hand-overs.  Remote pauses may be long, since the lock rarely changes nodes.  The example `tune`
+/// of `cohort-lab` repeats the tuning.
 #[derive(Debug)]
 pub struct ForT5440;
 

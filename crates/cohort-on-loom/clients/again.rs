@@ -1,4 +1,4 @@
-//! A signal handler takes and gives nodes while the thread that it interrupts does.
+//! A signal handler takes and gives nodes while its thread does so.
 
 use crate::locks::host::{Arena, Pool};
 use std::cell::Cell;
@@ -6,15 +6,15 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A node that knows which thread it was given to last.
+/// A node that records the latest thread to take it.
 #[derive(Debug, Default)]
 struct Probe {
     owner: AtomicUsize,
 }
 
-/// A thread gives a node back and takes another, and in the middle of that, at each moment in
-/// turn, a signal handler does so too: `interrupted` does the third, stopped by the second
-/// after so many moments, and says whether there are as many.
+/// A thread gives a node back and takes another. At each moment of that in turn, a signal handler
+/// does so too. `interrupted(moment, handler, work)` runs the work with the handler at that moment,
+/// and returns whether there are so many moments.
 pub fn is_entered_again(
     interrupted: impl Fn(u32, Box<dyn FnOnce()>, Box<dyn FnOnce() + '_>) -> bool,
 ) {
@@ -24,7 +24,7 @@ pub fn is_entered_again(
     let exchange = move |held: &Held| {
         let held = Rc::clone(held);
         move || {
-            // SAFETY: taken before, and not used any more.
+            // SAFETY: taken before, and unused from here on.
             unsafe { arena.give(held.get()) };
             held.set(arena.take());
         }

@@ -1,4 +1,4 @@
-//! `glk` that changes its mode at each section, to each of the others by turns.
+//! A `glk` that changes its mode at each critical section, to each other mode in turn.
 
 use super::guest::Guest;
 use crate::locks::RawTry;
@@ -9,7 +9,7 @@ use crate::locks::door::{AtomicU32, Order, Strength};
 use crate::world::together;
 use std::sync::Arc;
 
-/// How one thread tells the other that it has left the lock.
+/// The order by which a thread publishes that it has left the lock.
 const TELLS: Order = Order {
     name: None,
     strength: Strength::Release,
@@ -19,7 +19,7 @@ const IS_TOLD: Order = Order {
     strength: Strength::Acquire,
 };
 
-/// Goes round the modes, forwards or backwards.
+/// Cycles through the modes, forwards or backwards.
 #[derive(Debug, Default)]
 pub struct Restless<const BACKWARDS: bool>;
 
@@ -42,8 +42,8 @@ impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
     }
 }
 
-/// Goes to and fro between the first mode and the second, or from the second where it is
-/// crowded: both answers are tried by turns.
+/// Alternates between the first mode and the second; from the second, oversubscription leads to the
+/// mutex. Executions have both answers.
 #[derive(Debug, Default)]
 pub struct Asking;
 
@@ -69,7 +69,7 @@ impl Judge for Asking {
     }
 }
 
-/// Goes to and fro between the first mode and the mutex, in which it begins anew.
+/// Alternates between the first mode and the mutex, and restarts in the mutex.
 #[derive(Debug, Default)]
 pub struct Crowding;
 
@@ -96,10 +96,10 @@ impl Judge for Crowding {
     }
 }
 
-/// A lock that goes into its mutex, and out of it.
+/// A lock that enters and leaves its mutex mode.
 pub type InAndOut = Glk<Crowding>;
 
-/// Begins anew in the mutex, and stays there.
+/// Restarts in the mutex mode, and stays there.
 #[derive(Debug, Default)]
 pub struct Crowded;
 
@@ -115,20 +115,20 @@ impl Judge for Crowded {
     }
 }
 
-/// A lock that threads take past others, once it is contended under a program.
+/// A hosted lock that threads acquire by barging once it is contended.
 pub type InMutex = Glk<Crowded>;
 
-/// Forwards.
+/// Cycles forwards.
 pub type Forwards = Glk<Restless<false>>;
 
-/// Backwards.
+/// Cycles backwards.
 pub type Backwards = Glk<Restless<true>>;
 
-/// A lock that was changed twice behind a thread's back.
+/// A lock whose mode changes twice unnoticed by a thread.
 pub type ToAndFro = Glk<Asking>;
 
-/// A lock that another thread has left, as this one knows, is free for its try, through
-/// whatever modes it went; a try that fails has met a holder.
+/// After another thread's release has become visible, a try succeeds whatever the mode changes; a
+/// failed try met a holder.
 pub fn is_free_for_a_try<L: RawTry<Context = McsNode> + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(2, move |thread| {
@@ -148,7 +148,7 @@ pub fn is_free_for_a_try<L: RawTry<Context = McsNode> + 'static>() {
     });
 }
 
-/// Once everybody has left, each mode comes round again: nothing is left behind in one.
+/// After all threads have left, the lock cycles through its modes: none has leftover state.
 pub fn comes_round(threads: usize) {
     const LEAVES: Order = Order {
         name: None,

@@ -1,5 +1,5 @@
-//! A readers–writer lock in a small object: with some of its readers in a table, and with a
-//! writers' lock that an object hosts, as a program's is.
+//! A readers–writer lock in a small object: with some readers in a table, and with a hosted
+//! writers' lock, as in a program.
 
 use super::host::Host;
 use crate::locks::door::thread;
@@ -10,18 +10,18 @@ use crate::locks::{
     AbortableShared, DetectsWaiters, Inherit, Outcome, Patience, RawShared, RawTry, Recursion,
 };
 
-/// Few enough that threads meet.
+/// Few, so that threads share rows.
 const ROWS: usize = 2;
 const SLOTS: usize = 1;
 
 /// Readers are counted in the lock's word until two cohorts meet.
 pub const NAMELESS: u32 = 0;
-/// They are counted in the table from the beginning.
+/// Readers are counted in the table from the start.
 pub const NAMED: u32 = 1;
-/// They are, but one row's slot is another lock's.
+/// Like [`NAMED`], but another lock uses one row's slot.
 pub const CROWDED: u32 = 2;
 
-/// The lock, whose readers begin in that way.
+/// The lock, with its readers counted in that way.
 pub struct Beginning<W, const NEUTRAL: bool, const NAME: u32>(InObject<W, NEUTRAL, ROWS, SLOTS>);
 
 impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32> Default
@@ -38,7 +38,7 @@ impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32>
                 ..unsafe { another.by(&context) }
             };
             assert!(object.read_at_once(), "a free lock can be read");
-            // It stays, and is no reader of what the clients look at.
+            // The read lock stays; the thread does not count as a reader for the clients.
             thread().reading.set(0);
         }
         Self(lock)
@@ -110,14 +110,14 @@ unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAM
     }
 }
 
-/// The lock, with a writers' lock that an object hosts: one that is only written is a mutex.
+/// The lock with a hosted writers' lock; used for writes only, it is a mutex.
 pub struct Hosted<H> {
     words: Words,
     table: Table<ROWS, SLOTS>,
     host: H,
 }
 
-/// That lock.
+/// Creates that lock.
 pub fn hosted<H: Host>(host: H) -> Hosted<H> {
     Hosted {
         words: Words::default(),
@@ -165,7 +165,7 @@ impl<H: Host> Writers for &Hosted<H> {
 }
 
 impl<H: Host> Hosted<H> {
-    /// Its words, for one call.
+    /// A view of its words for one call.
     pub fn object(&self) -> Object<'_, impl Writers + '_, ROWS, SLOTS> {
         self.words.object(&self.table, self, true)
     }

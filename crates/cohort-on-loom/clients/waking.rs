@@ -1,4 +1,4 @@
-//! Mutexes that tasks wait for: all get them, in the way in which they come.
+//! Mutexes for tasks: every task acquires, by future, by call or by try.
 
 use crate::locks::basic::Tas;
 use crate::locks::door::{AtomicU32, Order, Spinner, Strength, yield_now};
@@ -12,21 +12,21 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A mutex that tasks wait for, and a bell for the task of each thread.
+/// A mutex for tasks, and one wake-up word per thread's task.
 struct Tasks<L> {
     data: Mutex<u64, Waking<L>>,
     rung: Vec<WaitCell>,
 }
 
-/// What wakes a thread's task.  It tries the mutex first, as a task that is run at once would.
+/// Wakes a thread's task. It tries the mutex first, like an executor that runs the task at once.
 struct Bell<L> {
     of: Arc<Tasks<L>>,
     thread: usize,
 }
 
-/// What was done before a bell was rung is seen by the task.
+/// Publishes the effects before the wake-up to the task.
 const RING: Order = Order::named("a client's bell", Strength::Release);
-/// Sees it.
+/// Acquires them.
 const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
 
 impl<L: RawTry + 'static> Wake for Bell<L> {
@@ -36,7 +36,7 @@ impl<L: RawTry + 'static> Wake for Bell<L> {
     }
 }
 
-/// A future that is not dropped where its thread fails.
+/// A future that is not dropped if its thread fails.
 struct Polled<'a, L>(Kept<UnsafeCell<LockAsync<'a, u64, L>>>);
 
 impl<'a, L: RawTry + ThreadOblivious + 'static> Polled<'a, L> {
@@ -45,13 +45,13 @@ impl<'a, L: RawTry + ThreadOblivious + 'static> Polled<'a, L> {
     }
 
     fn poll(&self, waker: &Waker) -> Poll<MutexGuard<'a, u64, Waking<L>>> {
-        // SAFETY: one thread has it, and is in one poll at a time; it stays where it is kept.
+        // SAFETY: one thread owns it and polls once at a time; it does not move.
         let future = unsafe { Pin::new_unchecked(&mut *self.0.get()) };
         future.poll(&mut Context::from_waker(waker))
     }
 }
 
-/// Counts one more; how many there are now.
+/// Increments the counter; returns its new value.
 fn count(counted: &mut u64) -> u64 {
     *counted += 1;
     *counted
@@ -65,7 +65,7 @@ impl<L: RawTry + ThreadOblivious + 'static> Tasks<L> {
         })
     }
 
-    /// Has the task of that thread count with the mutex locked, and blocks until it has.
+    /// Increments from that thread's task with the mutex locked, and blocks until done.
     fn block_on(self: &Arc<Self>, thread: usize) -> u64 {
         let bell = Bell {
             of: Arc::clone(self),
@@ -83,14 +83,14 @@ impl<L: RawTry + ThreadOblivious + 'static> Tasks<L> {
     }
 }
 
-/// Each of so many was counted once.
+/// Checks that each of the counts occurs once.
 fn expect_each(mut found: Vec<u64>) {
     found.sort_unstable();
     let each: Vec<_> = (1..=found.len() as u64).collect();
     assert_eq!(found, each, "guards and sections exclude each other");
 }
 
-/// The tasks of the first `waiting` wait for the mutex; the other threads lock it themselves.
+/// The tasks of the first `waiting` threads wait for the mutex; the other threads lock it directly.
 pub fn waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, waiting: usize) {
     let tasks = Tasks::<L>::new(threads);
     let found = together(threads, move |thread| {
@@ -103,7 +103,7 @@ pub fn waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, waiting: usi
     found.into_iter().for_each(expect_each);
 }
 
-/// The same beside threads that try, and lock with little patience if that was in vain.
+/// Like [`waits`], beside threads that try, and on failure lock with a deadline.
 pub fn waits_beside_hurried<L>(threads: usize, waiting: usize)
 where
     L: RawTry + Abortable + ThreadOblivious + 'static,
@@ -120,8 +120,8 @@ where
     counted.into_iter().for_each(expect_each);
 }
 
-/// The second thread keeps a future that it has polled and polls no more, and waits by another one: the
-/// first thread, which unlocks twice, calls both.
+/// The second thread keeps a polled future without polling it again, and waits by another. The
+/// first thread, which unlocks twice, wakes both.
 pub fn passes_over_unpolled<L: RawTry + ThreadOblivious + 'static>() {
     let shared = Arc::new((Tasks::<L>::new(2), AtomicU32::new(0)));
     let found = together(2, move |thread| {
@@ -154,8 +154,8 @@ fn until(stage: &AtomicU32, reached: u32) {
     }
 }
 
-/// The task of the last thread drops its future while it waits or has just been woken; all others get the
-/// mutex, those of the first `waiting` by tasks.
+/// The last thread's task drops its future while it waits or just after its wake-up. All other
+/// threads acquire, the first `waiting` by tasks.
 pub fn drops_what_waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, waiting: usize) {
     let tasks = Tasks::<L>::new(threads);
     let found = together(threads, move |thread| {
@@ -178,7 +178,7 @@ pub fn drops_what_waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, w
     counted.into_iter().for_each(expect_each);
 }
 
-/// Writes down that it was called.
+/// A waker that records its calls.
 struct Notes {
     which: u32,
     order: Arc<Mutex<Vec<u32>, Tas>>,
@@ -190,8 +190,8 @@ impl Wake for Notes {
     }
 }
 
-/// Two futures are polled in either order, and called: the first one comes first each time, and keeps its
-/// place where its poll fails.
+/// Two futures are polled in either order and woken. The first is woken first each time, and keeps
+/// its position if its poll fails.
 pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
     together(1, |_| {
         let data: Arc<Mutex<u64, Waking<L>>> = Arc::new(Mutex::from(0));
@@ -208,7 +208,7 @@ pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
                 }
             });
         }
-        // The first one is called, and not polled.
+        // The first future is woken but not polled.
         data.locking(|_| ());
         let woken = order.locking(|order| order.clone());
         assert_eq!(woken, [1, 1, 2], "a place is kept");
@@ -218,7 +218,7 @@ pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
     });
 }
 
-/// A future is called and dropped: the next one is called.
+/// A woken future is dropped: the next one is woken.
 pub fn passes_a_call_on<L: RawTry + ThreadOblivious + 'static>() {
     together(1, |_| {
         let data: Mutex<u64, Waking<L>> = Mutex::from(0);
@@ -228,7 +228,7 @@ pub fn passes_a_call_on<L: RawTry + ThreadOblivious + 'static>() {
             order: Arc::clone(&order),
         };
         let waker = Waker::from(Arc::new(notes));
-        // Its memory stays, whatever still points there.
+        // Its memory stays valid, so a stale pointer to it does no harm.
         let mut dropped = pin!(Some(data.lock_async()));
         let future = Polled::new(data.lock_async());
         data.locking(|_| {

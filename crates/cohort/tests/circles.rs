@@ -1,5 +1,5 @@
-//! Files that use each other in a circle can only be understood all at once, and moved all at
-//! once: none of these sources do.
+//! Modules with circular uses can only be understood and moved together; these sources have no
+//! circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,8 +31,8 @@ fn read(folder: &Path, module: &[String], modules: &mut Modules) {
     }
 }
 
-/// Every path of a tree as `use` has it, which begins at the beginning of `text`, with the name
-/// it gets; and what follows the tree.
+/// Parses the `use` tree at the beginning of `text`: each path with its bound name. Returns the
+/// rest of the text.
 fn paths<'a>(text: &'a str, before: &[String], found: &mut Vec<(Vec<String>, String)>) -> &'a str {
     let (mut rest, mut path) = (text.trim_start(), before.to_vec());
     loop {
@@ -50,7 +50,7 @@ fn paths<'a>(text: &'a str, before: &[String], found: &mut Vec<(Vec<String>, Str
                     None => {}
                 }
                 let behind = paths(inside, &path, found);
-                // What is no path is passed over.
+                // Anything that is not a path is skipped.
                 inside = match behind.len() < inside.len() {
                     true => behind,
                     false => &inside[inside.chars().next().map_or(0, char::len_utf8)..],
@@ -74,7 +74,7 @@ fn paths<'a>(text: &'a str, before: &[String], found: &mut Vec<(Vec<String>, Str
     rest
 }
 
-/// A path that some module writes, from the root of its package; none if it leads elsewhere.
+/// The path written in a module, from the root of its package; none if it leads elsewhere.
 fn absolute(modules: &Modules, module: &[String], path: &[String]) -> Option<Vec<String>> {
     let (mut at, mut rest) = (module.to_vec(), path);
     match path.first()?.as_str() {
@@ -96,7 +96,7 @@ fn absolute(modules: &Modules, module: &[String], path: &[String]) -> Option<Vec
     Some(at)
 }
 
-/// The module in which an item stands, past those that only hand it on.
+/// The module that defines an item, beyond re-exports.
 fn home(modules: &Modules, path: &[String]) -> Option<Vec<String>> {
     let depth = (0..=path.len()).rev();
     let module = depth.map(|depth| &path[..depth]);
@@ -121,7 +121,7 @@ fn home(modules: &Modules, path: &[String]) -> Option<Vec<String>> {
     Some(module.to_vec())
 }
 
-/// Which modules each module uses.
+/// The modules that each module uses.
 fn uses(modules: &Modules) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
     let of = |module: &Vec<String>, text: &String| {
         let mut found = Vec::new();
@@ -133,7 +133,7 @@ fn uses(modules: &Modules) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
                 }
             }
         }
-        // What a flaw is called matters to the checks alone.
+        // The names of faults matter to the checks only.
         found.retain(|(path, _)| path.iter().all(|part| part != "flaw"));
         let homes = found.iter().filter_map(|(path, _)| {
             let home = home(modules, &absolute(modules, module, path)?)?;
@@ -146,7 +146,7 @@ fn uses(modules: &Modules) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
         .collect()
 }
 
-/// The modules of that package that are on a circle, but for those below `left_out`.
+/// The modules of that package on a circle, except those below `left_out`.
 fn on_circles(package: &str, left_out: &[&str]) -> Vec<String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{package}/src"));
     let mut modules = Modules::new();
@@ -172,7 +172,7 @@ fn on_circles(package: &str, left_out: &[&str]) -> Vec<String> {
 #[test]
 fn no_files_of_the_locks_use_each_other_in_a_circle() {
     assert_eq!(on_circles("cohort-raw", &[]), [""; 0]);
-    // A world's system calls, threads and memory need each other.
+    // A backend's system calls, threads and memory depend on each other.
     assert_eq!(on_circles("cohort", &["door/"]), [""; 0]);
 }
 
@@ -186,7 +186,7 @@ fn no_files_of_the_simulated_machine_use_each_other_in_a_circle() {
     assert_eq!(on_circles("cohort-machine", &[]), [""; 0]);
 }
 
-/// Circles are seen through modules that hand names on, and through renamed names.
+/// Circles are found through re-exports and renames.
 #[test]
 fn a_circle_is_seen() {
     let text = |uses: &str| uses.to_owned();

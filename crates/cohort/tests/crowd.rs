@@ -1,7 +1,7 @@
-//! Far more threads than CPUs, waiting without ever sleeping: each of them gets its
-//! acquisitions all the same, under every lock.
+//! Far more threads than CPUs, spinning without sleep: each completes its acquisitions under every
+//! lock.
 //!
-//! Counts alone decide; a test that hangs has a lock that needs its waiters to run.
+//! Only counts decide. A test that hangs shows a lock whose progress depends on running waiters.
 
 #[path = "support/cpus.rs"]
 mod cpus;
@@ -14,13 +14,13 @@ use std::sync::Barrier;
 use std::thread::yield_now;
 use support::within_limit;
 
-/// As many as the promise names.
+/// The number of threads that the documentation promises.
 const THREADS: usize = 64;
 
 /// Acquisitions of each thread.
 const ROUNDS: u64 = 20;
 
-/// Lets a crowd take turns on one CPU, each thread its rounds.
+/// Runs all threads on one CPU, each for its rounds.
 fn take_turns<L: RawLock<Context: 'static> + 'static>() {
     set_policy(WaitPolicy::Spin);
     stay_on(allowed()[0]);
@@ -32,11 +32,11 @@ fn take_turns<L: RawLock<Context: 'static> + 'static>() {
                 start.wait();
                 for _ in 0..ROUNDS {
                     let context = L::Context::default();
-                    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the
-                    // release; and the lock guards the count.
+                    // SAFETY: the context serves this acquisition only; it and the lock stay until
+                    // the release, and the lock guards the count.
                     unsafe {
                         lock.acquire(&context);
-                        // Let all the others come and wait.
+                        // Let the others arrive and wait.
                         yield_now();
                         count.with_mut(|count| *count += 1);
                         lock.release(&context);
@@ -45,7 +45,7 @@ fn take_turns<L: RawLock<Context: 'static> + 'static>() {
             });
         }
     });
-    // SAFETY: nobody else is left.
+    // SAFETY: all threads have ended.
     let entered = count.with(|count| unsafe { *count });
     assert_eq!(entered, THREADS as u64 * ROUNDS, "two were in at once");
 }

@@ -1,4 +1,4 @@
-//! Locks that are made by their operations let a waiter give up in each way that a patience has.
+//! Waiters at locks built from an operations table can time out in each way of a patience.
 
 use cohort::made::Made;
 use cohort::{Clock, Deadline, Operations, Patience, Token, operations};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// For so long a waiter is left alone, so that it waits as a rule; nothing depends on it.
+/// A delay after which a waiter usually waits; nothing depends on it.
 const LONG_ENOUGH: Duration = Duration::from_millis(2);
 
-/// A made lock and its memory.
+/// A lock with its memory.
 struct Room {
     made: NonNull<Made>,
     layout: Layout,
@@ -20,7 +20,7 @@ struct Room {
 impl Room {
     fn of(operations: &'static Operations) -> Self {
         let layout = Made::room(operations);
-        // SAFETY: the layout has a size; the memory is this room's alone.
+        // SAFETY: the layout has a size; the memory is exclusive to this room.
         let made = unsafe {
             let place = NonNull::new(alloc(layout)).expect("no memory left");
             Made::make_at(place, operations)
@@ -36,7 +36,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // SAFETY: no thread uses it any more.
+        // SAFETY: no thread uses it from here on.
         unsafe {
             Made::drop_at(self.made);
             dealloc(self.made.as_ptr().cast(), self.layout);
@@ -44,7 +44,7 @@ impl Drop for Room {
     }
 }
 
-/// A waiter of a held lock gives up at a deadline, at a cancellation, and at either of both.
+/// A waiter at a held lock times out by a deadline, by a cancellation, and by either of both.
 fn gives_up_in_each_way(name: &str, operations: &'static Operations) {
     const FAR: Duration = Duration::from_secs(600);
     let room = Room::of(operations);
@@ -75,7 +75,7 @@ fn gives_up_in_each_way(name: &str, operations: &'static Operations) {
         token.cancel();
         let begun = Instant::now();
         while waits.load(Ordering::Relaxed) > 0 {
-            // A process whose thread waits for ever would end at no assertion.
+            // Abort, since a process with a stuck thread never reports a failed assertion.
             if begun.elapsed() > FAR / 10 {
                 eprintln!("{name}: a cancelled waiter still waits");
                 std::process::abort();
@@ -90,7 +90,7 @@ fn gives_up_in_each_way(name: &str, operations: &'static Operations) {
     assert!(unsafe { lock.release() });
 }
 
-/// What ends that long after this call.
+/// Patience that ends so long after this call.
 fn until(from_now: Duration) -> Patience<'static> {
     let at = (SystemTime::now() + from_now).duration_since(SystemTime::UNIX_EPOCH);
     let at = at.expect("the clock is set");
@@ -104,7 +104,7 @@ fn until(from_now: Duration) -> Patience<'static> {
 macro_rules! in_each_way {
     ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
        $capabilities:tt;)+) => {
-        /// Each lock of the catalogue: where its waiters cannot leave their queue, the wait polls.
+        /// Each lock of the catalogue; waits poll where waiters cannot leave their queue.
         #[test]
         fn every_made_lock_lets_its_waiters_give_up_in_each_way() {
             $({

@@ -1,4 +1,4 @@
-//! Sections that tasks bring: what their futures are told, and what becomes of those without one.
+//! Sections delegated by tasks: wake-ups of their futures, and sections without a waker.
 
 #[path = "support/wakers.rs"]
 mod wakers;
@@ -25,7 +25,7 @@ fn poll<R>(future: &mut (impl Future<Output = R> + Unpin), waker: &Waker) -> Pol
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// Polls all of these in another thread, while a section runs: they are posted.
+/// Polls all futures in another thread while a section runs, so that they are posted.
 fn posts<L: Delegate + 'static, R: Send + 'static>(
     total: &Data<L>,
     futures: &mut [(&mut RunAsync<u64, L, R>, &Waker)],
@@ -161,7 +161,7 @@ fn threads_that_wait_for_a_condition_are_told() {
         });
         is_asked.recv().expect("the condition is asked for");
         let mut future = total.run_async(|total| *total += 1);
-        // The waiter may be there yet, and run it as it goes.
+        // The waiter may not have left yet, and may run it on leaving.
         while poll(&mut future, Waker::noop()).is_pending() {
             yield_now();
         }

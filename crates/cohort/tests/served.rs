@@ -1,5 +1,5 @@
-//! One server of two locks, with sections that bring others to each other's, and threads that run their
-//! own: nobody waits for ever, and what is counted is counted once.
+//! One server of two locks, nested delegated sections in both orders, and threads that run their
+//! own sections: every wait ends, and every section runs once.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::within_limit;
 /// Sections of each thread.
 const SECTIONS: u32 = 2_000;
 
-/// Threads that bring sections, and as many that run their own.
+/// Delegating threads, and as many that run their own sections.
 const THREADS: u32 = 3;
 
 #[test]
@@ -27,7 +27,7 @@ fn one_server_runs_what_is_brought_to_two_locks_and_from_one_to_the_other() {
         let (first, second) = (&first, &second);
         let over = &AtomicBool::new(false);
         scope(|all| {
-            // The second before the first, which is the other way round than sections nest.
+            // The second lock first, against the sections' nesting order.
             let server = move || {
                 rcl::serve(&[second.raw(), first.raw()], || over.load(Relaxed));
             };
@@ -57,7 +57,8 @@ fn one_server_runs_what_is_brought_to_two_locks_and_from_one_to_the_other() {
     });
 }
 
-/// While there is a server it runs what is brought, and what is to run in place runs in place.
+/// While a server exists, it runs the delegated sections; in-place sections run on their own
+/// threads.
 #[test]
 fn the_server_runs_sections_and_no_other() {
     within_limit("somebody waits for ever", || {
@@ -73,7 +74,7 @@ fn the_server_runs_sections_and_no_other() {
                 by.run(|by| *by = Some(current().id()));
                 by.run(|by| *by)
             };
-            // Until it has come, this thread runs them.
+            // Until the server has arrived, this thread runs them.
             while ran() != *server.lock().expect("nobody panics") || ran().is_none() {
                 std::thread::yield_now();
             }

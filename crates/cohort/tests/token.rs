@@ -1,4 +1,4 @@
-//! Waits that another thread ends, on this machine.
+//! Waits ended by another thread, on this machine.
 
 use cohort::abortable::AMcs;
 use cohort::basic::{Bo, Futex, Ttas};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// For so long a waiter is left alone, so that it sleeps as a rule; nothing depends on it.
+/// A delay after which a waiter usually sleeps; nothing depends on it.
 const LONG_ENOUGH: Duration = Duration::from_millis(20);
 
 fn ends_every_wait<L: Abortable + ThreadOblivious>() {
@@ -32,7 +32,7 @@ fn ends_every_wait<L: Abortable + ThreadOblivious>() {
                 here.wait();
                 assert!(mutex.lock_unless(&token).is_none(), "the lock was held");
                 assert!(told.load(Ordering::Relaxed), "nobody has ended the wait");
-                // Over is over.
+                // A cancelled token stays cancelled.
                 assert!(mutex.lock_unless(&token).is_none());
             });
         }
@@ -60,7 +60,8 @@ fn every_wait_ends_that_a_token_is_for() {
     ends_every_wait::<AClof<AMcs, Bo>>();
 }
 
-/// Whichever comes first ends the wait, and a token that is not cancelled nothing.
+/// The deadline or the token ends the wait, whichever is earlier; an uncancelled token has no
+/// effect.
 #[test]
 fn a_deadline_and_a_token_end_the_same_wait() {
     let (mutex, token) = (Mutex::new(0), Token::new());
@@ -98,7 +99,7 @@ fn readers_writers_and_conditions_are_told_too() {
     assert_eq!(lock.read_unless(&token).as_deref(), Some(&0));
 }
 
-/// Whichever of several tokens is cancelled ends the wait, and wakes its thread.
+/// Any of several tokens ends the wait and wakes its thread.
 #[test]
 fn any_of_several_tokens_ends_a_wait() {
     let (mutex, guard_of) = (Mutex::new(0), Mutex::new(0));
@@ -122,7 +123,7 @@ fn any_of_several_tokens_ends_a_wait() {
             tokens[cancelled].cancel();
         });
         assert!(patience.is_cancelled());
-        // No thread is left in any list.
+        // Every list is empty.
         tokens.iter().for_each(Token::cancel);
     }
 }
@@ -137,7 +138,7 @@ fn a_word_too_many_is_refused() {
     let _ = four.unless(&token);
 }
 
-/// The same token serves a wait within a wait: each has an entry of its own.
+/// One token serves nested waits, each with an entry of its own.
 #[test]
 fn a_sleep_within_a_sleep_leaves_no_entry() {
     let token = Arc::new(Token::new());
@@ -147,7 +148,7 @@ fn a_sleep_within_a_sleep_leaves_no_entry() {
     assert_ends(move || token.cancel());
 }
 
-/// A cancelled token looks at no thread that has ended, and waits for none.
+/// A cancelled token neither accesses nor awaits an ended thread.
 #[test]
 fn a_sleep_that_panics_leaves_no_entry() {
     let token = Arc::new(Token::new());
@@ -157,7 +158,7 @@ fn a_sleep_that_panics_leaves_no_entry() {
     assert_ends(move || token.cancel());
 }
 
-/// Fails if that does not end.
+/// Fails if `body` does not return.
 fn assert_ends(body: impl FnOnce() + Send + 'static) {
     const WATCHDOG: Duration = Duration::from_secs(60);
     let (ends, has_ended) = mpsc::channel();
@@ -168,16 +169,16 @@ fn assert_ends(body: impl FnOnce() + Send + 'static) {
     has_ended.recv_timeout(WATCHDOG).expect("it does not end");
 }
 
-/// Where a word panics.
+/// The point at which a word panics.
 #[derive(Clone, Copy, Debug)]
 enum Panics {
     Asked,
     Asleep,
-    /// The look of that number.
+    /// At the look of that number.
     Later(u32),
 }
 
-/// A word that is never given, and panics.
+/// A word without a change that panics.
 struct Faulty {
     panics: Panics,
     asked: AtomicU32,
@@ -217,7 +218,7 @@ impl Cancellation for Faulty {
     }
 }
 
-/// Runs `wait` with each word that panics, which then goes on with the panic.
+/// Runs `wait` with each panicking word; the panic propagates.
 fn panics_in(wait: impl Fn(&Patience)) {
     for panics in [
         Panics::Asked,
@@ -226,7 +227,7 @@ fn panics_in(wait: impl Fn(&Patience)) {
         Panics::Later(2),
     ] {
         let word = Faulty::new(panics);
-        // A wait that is asked or slept in less often ends by the deadline.
+        // A wait that calls the word less often ends by the deadline.
         let soon = Patience::until(Deadline::monotonic(cohort::door::now() + 200_000_000));
         let patience = soon.unless(&word);
         let ended = catch_unwind(AssertUnwindSafe(|| wait(&patience)));
@@ -235,7 +236,7 @@ fn panics_in(wait: impl Fn(&Patience)) {
     }
 }
 
-/// A panic in a wait leaves the mutex as it was; the next waiter has it.
+/// A panic in a wait leaves the mutex usable; the next waiter acquires it.
 fn a_mutex_outlasts_a_panic<L: Abortable + ThreadOblivious + 'static>() {
     let mutex = Mutex::<u32, L>::from(0);
     let guard = mutex.lock();
@@ -243,7 +244,7 @@ fn a_mutex_outlasts_a_panic<L: Abortable + ThreadOblivious + 'static>() {
     panics_in(|patience| assert!(mutex.locking_within(patience, |_| ()).is_none()));
     drop(guard);
     assert!(!mutex.is_locked());
-    // A panic beside an acquisition gives it back.
+    // A panic together with an acquisition releases it.
     panics_in(|patience| drop(mutex.lock_within(patience)));
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -329,7 +330,7 @@ fn a_delegate_is_whole_after_a_panic_in_a_wait() {
     a_delegate_outlasts_a_panic::<Ttas>();
 }
 
-/// A raw lock has no guard that could be kept whole: its process ends.
+/// A raw lock has no guard to preserve, so its process ends.
 #[test]
 fn a_panic_in_a_wait_of_a_raw_lock_ends_the_process() {
     const CHILD: &str = "COHORT_TEST_PANICS_IN_A_RAW_LOCK";

@@ -1,4 +1,4 @@
-//! Mutexes that tasks wait for: what their futures are told, and what becomes of those without one.
+//! Mutexes for tasks: wake-ups of their futures, and waiters without one.
 
 #[path = "support/wakers.rs"]
 mod wakers;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
 use wakers::{Panics, Woken};
 
-/// A waker, and how often it was called.
+/// A waker that counts its calls.
 fn waker() -> (Arc<Woken>, Waker) {
     let woken = Arc::<Woken>::default();
     (Arc::clone(&woken), Waker::from(woken))
@@ -55,8 +55,8 @@ fn a_task_is_woken_when_it_may_lock_under_each_kind_of_lock() {
     a_task_is_woken_when_it_may_lock::<HmcsT1>();
 }
 
-/// One task has two futures and polls the second: it would stand still for ever, had the mutex gone
-/// to the first.
+/// One task has two futures and polls the second; it would never proceed if the mutex went to the
+/// first.
 #[test]
 fn a_future_that_nobody_polls_is_passed_over() {
     let total: Mutex<u64, Waking<Mcs>> = Mutex::from(1);
@@ -113,8 +113,8 @@ fn a_called_future_that_is_dropped_passes_its_call_on() {
     assert!(poll(future.as_mut(), &waker).is_ready());
 }
 
-/// Each of many tasks holds the mutex over a turn of its executor: the polls of all are linear in their
-/// acquisitions, and each task has its turn.
+/// Each of many tasks holds the mutex across a turn of its executor. The number of polls is linear
+/// in the acquisitions, and each task acquires.
 #[test]
 fn a_crowd_of_tasks_takes_a_bounded_number_of_polls_each() {
     const TASKS: usize = 1_000;

@@ -6,7 +6,7 @@ use super::write::is_figure;
 use serde::Serialize;
 use toml_edit::{InlineTable, Item, Table, Value};
 
-/// A figure as it stands in a file.
+/// A figure as written in a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Its table and key: `hit load`, `transfer within numa load`.
@@ -16,9 +16,9 @@ pub struct Entry {
     /// The key of its value: `cycles`, `ns`, `mhz`, `count`, `ratio`, `ratios` or
     /// `is`.
     pub unit: String,
-    /// The source that stands behind it.
+    /// The source.
     pub source: Source,
-    /// Where it comes from.
+    /// The origin.
     pub note: String,
 }
 
@@ -69,7 +69,7 @@ fn entry(figure: String, written: &InlineTable) -> Option<Entry> {
     })
 }
 
-/// A table that is a figure as a whole: the matrix of hops.
+/// The entry of a table that is one figure, the matrix of hops.
 fn cited(figure: &str, table: &Table) -> Option<Entry> {
     let value = |key| table.get(key).and_then(Item::as_value);
     let nodes = table.get("matrix")?.as_array()?.len();
@@ -82,7 +82,7 @@ fn cited(figure: &str, table: &Table) -> Option<Entry> {
     })
 }
 
-/// Which of several tables of a kind this is.
+/// Distinguishes several tables of one kind.
 fn which(table: &Table) -> String {
     let value = |key| table.get(key).and_then(Item::as_value).map(plain);
     let hops = match value("hops").as_deref() {
@@ -97,7 +97,7 @@ fn which(table: &Table) -> String {
     }
 }
 
-/// A value as a person would write it.
+/// A value in plain notation.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.value().clone(),

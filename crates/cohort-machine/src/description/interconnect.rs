@@ -1,9 +1,9 @@
-//! What connects the nodes of a machine.
+//! The connections between a machine's nodes.
 
 use super::figure::{Cycles, Figure, Source};
 use serde::{Deserialize, Serialize};
 
-/// How far the nodes are from each other, where they are not all alike.
+/// Distances between the nodes, if they differ.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hops {
@@ -11,15 +11,15 @@ pub struct Hops {
     pub between: String,
     /// Hops from each node to each: symmetric, 0 on the diagonal only.
     pub matrix: Vec<Vec<u64>>,
-    /// The source that stands behind it.
+    /// The source.
     pub source: Source,
-    /// Where it comes from.
+    /// The origin.
     pub note: String,
 }
 
 impl Hops {
-    /// The nodes on the way from one node to another, both included: the first
-    /// of the shortest ways, by the nodes' numbers.
+    /// The nodes on the way from one node to another, both included; of several shortest ways, the
+    /// first by node numbers.
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> Vec<usize> {
         let mut route = vec![from];
@@ -41,20 +41,20 @@ impl Hops {
 pub struct Link {
     /// The level whose cohorts are connected (those within the same larger one).
     pub between: String,
-    /// Which of them share a link.
+    /// The cohorts that share a link.
     pub shape: Shape,
     /// How long a transfer occupies each link it crosses.
     pub occupancy: Figure<Cycles>,
 }
 
-/// Which cohorts share a link.
+/// The sharing of links by cohorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Each pair of neighbours has its own; a way of several hops crosses several.
+    /// One link for each pair of neighbours; a way of several hops crosses several.
     Pair,
-    /// Each cohort has one, to a switch: a transfer crosses both ends'.
+    /// One link for each cohort, to a switch; a transfer crosses both ends' links.
     Port,
-    /// All cohorts within the same larger one share one (a bus, a ring, a hub).
+    /// One link for all cohorts within a larger one (a bus, a ring, a hub).
     Shared,
 }

@@ -1,13 +1,13 @@
-//! From what a person typed to a machine.
+//! From the name typed by a user to a machine.
 
 use super::machine::Machine;
 use super::{drawn, nearest, shipped};
 use std::path::Path;
 
 impl Machine {
-    /// The shipped machine of that name, the [drawn](Self::drawn) one (`drawn-SEED-NUMBER`), or the
-    /// one that the file at that path describes.  Whatever has a `/` or ends in `.toml` is a path, so
-    /// that a file never hides a shipped machine.
+    /// The shipped machine of that name, the [drawn](Self::drawn) machine (`drawn-SEED-NUMBER`), or
+    /// the machine in the file at that path. A name with a `/` or with the ending `.toml` is a
+    /// path, so a file never hides a shipped machine.
     ///
     /// # Errors
     /// Says which name is unknown, which file cannot be read, or what is wrong with

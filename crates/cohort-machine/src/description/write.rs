@@ -1,4 +1,4 @@
-//! From a machine to the text of its file.
+//! The text of a machine's file.
 
 use super::costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
@@ -44,7 +44,7 @@ struct File<'a> {
     scheduler: &'a Scheduler,
 }
 
-/// As its file has it; the fingerprint is not part of that.
+/// As in its file, without the fingerprint.
 impl Serialize for Machine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         File {
@@ -81,7 +81,7 @@ impl Machine {
     /// The text of a file that describes this machine.
     ///
     /// # Errors
-    /// If a figure is not one that TOML can hold, such as a count beyond 2⁶³.
+    /// If TOML cannot represent a figure, such as a count beyond 2⁶³.
     pub fn to_toml(&self) -> Result<String, toml_edit::ser::Error> {
         let mut document = toml_edit::ser::to_document(self)?;
         for (key, item) in document.iter_mut() {
@@ -91,7 +91,7 @@ impl Machine {
     }
 }
 
-/// Gives tables lines of their own, but figures one line each.
+/// Formats tables on several lines, and figures on one line each.
 fn spread(key: &str, item: &mut Item) -> Result<(), String> {
     let owned = std::mem::take(item);
     *item = match owned {
@@ -114,12 +114,12 @@ fn spread(key: &str, item: &mut Item) -> Result<(), String> {
     Ok(())
 }
 
-/// A figure has a value, a source and a note, and nothing but these.
+/// Whether a table consists of a value, a source and a note.
 pub fn is_figure(table: &toml_edit::InlineTable) -> bool {
     table.len() == 3 && table.contains_key("source") && table.contains_key("note")
 }
 
-/// A row of a matrix on each line.
+/// Puts each row of a matrix on a line.
 fn break_lines(matrix: &mut Array) {
     for row in matrix.iter_mut() {
         row.decor_mut().set_prefix("\n    ");

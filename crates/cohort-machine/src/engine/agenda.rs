@@ -1,20 +1,18 @@
-//! Which thread is next: each thread's next event, the earliest at the root of a
-//! tournament.
+//! Each thread's next event, the earliest at the root of a tournament tree.
 //!
-//! A thread has one event at most, and waiters' events move often (a line they
-//! watch changes long before their deadline), so a tournament, where moving is
-//! one climb, serves better than a heap that fills with what is no longer true.
+//! A thread has at most one event. Waiters' events move often, since watched lines change long before
+//! deadlines. In a tournament tree a move is one climb; a heap would fill with stale events.
 
 use super::clock::{NEVER, Ticks};
 
 /// The next event of each thread.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// A full binary tree: `keys[1]` is the earliest of all, leaf `i` is
-    /// `keys[width + i]`.  A key is a time, and below it a thread.
+    /// A full binary tree: `keys[1]` is the earliest event, leaf `i` is `keys[width + i]`. A key is
+    /// a time with a thread in its low bits.
     keys: Vec<u64>,
     width: usize,
-    /// Bits of a key that hold the thread.
+    /// The bits of a key for the thread.
     bits: u32,
 }
 
@@ -28,8 +26,8 @@ impl Agenda {
         }
     }
 
-    /// Sets a thread's event; [`NEVER`] takes it off.  Of two at the same time the
-    /// lower number comes first.
+    /// Sets a thread's event; [`NEVER`] removes it. Of simultaneous events the lower thread number
+    /// precedes.
     pub(crate) fn set(&mut self, thread: usize, at: Ticks) {
         let key = if at == NEVER {
             NEVER
@@ -51,7 +49,7 @@ impl Agenda {
         }
     }
 
-    /// When the earliest event is; [`NEVER`] if there is none.
+    /// The time of the earliest event, or [`NEVER`].
     pub(crate) fn earliest(&self) -> Ticks {
         match self.keys[1] {
             NEVER => NEVER,
@@ -59,7 +57,7 @@ impl Agenda {
         }
     }
 
-    /// Takes the earliest event off.
+    /// Removes the earliest event.
     pub(crate) fn pop(&mut self) -> Option<(Ticks, usize)> {
         let key = self.keys[1];
         if key == NEVER {

@@ -1,35 +1,33 @@
-//! How much a private cache holds: what came first falls out first.
+//! The capacity of a private cache, with first-in, first-out replacement.
 //!
-//! That needs no work at a hit, and differs from the least recently used by little
-//! where a footprint is far below or far above the capacity, which is what matters
-//! here.
+//! A hit costs no work. FIFO differs little from LRU where a footprint is far below or far above the
+//! capacity, which is the case that matters here.
 
 use super::lines::LineId;
 use std::collections::VecDeque;
 
-/// What one private cache holds.
+/// The contents of a private cache.
 #[derive(Debug, Default)]
 pub(crate) struct Capacity {
-    /// How many lines it holds.
+    /// The number of lines held.
     held: usize,
-    /// Lines in the order in which they came.  One that was taken away stays here
-    /// until its turn, so a line may stand here twice.
+    /// Lines in order of insertion. A removed line stays until its turn, so a line may occur twice.
     order: VecDeque<LineId>,
 }
 
 impl Capacity {
-    /// A line came.
+    /// Records the insertion of a line.
     pub(crate) fn insert(&mut self, line: LineId) {
         self.held += 1;
         self.order.push_back(line);
     }
 
-    /// A line was taken away.
+    /// Records the removal of a line.
     pub(crate) const fn remove(&mut self) {
         self.held -= 1;
     }
 
-    /// While the cache holds more than `limit`: what came first; it may be gone
+    /// While the cache holds more than `limit` lines, the oldest insertion; its line may be gone
     /// already.
     pub(crate) fn overflow(&mut self, limit: usize) -> Option<LineId> {
         if self.held <= limit {
@@ -38,8 +36,8 @@ impl Capacity {
         self.order.pop_front()
     }
 
-    /// Forgets what is gone, once that is most of what is remembered: `is_new` says
-    /// whether the cache holds a line that was not asked about in this call.
+    /// Drops removed lines once they are the majority. `is_new` returns whether the cache holds a
+    /// line that this call has not queried yet.
     pub(crate) fn tidy(&mut self, mut is_new: impl FnMut(LineId) -> bool) {
         if self.order.len() <= 2 * self.held + 256 {
             return;

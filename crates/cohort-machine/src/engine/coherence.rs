@@ -1,8 +1,8 @@
 //! Which caches hold each line, and the cost of an access to it.
 //!
-//! Values are the host's, and change in the order of events. An access is served as soon as the line is
-//! not busy with an earlier one and the links on its way are free. Its effect on the line's state is
-//! immediate, so requests for a line are served in the order of their events.
+//! Values are the host's, and change in the order of events. An access is served as soon as the
+//! line is not busy with an earlier one and the links on its way are free. Its effect on the line's
+//! state is immediate, so requests for a line are served in the order of their events.
 //!
 //! | state | holders | what supplies it |
 //! |---|---|---|

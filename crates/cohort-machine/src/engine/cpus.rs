@@ -1,4 +1,4 @@
-//! The CPUs: their run queues and time slices, and what siblings cost each other.
+//! The CPUs: run queues, time slices, and slowdown by siblings.
 
 use super::clock::{NEVER, Ticks};
 use super::hardware::{Hardware, ONE};
@@ -8,22 +8,22 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Cpus {
     pub(super) cpus: Vec<Cpu>,
-    /// How much slower each CPU is than the machine's clock says, in 256ths: by
-    /// its kind, and by its siblings.
+    /// How much slower each CPU is than the machine's clock, in 256ths, by its class and its
+    /// siblings.
     pub(crate) factor: Vec<u64>,
-    /// How much runs on each core, in 256ths of a CPU.
+    /// The load of each core, in 256ths of a CPU.
     load: Vec<u64>,
     /// The CPUs of each core.
     siblings: Vec<Vec<u16>>,
-    /// How many threads wait for a CPU.
+    /// Threads that wait for a CPU.
     pub(super) waiting: usize,
-    /// When threads may next be spread anew.
+    /// The time of the next load balancing.
     pub(super) balance: Ticks,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
-    /// The thread that has it.
+    /// The thread on it.
     pub(super) current: Option<usize>,
     /// Threads that wait for it.
     pub(super) queue: VecDeque<usize>,
@@ -31,9 +31,9 @@ pub(super) struct Cpu {
     pub(super) free: Ticks,
     /// When its thread got it.
     pub(super) began: Ticks,
-    /// When its thread has to give way.
+    /// The end of its thread's time slice.
     pub(super) slice_end: Ticks,
-    /// How much its thread counts for its siblings.
+    /// The weight of its thread for its siblings.
     load: u64,
 }
 
@@ -57,29 +57,29 @@ impl Cpus {
         }
     }
 
-    /// When the thread that has the CPU has to give way.
+    /// The end of the time slice of the CPU's thread.
     #[inline]
     pub(crate) fn slice_end(&self, cpu: usize) -> Ticks {
         self.cpus[cpu].slice_end
     }
 
-    /// Threads that have a CPU or wait for one, and CPUs.
+    /// Runnable threads, and CPUs.
     pub(crate) fn workload(&self) -> (usize, usize) {
         let running = self.cpus.iter().filter(|cpu| cpu.current.is_some());
         (running.count() + self.waiting, self.cpus.len())
     }
 
-    /// Whether somebody waits for the CPU.
+    /// Whether a thread waits for the CPU.
     pub(crate) fn is_wanted(&self, cpu: usize) -> bool {
         !self.cpus[cpu].queue.is_empty()
     }
 
-    /// Whether CPUs of the same core share its time.
+    /// Whether other CPUs share its core.
     pub(crate) fn has_siblings(&self, hardware: &Hardware, cpu: usize) -> bool {
         self.siblings[hardware.core_of[cpu] as usize].len() > 1
     }
 
-    /// Sets how much a CPU's thread counts for its siblings, in 256ths.
+    /// Sets the weight of a CPU's thread for its siblings, in 256ths.
     pub(crate) fn set_load(&mut self, hardware: &Hardware, cpu: usize, load: u64) {
         if hardware.slowdown.len() == 1 {
             return;

@@ -8,18 +8,17 @@ pub(crate) type LineId = u32;
 
 const UNTOUCHED: LineId = u32::MAX;
 
-/// The numbers of the lines touched so far.
+/// The numbers of the lines accessed so far.
 #[derive(Debug)]
 pub(crate) struct Lines {
     /// log₂ of a line's bytes.
     shift: u32,
-    /// Of lines in the arena, by their place there.
+    /// Numbers of lines in the arena, by their place there.
     inside: Vec<LineId>,
-    /// Of all others, by address.  Asked, never iterated, so its order is nobody's
-    /// matter.
+    /// Numbers of all other lines, by address. Never iterated, so its order has no effect.
     outside: HashMap<usize, LineId>,
     count: u32,
-    /// The last line asked for, and its number: most accesses come in runs.
+    /// The last line and its number, since consecutive accesses often share a line.
     last: (usize, LineId),
 }
 
@@ -34,7 +33,7 @@ impl Lines {
         }
     }
 
-    /// The line of an address, and if this is the first touch, whose it is.
+    /// The line of an address, and at its first access its owner.
     #[inline]
     pub(crate) fn find(&mut self, memory: &Memory, address: usize) -> (LineId, Option<Owner>) {
         let Some(offset) = memory.offset(address) else {

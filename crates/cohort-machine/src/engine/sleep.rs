@@ -1,5 +1,5 @@
-//! Sleeping in the kernel on a word, as a futex does: comparing the word and
-//! joining the queue are one step, and nobody is woken by chance.
+//! Sleep on a word, as with a futex: comparing the word and joining the queue are one step, and
+//! there are no spurious wake-ups.
 
 use super::access::Access;
 use super::clock::{NEVER, Ticks};
@@ -12,13 +12,13 @@ impl Engine<'_> {
         self.compute(self.hardware.scheduler.system_call);
     }
 
-    /// The current thread, whose turn it is, looks at a word it may sleep on.
+    /// The current thread, at its turn, reads the word that it may sleep on.
     pub(crate) fn compare(&mut self, address: usize) {
         self.access(address, Access::Load);
         self.me().look.act();
     }
 
-    /// Lays the current thread to sleep; its fiber must be suspended.
+    /// Puts the current thread to sleep; its fiber must be suspended.
     pub(crate) fn fall_asleep(&mut self, address: usize, expected: u32, bits: u32, until: Ticks) {
         let index = self.current;
         self.sleepers.add(index, address, expected, bits);
@@ -39,8 +39,8 @@ impl Engine<'_> {
         self.vacate(cpu, at);
     }
 
-    /// The current thread, whose turn it is, wakes up to `count` sleepers that share
-    /// one of `bits`; how many there were.
+    /// The current thread, at its turn, wakes up to `count` sleepers that share one of `bits`;
+    /// returns their number.
     pub(crate) fn wake(&mut self, address: usize, count: u32, bits: u32) -> usize {
         let mut woken = 0;
         while woken < count as usize
@@ -55,7 +55,7 @@ impl Engine<'_> {
         woken
     }
 
-    /// A sleeper has been woken by the current thread.
+    /// Records that the current thread woke a sleeper.
     fn rise(&mut self, index: usize) {
         self.set_stuck(index, false);
         self.record.woken();
@@ -65,12 +65,12 @@ impl Engine<'_> {
         }
         let at = self.me().clock + self.hardware.scheduler.wake_latency;
         self.agenda.set(index, NEVER);
-        // It may still be on its way to sleep.
+        // It may not be asleep yet.
         let at = at.max(self.threads[index].poll.since + self.hardware.scheduler.sleep);
         self.make_ready(index, at);
     }
 
-    /// A sleeper's deadline has come.
+    /// Ends a sleep by its deadline.
     pub(crate) fn time_out(&mut self, index: usize, at: Ticks) {
         self.sleepers.remove(index);
         let at = at.max(self.threads[index].poll.since + self.hardware.scheduler.sleep);

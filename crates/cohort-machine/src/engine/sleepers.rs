@@ -1,6 +1,6 @@
-//! The threads that sleep in the kernel, each on a word.
+//! The threads that sleep on a word in the kernel.
 
-/// The sleepers, those that came first in front.
+/// The sleepers, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Sleepers {
     queue: Vec<Sleeper>,
@@ -15,7 +15,7 @@ struct Sleeper {
 }
 
 impl Sleepers {
-    /// Puts a thread behind all others: it sleeps on a word that holds `expected`.
+    /// Appends a thread that sleeps on a word with the value `expected`.
     pub(crate) fn add(&mut self, thread: usize, address: usize, expected: u32, bits: u32) {
         self.queue.push(Sleeper {
             thread,
@@ -25,20 +25,20 @@ impl Sleepers {
         });
     }
 
-    /// Takes out the first thread that sleeps on that word and shares one of `bits`.
+    /// Removes and returns the first thread that sleeps on that word and shares one of `bits`.
     pub(crate) fn take(&mut self, address: usize, bits: u32) -> Option<usize> {
         let is_meant = |one: &Sleeper| one.address == address && one.bits & bits != 0;
         let place = self.queue.iter().position(is_meant)?;
         Some(self.queue.remove(place).thread)
     }
 
-    /// Takes a thread out of the queue.
+    /// Removes a thread.
     pub(crate) fn remove(&mut self, thread: usize) {
         self.queue.retain(|one| one.thread != thread);
     }
 
-    /// Puts the first thread that sleeps on `from` behind all others, on `to`; whether
-    /// there was one.
+    /// Requeues the first thread that sleeps on `from` at the end, on `to`; returns whether there
+    /// was one.
     pub(crate) fn move_one(&mut self, from: usize, to: usize) -> bool {
         let Some(place) = self.queue.iter().position(|one| one.address == from) else {
             return false;
@@ -51,7 +51,7 @@ impl Sleepers {
         true
     }
 
-    /// The word that a thread sleeps on, and what it holds there.
+    /// A thread's word, and the value expected there.
     pub(crate) fn word(&self, thread: usize) -> Option<(usize, u32)> {
         let sleeper = self.queue.iter().find(|one| one.thread == thread)?;
         Some((sleeper.address, sleeper.expected))

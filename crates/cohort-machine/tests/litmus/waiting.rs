@@ -1,4 +1,4 @@
-//! Waiting by looking.
+//! Waiting by polling.
 
 use crate::{INSTRUCTION, machine, program, try_run};
 use cohort_machine::{
@@ -6,7 +6,7 @@ use cohort_machine::{
 };
 use std::cell::Cell;
 
-/// Waits until a flag that another thread sets is seen; when, and the outcome.
+/// Waits until another thread's flag is visible; returns the time and the outcome.
 fn wait(hardware: &Hardware, work: u64, look: fn(usize)) -> (u64, Outcome) {
     let memory = Memory::new();
     let line = memory.bytes(1);
@@ -42,15 +42,15 @@ fn wait(hardware: &Hardware, work: u64, look: fn(usize)) -> (u64, Outcome) {
 fn a_waiter_sees_a_write_at_its_next_look() {
     let hardware = machine(&[]);
     let (seen, outcome) = wait(&hardware, 100_000, door::load);
-    // The store invalidates from 100 002 on, and hears of it half of 20 later; the
-    // look comes within 46 cycles: a pause, the instructions, a hit.  It finds the
-    // line busy until the store is complete, and fetches it.
+    // The store invalidates from 100 002 on, and is visible half of 20 later. The next look begins
+    // within 46 cycles: a pause, the instructions, a hit. It finds the line busy until the store is
+    // complete, then fetches it.
     let complete = 100_000 + INSTRUCTION + 44;
     assert!(
         (complete + 40..complete + 46 + 40).contains(&seen),
         "{seen}"
     );
-    // Looking costs nothing while nothing changes.
+    // Polling costs no steps while nothing changes.
     assert!(outcome.steps < 10, "{} steps", outcome.steps);
     assert!(outcome.spinning > 99_000, "{} cycles", outcome.spinning);
 }

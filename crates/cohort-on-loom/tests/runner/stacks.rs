@@ -1,9 +1,8 @@
-//! Keeps the stacks of loom's fibers from one execution of a model to the next.
+//! Reuses the stacks of loom's fibers across executions of a model.
 //!
-//! Loom maps a stack for each thread of each execution and unmaps it again, which took more than
-//! half of a model's time.  So these come before the C library's functions in this program: a
-//! stack that is unmapped is kept, guard page and all, and is the next that is mapped.  A fiber
-//! does not ask for zeroes.
+//! Loom maps and unmaps a stack for each thread of each execution, which took more than half of a
+//! model's time. These functions override the C library's in this program. An unmapped stack is kept,
+//! with its guard page, for the next mapping. Fibers do not need zeroed stacks.
 
 use libc::{MAP_ANONYMOUS, MAP_STACK, PROT_NONE, c_int, c_void, off_t, size_t};
 use std::ptr;
@@ -13,24 +12,24 @@ use std::sync::{Mutex, PoisonError};
 struct Stack {
     begins: usize,
     bytes: usize,
-    /// Whether a fiber has it.
+    /// Whether a fiber uses it.
     used: bool,
-    /// Whether its first page is a guard already.
+    /// Whether its first page is a guard.
     guarded: bool,
 }
 
 static STACKS: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
 
-/// What becomes of the stack for which that is so; nothing if there is none.
+/// Applies `then` to the stack that satisfies `is_it`, if any.
 fn find<R>(is_it: impl Fn(&Stack) -> bool, then: impl FnOnce(&mut Stack) -> R) -> Option<R> {
     let mut stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
     stacks.iter_mut().find(|stack| is_it(stack)).map(then)
 }
 
-/// Maps memory; for a stack, one that is kept.
+/// Maps memory; a stack comes from the kept ones.
 ///
 /// # Safety
-/// The C library's function's.
+/// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
     at: *mut c_void,
@@ -67,10 +66,10 @@ unsafe extern "C" fn mmap(
     ptr::with_exposed_provenance_mut(begins)
 }
 
-/// Changes what may be done with memory, but for a guard page that is one already.
+/// Changes the protection of memory, except for an existing guard page.
 ///
 /// # Safety
-/// The C library's function's.
+/// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(at: *mut c_void, bytes: size_t, protection: c_int) -> c_int {
     let is_it = |stack: &Stack| protection == PROT_NONE && stack.begins == at.addr();
@@ -85,7 +84,7 @@ unsafe extern "C" fn mprotect(at: *mut c_void, bytes: size_t, protection: c_int)
 /// Unmaps memory; a stack is kept.
 ///
 /// # Safety
-/// The C library's function's.
+/// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(at: *mut c_void, bytes: size_t) -> c_int {
     let is_it = |stack: &Stack| stack.begins == at.addr() && stack.bytes == bytes;

@@ -1,5 +1,5 @@
-//! What stands beside the locks: deadlines, readers and writers, condition
-//! variables, the arena, objects that host a lock.
+//! Features beside plain locking: deadlines, readers and writers, condition variables, the arena,
+//! hosted locks.
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
@@ -34,22 +34,22 @@ use crate::locks::rwlock::{Abandoning, CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
-/// The last value of a wait cell, after which numbers begin again.
+/// The last value of a wait cell before it wraps around.
 const CELL: u32 = WaitCell::<MayPark>::MAX;
 
-/// How long some of the claiming threads have patience: many of them have to give up.
+/// Patience of some claiming threads, short enough that many time out.
 const CLAIM: u64 = 20_000;
 
-/// Neither readers nor writers are preferred.
+/// A rwlock that prefers neither readers nor writers.
 type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 
-/// Writers are.
+/// A rwlock that prefers writers.
 type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
 
-/// Its writers leave the queue that they wait in.
+/// A rwlock whose writers can leave their queue.
 type Abandoned = CohortRw<Abandoning<HmcsT1>, true, Numa, 2, 4>;
 
-/// What threads do to a rwlock that change what they may do with it.
+/// Changes of a rwlock's hold by threads.
 fn holds(threads: usize) -> &'static [Hold] {
     use Hold::{
         Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesForAWhile,
@@ -72,7 +72,7 @@ fn holds(threads: usize) -> &'static [Hold] {
     &many[..threads]
 }
 
-/// The same, where writers go on as those that may write again.
+/// Like [`holds`], with writers that become upgradable readers.
 fn written_twice(threads: usize) -> &'static [Hold] {
     use Hold::{Reads, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn, WritesTwice};
     let many = &[
@@ -92,7 +92,7 @@ fn written_twice(threads: usize) -> &'static [Hold] {
     &many[..threads]
 }
 
-/// A client in two sizes: by virtual time with many threads, by chance with few.
+/// A client in two sizes: many threads in virtual time, few under random schedules.
 type Sizes = (&'static str, Client, Client);
 
 macro_rules! clients {
@@ -537,7 +537,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
     clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
-    // More than may be inside.
+    // More threads than admission slots.
     mcs_in_scarcity: |threads, rounds| {
         host::excludes_in_scarcity(host::in_place::<Mcs>(), 4 * threads, rounds);
     };
@@ -567,7 +567,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
 };
 
-/// All of them.
+/// All tests of this module.
 pub fn tests() -> Vec<Trial> {
     let both = |(name, many, few): &Sizes| {
         [

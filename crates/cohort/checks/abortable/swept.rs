@@ -1,4 +1,4 @@
-//! Checks of nodes of which each context keeps a list.
+//! Checks of per-context lists of nodes.
 
 use crate::runner::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-/// Two cohorts, in which two threads are the first and the third, and one hand-off.
+/// Two cohorts, one with the first and the third thread, and one hand-off.
 pub type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
 
 /// Three levels: three cores, of which the first and the third are neighbours.

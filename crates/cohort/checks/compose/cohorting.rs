@@ -1,4 +1,4 @@
-//! Checks of the cohort locks, most of which are those of `clof`.
+//! Checks of the cohort locks; `clof` has most of them.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of which lock serves an object.
+//! Checks of an object's choice of a lock.
 
 use crate::runner::prelude::*;
 

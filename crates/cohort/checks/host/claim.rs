@@ -1,9 +1,9 @@
-//! Checks of turns that are claimed past the queue.
+//! Checks of claims past the queue.
 
 use crate::runner::prelude::*;
 
-/// A deadline that comes after some looks at the clock, if a look takes as long as a claim's turn
-/// does to come; or sooner, if its waiter sleeps.
+/// A deadline after several looks at the clock, if a look takes as long as a claim needs to be due;
+/// earlier if its waiter sleeps.
 const NEAR: u64 = 1_600_000;
 
 looked_for_in!["claim::", "fork::claim"];

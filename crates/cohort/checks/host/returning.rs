@@ -1,4 +1,5 @@
-//! Where the flaws of a waiter that comes back to its mutex are looked for.
+//! Where to search for faults in wait morphing, where a condition's waiter is requeued at its
+//! mutex.
 
 use crate::runner::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-/// Nobody is passed over twice.
+/// Passes over each waiter at most once.
 type SmallNear<P> = Near<P, 1>;
 
 impl Checked for Near {

@@ -1,12 +1,13 @@
-//! How large the stack frames of a library's functions are, by its object code.
+//! The stack frames of a library's functions, by its object code.
 
 use object::{Object, ObjectSection, SectionKind};
 
-/// The largest frame of a lock function: threads with the smallest stack, and signal handlers, lock too.
+/// The largest permitted frame of a lock function; threads with the smallest stack and signal
+/// handlers use locks too.
 pub const MOST: u64 = 4_096;
 
-/// The largest number of bytes that an instruction of the library takes off the stack at once.  A frame of more than a
-/// page is taken page by page, each of which is touched.
+/// The largest number of bytes that one instruction of the library takes from the stack. Frames
+/// above a page are allocated and touched page by page.
 ///
 /// # Panics
 /// The library has no code that is known here.
@@ -26,14 +27,14 @@ pub fn largest(library: &[u8]) -> u64 {
     taken.into_iter().max().expect("some function has a frame")
 }
 
-/// Of `sub rsp, imm32`; no frame is as large as a random number.
+/// Decodes `sub rsp, imm32`; data that looks like it has an implausible number.
 fn of_x86(bytes: &[u8]) -> Option<u64> {
     let number = bytes.strip_prefix(&[0x48, 0x81, 0xec])?;
     let number = u32::from_le_bytes(number.try_into().ok()?);
     (number < 1 << 24).then_some(u64::from(number))
 }
 
-/// Of `sub sp, sp, imm12`, which may be shifted by twelve bits.
+/// Decodes `sub sp, sp, imm12`, optionally shifted by twelve bits.
 fn of_arm(bytes: &[u8]) -> Option<u64> {
     let word = u32::from_le_bytes(bytes.try_into().ok()?);
     let number = u64::from(word >> 10 & 0xfff);

@@ -1,5 +1,5 @@
-//! What a runner says at its end: which of its tests took longest, so that the quick tier can be
-//! kept short, and how many it has left to the full tier.
+//! A runner's closing report: its slowest tests, to keep the quick tier short, and the number of
+//! tests left to the full tier.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::atomic::AtomicUsize;
@@ -7,18 +7,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many are named.
+/// The number of tests named.
 const NAMED: usize = 10;
 
-/// What takes less is nobody's concern.
+/// Faster tests are not reported.
 const SHORT: Duration = Duration::from_secs(1);
 
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
 
-/// How many tests are for the full tier, and this is the quick one.
+/// Tests that the quick tier leaves to the full one.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// A test whose time is noted.
+/// A test whose time is recorded.
 pub fn trial(
     name: impl Into<String>,
     run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
@@ -37,7 +37,7 @@ pub fn trial(
     })
 }
 
-/// The same; where it is `left` to the full tier, it is shown as ignored.
+/// Like [`trial`]; a test `left` to the full tier is shown as ignored.
 pub fn tiered(
     left: bool,
     name: impl Into<String>,
@@ -49,13 +49,12 @@ pub fn tiered(
     trial(name, run).with_ignored_flag(left)
 }
 
-/// Notes that so many tests are left to the full tier.
+/// Records that so many tests are left to the full tier.
 pub fn leave(tests: usize) {
     LEFT.fetch_add(tests, Relaxed);
 }
 
-/// Names the slowest on standard output, and says what is left to the full tier, unless only a
-/// list was wanted.
+/// Prints the slowest tests and the number left to the full tier, unless only a list was requested.
 pub fn tell(arguments: &Arguments) {
     if arguments.list {
         return;

@@ -1,17 +1,17 @@
-//! `Delegated<T>`: data that sections are brought to, by whichever thread.
+//! `Delegated<T>`: data accessed by critical sections that any thread may run.
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `lock` | threads that bring sections | the same | which of them runs them |
+//! | `lock` | threads that bring sections | the same | it decides which of them runs the sections |
 //! | `changed` | a section that finds its condition unmet, which joins; threads that have brought a section | sections, once they have run; these threads | the threads that wait for a section of another to meet their condition |
 //! | `runs` | the thread that runs a section | threads that bring one | see there |
 //! | `data` | sections | sections | the data |
 //!
-//! **Waiting for a condition.**  A section looks whether the condition is met, and if not joins the
-//! queue of `changed` for its thread: in the lock, so that no other section comes between the look
-//! and that.  Its thread then waits on its own stack.  Every section that has run, and is no such
-//! look, sees there whether somebody waits; then its thread wakes all that do, once the lock is
-//! behind it, and each brings its look again.
+//! **Waiting for a condition.** A section checks the condition, and if it is false, registers its
+//! thread in `changed`. It does both under the lock, so no other section runs in between. Its
+//! thread then waits on its own stack. Every other section checks for registered waiters when it
+//! has run. If there are any, its thread wakes them all after the release, and each repeats its
+//! check.
 
 use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
 use crate::door::{
@@ -23,31 +23,30 @@ use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDel
 use core::time::Duration;
 
 flaws! {
-    /// Threads that wait for a condition are not told that a section has been run.
+    /// Waiters for a condition are not notified after a section.
     FORGET_AWAITED = "delegated.forget-awaited";
-    /// A thread joins those that wait once its look is over.
+    /// A thread registers after its check's section has ended.
     JOIN_LATE = "delegated.join-late";
-    /// A thread that waits for a condition does so for ever.
+    /// A waiter for a condition ignores its patience.
     WAIT_FOR_EVER = "delegated.wait-for-ever";
 }
 
-/// Whether the thread that runs a section says so.
+/// Whether the thread that runs a section records itself.
 const WATCHES: bool = cfg!(debug_assertions);
 
-/// Data that one section at a time may touch, which need not run in the thread that brings it:
-/// where many threads want the data, one of them runs the sections of all, and has the data in
-/// its cache (Zhang et al. 2017 §2.2).
+/// Data accessed by one critical section at a time, which need not run in the calling thread. Under
+/// contention, one thread runs the sections of all, with the data in its cache (Zhang et al. 2017
+/// §2.2).
 ///
-/// Sections may borrow from the thread that brings them, which waits until they have been run.
-/// What they capture and return goes to another thread and back, so it has to be [`Send`];
-/// thread-locals are another thread's. A section that needs its own thread is run by
-/// [`locking`](Self::locking), and one that waits for other threads too: they may be those that
-/// wait for it.  One that waits until the data is as it needs it is run by
-/// [`run_when`](Self::run_when).  Under [`Posting`](crate::Posting) tasks bring sections too, and
-/// keep no thread waiting.
+/// Sections may borrow from the calling thread, which waits until they have been run. Their
+/// captures and results move to another thread and back, so they must be [`Send`]; thread-locals
+/// are those of the other thread. [`locking`](Self::locking) runs a section in the calling thread:
+/// for sections that need it, and for sections that wait for other threads, which would otherwise
+/// deadlock. [`run_when`](Self::run_when) waits for a condition on the data. Under
+/// [`Posting`](crate::Posting), tasks can run sections without blocking a thread.
 ///
-/// Not poisoned by a panic: that goes on in the thread that brought the section. Without this
-/// crate's feature `std` it ends the process.
+/// Not poisoned by a panic, which continues in the calling thread. Without this crate's feature
+/// `std`, it ends the process.
 ///
 /// ```
 /// use cohort::Delegated;
@@ -63,8 +62,7 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// assert_eq!(words.run(|words| words.len()), 3);
 /// ```
 ///
-/// Any [`RawLock`](crate::RawLock) is such a lock too, under which threads run their own
-/// sections:
+/// Every [`RawLock`](crate::RawLock) is such a lock, too; threads then run their own sections:
 ///
 /// ```
 /// use cohort::{Delegated, basic::Mcs};
@@ -73,7 +71,7 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// assert_eq!(total.run(|total| { *total += 1; *total }), 2);
 /// ```
 ///
-/// What cannot go to another thread cannot be captured,
+/// A capture must be able to move to another thread,
 ///
 /// ```compile_fail,E0277
 /// # use cohort::{Delegated, basic::Mcs};
@@ -83,7 +81,7 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// total.run(|total| *total += *mine);
 /// ```
 ///
-/// nor come back from there,
+/// and so must a result,
 ///
 /// ```compile_fail,E0277
 /// # use cohort::{Delegated, basic::Mcs};
@@ -92,7 +90,7 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// let theirs = total.run(|total| Rc::new(*total));
 /// ```
 ///
-/// but may be used in place:
+/// unless the section runs in place:
 ///
 /// ```
 /// # use cohort::{Delegated, basic::Mcs};
@@ -102,7 +100,7 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// total.locking(|total| *total += *mine);
 /// ```
 ///
-/// What a section returns may not borrow from the data:
+/// A result may not borrow from the data:
 ///
 /// ```compile_fail
 /// # use cohort::{Delegated, basic::Mcs};
@@ -112,8 +110,8 @@ const WATCHES: bool = cfg!(debug_assertions);
 #[derive(Debug, Default)]
 pub struct Delegated<T, L> {
     lock: L,
-    /// In debug builds, the thread that runs a section, or 0: one that would wait for itself is
-    /// told so.
+    /// In debug builds, the thread that runs a section, or 0; detects a thread that would wait for
+    /// itself.
     runs: AtomicU32,
     changed: RawCondvar,
     data: Cell<T>,
@@ -126,7 +124,7 @@ impl<T, L: Delegate> From<T> for Delegated<T, L> {
 }
 
 impl<T, L: Delegate> Delegated<T, L> {
-    /// Data under a lock that was made with values of its own, such as the thresholds that `cohort tune
+    /// Creates data under a lock with its own parameters, such as the thresholds that `cohort tune
     /// sanl` finds for a machine.
     ///
     /// ```
@@ -148,13 +146,12 @@ impl<T, L: Delegate> Delegated<T, L> {
         }
     }
 
-    /// Blocks until `section` has been run on the data, by whichever thread, and returns what it
-    /// returned.
+    /// Runs `section` on the data, in any thread, and returns its result. Blocks until then.
     ///
-    /// A section must not bring another to the same data: that never returns.
+    /// A section must not call this on its own data: it would never return.
     ///
     /// # Panics
-    /// If `section` does; and in debug builds if it is brought by a section of the same data.
+    /// If `section` does; in debug builds, also inside a section of the same data.
     ///
     /// ```
     /// use cohort::{Delegated, delegation::Sanl};
@@ -176,8 +173,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
     }
 
-    /// The same, but the calling thread runs it: for sections that need their own thread, or wait
-    /// for others.
+    /// [`run`](Self::run), in the calling thread: for sections that need it, or that wait for other
+    /// threads.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -199,18 +196,16 @@ impl<T, L: Delegate> Delegated<T, L> {
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
     }
 
-    /// Blocks until `condition` is met, and `section` has been run on the same data, by whichever
-    /// thread, and returns what it returned.  No other section comes between the two.
+    /// Blocks until `condition` is true, runs `section` on the same data, in any thread, and
+    /// returns its result. No other section runs in between.
     ///
-    /// The calling thread waits where it is, and keeps no thread that runs sections.  The condition
-    /// is asked for at first, and again once another section has been run: each of those wakes all
-    /// threads that wait here.
+    /// The calling thread waits on its own, and blocks no thread that runs sections. The condition
+    /// is evaluated at first, and again after other sections, since each wakes all waiters.
     ///
-    /// Not in a section of other data, since the thread that runs that one would wait.
+    /// Not for use inside a section of other data: the thread that runs that section would wait.
     ///
     /// # Panics
-    /// If `condition` or `section` does; and in debug builds if it is brought by a section of the
-    /// same data.
+    /// If `condition` or `section` does; in debug builds, also inside a section of the same data.
     ///
     /// ```
     /// use cohort::{Delegated, delegation::Sanl};
@@ -223,7 +218,7 @@ impl<T, L: Delegate> Delegated<T, L> {
     /// });
     /// ```
     ///
-    /// The condition may go to another thread as well:
+    /// The condition, too, must be able to move to another thread,
     ///
     /// ```compile_fail,E0277
     /// # use cohort::{Delegated, basic::Mcs};
@@ -252,11 +247,11 @@ impl<T, L: Delegate> Delegated<T, L> {
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
     }
 
-    /// The same, until patience runs out: then `section` is never run. One that has begun is waited
-    /// for.
+    /// [`run_when`](Self::run_when), until patience runs out: then `section` never runs. A section
+    /// that has begun is completed.
     ///
-    /// Where patience has run out before the call, the condition is asked for once all the same if the
-    /// lock is free, and `section` run if it is met.
+    /// If patience has run out before the call, a free lock still evaluates the condition once, and
+    /// runs `section` if it is true.
     ///
     /// # Panics
     /// As [`run_when`](Self::run_when).
@@ -285,7 +280,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         })
     }
 
-    /// The same, for so long from now.
+    /// [`run_when_within`](Self::run_when_within), with a timeout.
     ///
     /// ```
     /// use cohort::{Delegated, delegation::Sanl};
@@ -311,8 +306,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         self.run_when_within(&patience(timeout), condition, section)
     }
 
-    /// Has `to` bring looks whether the condition is met, until one has run the section or patience
-    /// runs out; `to` says whether a look has been run.
+    /// Has `to` run checks of the condition until one has run the section or patience runs out.
+    /// `to` returns whether its check has been run.
     fn when<R>(
         &self,
         patience: &Patience,
@@ -321,7 +316,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         to: impl Fn(&mut L::Context, Section<'_>) -> bool,
     ) -> Option<R> {
         let mut section = Some(section);
-        // SAFETY: without a name, and of one pool.
+        // SAFETY: without a mutex name, and of one pool.
         let join = || unsafe { self.changed.enqueue(&WAITERS, NAMELESS) };
         loop {
             let mut context = L::Context::default();
@@ -342,14 +337,14 @@ impl<T, L: Delegate> Delegated<T, L> {
             };
             // SAFETY: it joined this queue, and waits once.
             let left = unsafe { self.changed.wait(&WAITERS, waiter, patience) };
-            // Another look would be brought all the same where the lock is free, for ever.
+            // Otherwise the loop would check the condition for ever while the lock is free.
             if left.waited == Waited::GaveUp {
                 return None;
             }
         }
     }
 
-    /// The lock, for those that [need a server](crate::Attended).
+    /// The lock, for locks that [need a server](crate::Attended).
     ///
     /// ```
     /// use cohort::{Attended, Delegated, delegation::Rcl};
@@ -363,7 +358,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         &self.lock
     }
 
-    /// Runs `section` if no other is being run; never blocks for that.
+    /// Runs `section` if no other section is running, without waiting for one.
     ///
     /// ```
     /// use cohort::{Delegated, basic::Tas};
@@ -388,8 +383,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         self.bring(section, |section| self.lock.try_run(&mut context, section))
     }
 
-    /// Blocks until `section` has been run or patience runs out: then it never is. One that has
-    /// begun is waited for.
+    /// Runs `section`, unless patience runs out before it begins. Blocks until then; a section that
+    /// has begun is completed.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -417,7 +412,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         })
     }
 
-    /// Blocks until `section` has been run, but begins it no later than so long from now.
+    /// Runs `section`, unless the timeout ends before it begins. Blocks until then.
     ///
     /// ```
     /// use cohort::{Delegated, basic::Tas};
@@ -441,7 +436,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         self.run_within(&patience(timeout), section)
     }
 
-    /// Gives the section to `to`, which says whether it has been run; what it returned, if so.
+    /// Passes the section to `to`, which returns whether it has been run; returns its result.
     #[inline(always)]
     fn bring<R>(
         &self,
@@ -453,7 +448,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         result.map(returned)
     }
 
-    /// Wakes the threads that wait for a condition, if a section of the calling thread saw some.
+    /// Notifies the waiters for a condition, if a section of the calling thread saw any.
     #[inline]
     pub(crate) fn tell(&self, awaited: bool) {
         if awaited && !mutant(flaw::FORGET_AWAITED) {
@@ -461,8 +456,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         }
     }
 
-    /// Gives the section to `to`, which says whether it has been run; how it ended, if so, and
-    /// whether threads wait for a condition then.
+    /// Passes the section to `to`, which returns whether it has been run. Returns how it ended, and
+    /// whether waiters for a condition were registered then.
     #[inline(always)]
     fn carry<R>(
         &self,
@@ -480,14 +475,14 @@ impl<T, L: Delegate> Delegated<T, L> {
                 (result, awaited) = (Some(ended.0), ended.1);
             }
         };
-        // SAFETY: a panic is caught; what the section captures and returns is `Send`, or it
-        // is run by this thread.
+        // SAFETY: a panic is caught; the section's captures and results are `Send`, or this thread
+        // runs it.
         let section = unsafe { Section::new(&mut whole) };
         let has_run = to_its_end(true, || to(section));
         (result.filter(|_| has_run), awaited)
     }
 
-    /// In debug builds, panics in a section of this data.
+    /// Panics in debug builds inside a section of this data.
     #[inline(always)]
     pub(crate) fn expect_elsewhere(&self) {
         assert!(
@@ -496,10 +491,11 @@ impl<T, L: Delegate> Delegated<T, L> {
         );
     }
 
-    /// Runs the section on the data; how it ended, and whether threads wait for a condition then.
+    /// Runs the section on the data. Returns how it ended, and whether waiters for a condition were
+    /// registered then.
     ///
     /// # Safety
-    /// The calling thread runs a section of the lock, and lends the data to nobody else.
+    /// The calling thread runs a section of the lock, and lends the data to no other thread.
     #[inline(always)]
     pub(crate) unsafe fn inside<R>(
         &self,
@@ -511,7 +507,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         // SAFETY: the caller's; sections exclude each other.
         let on_data = || self.data.with_mut(|data| section(unsafe { &mut *data }));
         let ended = caught(on_data);
-        // Here, where the line is at hand.
+        // Inside the section, while the line is in this CPU's cache.
         let awaited = self.changed.is_awaited();
         if WATCHES {
             self.runs.store(0, Order::RELAXED);
@@ -520,7 +516,7 @@ impl<T, L: Delegate> Delegated<T, L> {
     }
 }
 
-/// What a section returned; goes on with its panic, if it did.
+/// Returns a section's result, or continues its panic.
 fn returned<R>(ended: Result<R, Panic>) -> R {
     match ended {
         Ok(result) => result,

@@ -15,12 +15,12 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::{self, NonNull};
 use core::time::Duration;
 
-/// Data that one thread at a time may touch.  The default lock takes eight bytes beside the
-/// data.  Not poisoned by a panic, which releases the lock.
+/// Data accessed by one thread at a time. The default lock adds eight bytes to the data. Not
+/// poisoned by a panic, which releases the lock.
 ///
-/// Any other lock can stand in for that one.  Where a lock's acquisitions carry a context, as
-/// those of a queue do, a guard has it in a block of a pool, since a guard can be moved and a
-/// context cannot; closures ([`locking`](Self::locking)) have it in their frame.
+/// Any other lock can replace the default lock. Some locks' acquisitions have a context, such as a
+/// queue node. A guard can be moved and a context cannot, so a guard keeps it in a block of a pool.
+/// Closures ([`locking`](Self::locking)) keep it in their frame.
 ///
 /// ```
 /// use cohort::Mutex;
@@ -42,7 +42,7 @@ use core::time::Duration;
 /// assert_eq!(format!("{words:?}"), "Mutex { data: [4, 2, 3] }");
 /// ```
 ///
-/// Data that cannot go to another thread cannot be shared by a mutex,
+/// Data must be able to move to another thread to be shared by a mutex,
 ///
 /// ```compile_fail,E0277
 /// # use cohort::Mutex;
@@ -53,7 +53,7 @@ use core::time::Duration;
 /// });
 /// ```
 ///
-/// nor data that cannot be shared by its guard:
+/// and to be shared between threads if its guard is:
 ///
 /// ```compile_fail,E0277
 /// # use cohort::Mutex;
@@ -70,8 +70,7 @@ pub struct Mutex<T: ?Sized, L = FutexHmcs> {
     data: Cell<T>,
 }
 
-/// Access to a [`Mutex`]'s data; unlocks when dropped.  One that is forgotten leaves the mutex
-/// locked.
+/// Access to a [`Mutex`]'s data; unlocks when dropped. A forgotten guard leaves the mutex locked.
 ///
 /// ```
 /// let total = cohort::Mutex::new(1);
@@ -82,9 +81,9 @@ pub struct Mutex<T: ?Sized, L = FutexHmcs> {
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a Mutex<T, L>,
-    /// Ended by the guard itself, behind the release.
+    /// Dropped by the guard itself, after the release.
     context: ManuallyDrop<Kept<L>>,
-    /// A guard shares what `&mut T` may share.
+    /// A guard may be shared if `&mut T` may.
     data: PhantomData<&'a mut T>,
 }
 
@@ -105,15 +104,15 @@ pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     data: PhantomData<&'a mut T>,
 }
 
-// SAFETY: it is `&mut T`, and the right to release a lock that any thread may release: without
-// that no guard is made.
+// SAFETY: it is `&mut T`, and the right to release the lock. Guards exist only for locks that any
+// thread may release.
 unsafe impl<T: ?Sized + Send, L: RawLock<Context: Send>> Send for MappedMutexGuard<'_, T, L> {}
 // SAFETY: it lends `&T`.
 unsafe impl<T: ?Sized + Sync, L: RawLock<Context: Sync>> Sync for MappedMutexGuard<'_, T, L> {}
 
 impl<T> Mutex<T> {
     crate::door::constructor! {
-        /// A mutex around `data`, unlocked, under the default lock.
+        /// Creates an unlocked mutex around `data`, under the default lock.
         ///
         /// ```
         /// static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
@@ -128,15 +127,14 @@ impl<T> Mutex<T> {
 
 impl<T, L> Mutex<T, L> {
     crate::door::constructor! {
-        /// A mutex around `data` under that lock, which nobody holds: for statics, where the lock
-        /// has a constructor that is `const`.  Elsewhere `Mutex::from(data)` makes both.
+        /// Creates a mutex around `data` under `lock`, which is free: for statics, if the lock has
+        /// a `const` constructor. Elsewhere, `Mutex::from(data)` creates both.
         ///
-        /// [`Mutex::new`] is for the default lock alone: if it made mutexes of any, a plain
-        /// `Mutex::new(0)` would leave open which, and would not compile (E0283), since Rust takes a
-        /// parameter's default for types that are written, and infers the others; so
-        /// `HashMap::new` makes maps of the default hasher alone.  Types of the feature `lock_api`
-        /// always name theirs: `static TURNS: lock_api::Mutex<Ticket, u32> =
-        /// lock_api::Mutex::new(0)`.
+        /// [`Mutex::new`] is for the default lock alone. For all locks, a plain `Mutex::new(0)`
+        /// would be ambiguous (E0283): Rust uses a parameter's default in written types only, not
+        /// in inferred ones. For the same reason `HashMap::new` makes maps of the default hasher.
+        /// Types of the feature `lock_api` always name their lock: `static TURNS:
+        /// lock_api::Mutex<Ticket, u32> = lock_api::Mutex::new(0)`.
         ///
         /// ```
         /// use cohort::Mutex;
@@ -160,7 +158,7 @@ impl<T, L> Mutex<T, L> {
         }
     }
 
-    /// The data, of a mutex that nobody else has any more.
+    /// Returns the data, without locking: the mutex is owned.
     ///
     /// ```
     /// assert_eq!(cohort::Mutex::new(1).into_inner(), 1);
@@ -178,7 +176,7 @@ impl<T, L: RawLock> From<T> for Mutex<T, L> {
 }
 
 impl<T: ?Sized, L> Mutex<T, L> {
-    /// Where the data is.  To look there without holding the mutex is a race.
+    /// Returns the data's address. Access without holding the mutex is a race.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -191,7 +189,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.data.with_mut(|data| data)
     }
 
-    /// The data, without locking: nobody else has the mutex.
+    /// Borrows the data, without locking: the mutex is borrowed mutably.
     ///
     /// ```
     /// let mut total = cohort::Mutex::new(1);
@@ -203,7 +201,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.data.with_mut(|data| unsafe { &mut *data })
     }
 
-    /// The lock.  One that is acquired there is released there.
+    /// The lock. Whoever acquires it here releases it here.
     ///
     /// ```
     /// use cohort::{Mutex, RawLock, basic::Ticket};
@@ -222,7 +220,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
 }
 
 impl<T: ?Sized, L: RawLock> Mutex<T, L> {
-    /// Whether somebody had locked the mutex a moment ago; never blocks.
+    /// Returns whether the mutex was locked a moment ago; never blocks.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -235,7 +233,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         self.lock.is_locked()
     }
 
-    /// Unlocks a mutex after its guard was forgotten, as [`MutexGuard::unlock_fair`] does.
+    /// Unlocks a mutex whose guard was forgotten, as [`MutexGuard::unlock_fair`] does.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -255,9 +253,9 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         unsafe { self.lock.release_fairly(&()) };
     }
 
-    /// A guard of a mutex that is locked, and has none: its guard was forgotten, or the lock was
-    /// [acquired by itself](Self::raw).  Only of locks without contexts, since a guard has the context by
-    /// which it holds the lock.
+    /// Creates a guard of a locked mutex without one: its guard was forgotten, or the lock was
+    /// [acquired directly](Self::raw). Only for locks without contexts, since a guard keeps the
+    /// context of its acquisition.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -298,8 +296,8 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     }
 }
 
-/// By guards, which may go to another thread.  Each function says by itself what the lock has to be
-/// able to do, so that the compiler says of a lock that cannot what to use instead.
+/// Access by guards, which may move to another thread. Each function has its own bounds on the
+/// lock, so that the compiler can suggest an alternative to an unsuitable lock.
 impl<T: ?Sized, L> Mutex<T, L> {
     #[inline(always)]
     pub(crate) fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L>
@@ -313,8 +311,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         }
     }
 
-    /// Blocks until the mutex is locked.  Locking it twice in one thread never
-    /// returns.
+    /// Blocks until the mutex is locked. Locking it twice in one thread never returns.
     ///
     /// ```
     /// let words = cohort::Mutex::new(vec!["one"]);
@@ -326,15 +323,16 @@ impl<T: ?Sized, L> Mutex<T, L> {
     where
         L: RawLock + ThreadOblivious,
     {
-        // If the lock panicked, its queue might still have the context.
+        // If the lock panics, its queue may still contain the context.
         let context = ManuallyDrop::new(Kept::new());
-        // SAFETY: a new context, in a block; its guard keeps it and borrows the lock until the release, and
-        // if it is forgotten, there is none, and the block stays.  So for all guards.
+        // SAFETY: a new context, in a block. Its guard keeps it, and borrows the lock until the
+        // release; if the guard is forgotten, the lock is not released, and the block stays. So for
+        // all guards.
         unsafe { self.lock.acquire(context.get()) };
         self.guard(ManuallyDrop::into_inner(context))
     }
 
-    /// Locks the mutex if nobody has; never blocks.
+    /// Locks the mutex if it is free; never blocks.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -381,7 +379,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         })
     }
 
-    /// Blocks until the mutex is locked, but no longer than that.
+    /// Blocks until the mutex is locked or the timeout ends.
     ///
     /// ```
     /// use std::time::Duration;
@@ -393,7 +391,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// assert_eq!(total.try_lock_for(Duration::from_millis(1)).map(|total| *total), Some(1));
     /// ```
     ///
-    /// Waiters of most queues cannot give up:
+    /// Waiters of most queue locks cannot give up:
     ///
     /// ```compile_fail,E0277
     /// # use std::time::Duration;
@@ -408,8 +406,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.lock_within(&patience(timeout))
     }
 
-    /// Blocks until the mutex is locked or the token is cancelled, which wakes this thread.  With
-    /// a deadline too, `lock_within(&Patience::until(deadline).unless(&token))`.
+    /// Blocks until the mutex is locked or the token is cancelled, which wakes this thread. For a
+    /// deadline as well, use `lock_within(&Patience::until(deadline).unless(&token))`.
     ///
     /// ```
     /// let (total, stop) = (cohort::Mutex::new(1), cohort::Token::new());
@@ -427,10 +425,10 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 }
 
-/// By closures, under every lock.
+/// Access by closures, under every lock.
 impl<T: ?Sized, L> Mutex<T, L> {
-    /// Blocks until the mutex is locked, and lets `section` have the data.  Locking it
-    /// twice in one thread never returns.
+    /// Blocks until the mutex is locked, and runs `section` on the data. Locking it twice in one
+    /// thread never returns.
     ///
     /// ```
     /// use cohort::{Mutex, basic::Mcs};
@@ -445,15 +443,15 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawLock,
     {
         let context = L::Context::default();
-        // SAFETY: a new context, which this frame keeps until `inside` has released the lock, also where
-        // the section panics; the lock is borrowed.  So for all closures.
+        // SAFETY: a new context, which this frame keeps until `inside` has released the lock, even
+        // if the section panics; the lock is borrowed. So for all closures.
         unsafe {
             to_its_end(size_of::<L::Context>() > 0, || self.lock.acquire(&context));
             self.inside(&context, section)
         }
     }
 
-    /// Lets `section` have the data if nobody has; never blocks for the lock.
+    /// Runs `section` on the data if the mutex is free; never blocks for the lock.
     ///
     /// ```
     /// use cohort::{Mutex, basic::Mcs};
@@ -477,8 +475,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         }
     }
 
-    /// Blocks until the mutex is locked or patience runs out, and lets `section` have the
-    /// data if it is.
+    /// Blocks until the mutex is locked, and runs `section` on the data; gives up when patience
+    /// runs out.
     ///
     /// ```
     /// use cohort::{Deadline, Mutex, Patience, numa::HmcsT2};
@@ -510,8 +508,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         held.map(|_held| self.data.with_mut(|data| section(unsafe { &mut *data })))
     }
 
-    /// Blocks until the mutex is locked, but no longer than that, and lets `section` have the
-    /// data if it is.
+    /// Blocks until the mutex is locked, and runs `section` on the data; gives up when the timeout
+    /// ends.
     ///
     /// ```
     /// use cohort::Mutex;
@@ -536,8 +534,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.locking_within(&patience(timeout), section)
     }
 
-    /// Blocks until the mutex is locked or the token is cancelled, and lets `section` have the
-    /// data if it is locked.
+    /// Blocks until the mutex is locked, and runs `section` on the data; gives up when the token is
+    /// cancelled.
     ///
     /// ```
     /// use cohort::{Mutex, Token, numa::HmcsT2};
@@ -554,7 +552,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.locking_within(&Patience::ENDLESS.unless(token), section)
     }
 
-    /// Runs the section, and releases.
+    /// Runs the section, and releases the lock.
     ///
     /// # Safety
     /// The caller has acquired the lock, with that context.
@@ -570,7 +568,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 }
 
-/// So long from now; for ever, if that is beyond the clock.
+/// Returns the patience of a timeout that starts now; endless if its end is beyond the clock.
 pub(crate) fn patience(timeout: Duration) -> Patience<'static> {
     let nanoseconds = u64::try_from(timeout.as_nanos()).ok();
     let end = nanoseconds.and_then(|nanoseconds| now().checked_add(nanoseconds));
@@ -579,7 +577,7 @@ pub(crate) fn patience(timeout: Duration) -> Patience<'static> {
     })
 }
 
-/// What the data is, or that it is locked.
+/// Prints the data, or that it is locked.
 impl<T: ?Sized + fmt::Debug, L: RawTry> fmt::Debug for Mutex<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.try_locking(|data| f.debug_struct("Mutex").field("data", &data).finish());
@@ -588,7 +586,8 @@ impl<T: ?Sized + fmt::Debug, L: RawTry> fmt::Debug for Mutex<T, L> {
 }
 
 impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
-    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    /// Narrows the guard to a part of the data. An associated function, since the data may have a
+    /// method of this name.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -608,7 +607,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the data, if there is one.
+    /// Narrows the guard to a part of the data, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -642,7 +641,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         }
     }
 
-    /// The mutex that the guard has locked.
+    /// The guard's mutex.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -655,7 +654,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         this.mutex
     }
 
-    /// The data, for as long as the mutex is there, which stays locked.
+    /// Leaves the mutex locked for good, and returns the data for the mutex's lifetime.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -668,11 +667,11 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     pub fn leak(this: Self) -> &'a mut T {
         let mutex = this.mutex;
         mem::forget(this);
-        // SAFETY: locked for ever, by a guard that nobody has any more.
+        // SAFETY: locked for ever, by a guard that was forgotten.
         mutex.data.with_mut(|data| unsafe { &mut *data })
     }
 
-    /// Runs `pause` while the mutex is unlocked, and blocks until it is locked again.
+    /// Unlocks the mutex, runs `pause`, and blocks until the mutex is locked again.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -684,14 +683,15 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
     /// ```
     pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let (lock, context) = Self::held(this);
-        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
+        // SAFETY: the guard holds the lock, is borrowed, and is returned when it holds the lock
+        // again.
         unsafe { lock.release(context) };
         // SAFETY: as in `lock`; the context has just released the lock.
         let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
         pause()
     }
 
-    /// Unlocks so that a thread which sleeps for the mutex has it next, past all that come: see
+    /// Unlocks the mutex, and hands it to a sleeping waiter, ahead of all arrivals: see
     /// [`ReleaseFairly`].
     ///
     /// ```
@@ -706,15 +706,15 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         L: ReleaseFairly,
     {
         let mut this = ManuallyDrop::new(this);
-        // SAFETY: the guard stands for the acquisition, and comes to its end here.
+        // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
             this.mutex.lock.release_fairly(this.context.get());
             ManuallyDrop::drop(&mut this.context);
         }
     }
 
-    /// Runs `pause` while the mutex is unlocked, which it becomes as by
-    /// [`unlock_fair`](Self::unlock_fair), and blocks until it is locked again.
+    /// Unlocks the mutex as [`unlock_fair`](Self::unlock_fair) does, runs `pause`, and blocks until
+    /// the mutex is locked again.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -729,15 +729,16 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         L: ReleaseFairly,
     {
         let (lock, context) = Self::held(this);
-        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
+        // SAFETY: the guard holds the lock, is borrowed, and is returned when it holds the lock
+        // again.
         unsafe { lock.release_fairly(context) };
         // SAFETY: as in `lock`; the context has just released the lock.
         let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
         pause()
     }
 
-    /// Lets a thread that waits for the mutex have it, if there is one, and blocks until it is locked
-    /// again: as [`unlocked_fair`](Self::unlocked_fair) with nothing to do in between.
+    /// Hands the mutex to a waiter, if there is one, and blocks until it is locked again: like
+    /// [`unlocked_fair`](Self::unlocked_fair) with an empty `pause`.
     ///
     /// ```
     /// use cohort::{Mutex, MutexGuard};
@@ -766,7 +767,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         }
     }
 
-    /// The lock that a guard holds, and by which context.
+    /// The guard's lock and context.
     pub(crate) fn held(this: &Self) -> (&'a L, &L::Context) {
         (&this.mutex.lock, this.context.get())
     }
@@ -787,14 +788,14 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         L: ReleaseFairly,
     {
         let mut this = ManuallyDrop::new(this);
-        // SAFETY: the guard stands for the acquisition, and comes to its end here.
+        // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
             this.lock.release_fairly(this.context.get());
             ManuallyDrop::drop(&mut this.context);
         }
     }
 
-    /// Goes on with a part of the part.
+    /// Narrows the guard to a part of its part.
     ///
     /// ```
     /// use cohort::{MappedMutexGuard, Mutex, MutexGuard};
@@ -812,7 +813,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the part, if there is one.
+    /// Narrows the guard to a part of its part, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -851,8 +852,7 @@ impl<T: ?Sized, L: RawLock> Deref for MutexGuard<'_, T, L> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard holds the lock, and lends the data no longer than
-        // itself.
+        // SAFETY: the guard holds the lock, and lends the data no longer than itself.
         self.mutex.data.with(|data| unsafe { &*data })
     }
 }
@@ -870,7 +870,7 @@ impl<T: ?Sized, L: RawLock> Deref for MappedMutexGuard<'_, T, L> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: a part of what the lock guards, which the guard holds.
+        // SAFETY: a part of the data of the lock, which the guard holds.
         unsafe { self.part.as_ref() }
     }
 }
@@ -886,7 +886,7 @@ impl<T: ?Sized, L: RawLock> DerefMut for MappedMutexGuard<'_, T, L> {
 impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition, and comes to its end.
+        // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
             self.mutex.lock.release(self.context.get());
             ManuallyDrop::drop(&mut self.context);
@@ -897,7 +897,7 @@ impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
 impl<T: ?Sized, L: RawLock> Drop for MappedMutexGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition, and comes to its end.
+        // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
             self.lock.release(self.context.get());
             ManuallyDrop::drop(&mut self.context);

@@ -1,34 +1,34 @@
-//! `Posting<L>`: a lock to which tasks bring sections too, which do not wait there; and
-//! [`RunAsync`], the future by which they do.  Only with the feature `std`.
+//! `Posting<L>`: a lock under which tasks, too, run critical sections, without blocking a thread;
+//! and [`RunAsync`], their future. Only with the feature `std`.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | threads that bring sections | the lock that runs them |
-//! | `state` | threads that come and go, and posters | how many threads are here, in `ONE`s; with `POSTED`: the list is not empty, or its poster is about to come |
-//! | `posts` | posters, and threads that are here; it has a lock of its own | what was posted, and nobody has taken yet |
-//! | a post's `stage` | its future, and the thread that runs it, which keeps it locked meanwhile | how far the section is, and which task to wake |
+//! | `state` | arriving and leaving threads, and posters | registered threads, in `ONE`s; with `POSTED`: the list is not empty, or its poster is about to register |
+//! | `posts` | posters, and registered threads; it has a lock of its own | the pending posts |
+//! | a post's `stage` | its future, and the thread that runs it, which locks it meanwhile | the section's progress, and the task to wake |
 //!
-//! A thread is counted before it brings its section to the lock, and goes only by an exchange that
-//! finds nothing posted; if something is, it takes the list and brings all of it as one section.  A
-//! poster puts its post into the list and marks the count.  If somebody was counted, that
-//! thread's exchange finds the mark.  If nobody was, the poster comes itself, as a thread that has
-//! no section of its own.  So nothing that is posted is forgotten.
+//! A thread registers before it brings its section to the lock. It leaves by an exchange that
+//! succeeds only if nothing is posted; otherwise it takes the list and runs all of it as one
+//! section. A poster appends its post to the list and marks the count. If a thread was registered,
+//! its leaving exchange finds the mark. If none was, the poster registers itself, as a thread
+//! without a section. So every post is run.
 //!
-//! No access to `state` carries an order.  Of one word every thread sees the same sequence of
-//! exchanges, and in it stands between a mark and a thread that goes later an exchange which takes
-//! the mark away.  Marks are set and taken away in the list's lock alone, so the thread that took
-//! this one away has the list after its poster had it, and finds the post.
+//! No access to `state` carries an order. All threads see one sequence of its exchanges. Between a
+//! mark and a later leaving thread, this sequence contains an exchange that clears the mark. Marks
+//! are set and cleared under the list's lock only. So the thread that cleared the mark locks the
+//! list after the poster, and finds the post.
 //!
-//! Wakers are called by the thread that brought the posts to the lock, once it has gone: in no section,
-//! and where a waker may come itself.
+//! The thread that ran the posts calls the wakers after it has left: in no section, and where a
+//! waker may register itself.
 //!
-//! A thread in a section of other data runs none of those that tasks bring: it comes and goes
-//! uncounted, and as a poster runs its own section at once.  So does a thread that tries or may give
-//! up: what tasks brought it would have to bring to the lock, and wait there for as long as others
-//! like.  A poster that finds such threads alone comes itself, and waits for the lock behind them.
+//! A thread inside a section of other data runs no posts. It arrives and leaves unregistered, and
+//! as a poster it runs its own section at once. The same holds for a thread that tries or may give
+//! up: posts would make it wait at the lock without a limit. A poster that finds only such threads
+//! registers itself, and waits for the lock behind them.
 //!
-//! A future that is dropped locks its post's `stage`: the section is there, and is taken back, or it has
-//! been run.  One that is forgotten leaves a post which owns all that it needs.
+//! A dropped future locks its post's `stage` and takes the section back, or finds that it has been
+//! run. A forgotten future leaves a post, which owns all its data.
 
 extern crate std;
 
@@ -47,44 +47,44 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 flaws! {
-    /// A thread goes although something is posted.
+    /// A thread leaves although something is posted.
     GO_ALL_THE_SAME = "posting.go-all-the-same";
-    /// A poster leaves its post to others, also where nobody is.
+    /// A poster leaves its post to registered threads, even if there are none.
     TRUST_OTHERS = "posting.trust-others";
-    /// Wakers are called in the lock.
+    /// Wakers are called under the lock.
     WAKE_INSIDE = "posting.wake-inside";
-    /// A thread in a section of other data runs what is posted.
+    /// A thread inside a section of other data runs posts.
     SERVE_INSIDE = "posting.serve-inside";
-    /// A thread that tries or may give up is counted, and goes without a look at what is posted.
+    /// A thread that tries or may give up registers, and leaves without a check for posts.
     COUNT_HURRIED = "posting.count-hurried";
-    /// A future that is dropped does not wait for its section.
+    /// A dropped future does not wait for its section.
     DROP_EARLY = "posting.drop-early";
-    /// A future that is dropped leaves its section to be run.
+    /// A dropped future leaves its section to be run.
     KEEP_DROPPED = "posting.keep-dropped";
 }
 
-/// Something is posted.
+/// Mark: posts are pending.
 const POSTED: u32 = 1;
-/// One thread here.
+/// One registered thread.
 const ONE: u32 = 2;
 
-/// What is posted, of whatever type.
+/// A post of any type.
 trait Post: Send + Sync {
-    /// Runs the section, if it was not taken back and has not been run.
+    /// Runs the section, unless it was taken back or has been run.
     ///
     /// # Safety
-    /// The calling thread runs a section of the lock to which this is posted, and lends the
-    /// data to nobody else.
+    /// The calling thread runs a section of this post's lock, and lends the data to no other
+    /// thread.
     unsafe fn run(&self);
 
-    /// Wakes what waits for the section: its task, and threads for their conditions.  The calling
-    /// thread runs no section of that lock.
+    /// Wakes the section's task, and threads that wait for conditions. The calling thread is in no
+    /// section of that lock.
     fn wake(self: Arc<Self>);
 }
 
-/// A lock around `L` to which tasks bring sections too, by [`Delegated::run_async`].  Each thread
-/// that comes counts itself here, by two more exchanges on one line than `L` needs, and blocks until
-/// it has run what tasks brought meanwhile.
+/// A lock around `L` under which tasks, too, run sections, by [`Delegated::run_async`]. Each thread
+/// registers here, by two more exchanges on one line than `L` needs. It blocks until it has run the
+/// sections that tasks posted meanwhile.
 ///
 /// ```
 /// use cohort::delegation::Sanl;
@@ -95,8 +95,9 @@ trait Post: Send + Sync {
 /// assert_eq!(total.run(|total| *total), 2);
 /// ```
 ///
-/// A thread that tries or gives up here, where `L` lets it, brings nothing that tasks brought; under an
-/// `L` in which a holder runs the sections of others it may run theirs. A task that brings a section while only such threads are here waits for the lock in its first poll.
+/// If `L` allows it, threads may try or give up here. Such a thread runs no posts, unless `L`'s
+/// holder runs the sections of other threads. A task that posts while only such threads are here
+/// waits for the lock in its first poll.
 ///
 /// ```
 /// use cohort::{Delegated, Posting, basic::Tas};
@@ -107,7 +108,7 @@ trait Post: Send + Sync {
 /// assert_eq!(total.try_run_for(Duration::from_millis(1), |total| *total), Some(1));
 /// ```
 ///
-/// Under a lock that does not let threads give up they cannot here:
+/// Threads can give up here only if they can under `L`:
 ///
 /// ```compile_fail,E0277
 /// # use cohort::{Delegated, Posting, basic::Mcs};
@@ -128,19 +129,19 @@ impl<L> fmt::Debug for Posting<L> {
     }
 }
 
-/// Wakes what waits for each.
+/// Wakes the waiters of each post.
 fn wake(posts: Vec<Arc<dyn Post>>) {
     for post in posts {
-        // A waker's panic has been reported, and keeps nobody else asleep.
+        // A waker's panic has been reported, and does not affect the others.
         let _ = caught(|| post.wake());
     }
 }
 
 impl<L: Delegate> Posting<L> {
-    /// Has a thread that is here run the section, or else the calling one.
+    /// Has a registered thread run the section, or the calling thread if there is none.
     ///
     /// # Safety
-    /// It is a section on the data that this lock guards.
+    /// The section accesses the data that this lock guards.
     unsafe fn post(&self, post: Arc<dyn Post>) {
         if !may_serve(flaw::SERVE_INSIDE) {
             let own = Vec::from([post]);
@@ -157,7 +158,7 @@ impl<L: Delegate> Posting<L> {
         }
     }
 
-    /// What was posted, which is the caller's to serve.
+    /// Takes the pending posts, for the caller to run.
     fn take(&self) -> Vec<Arc<dyn Post>> {
         self.posts.locking(|posts| {
             self.state.fetch_and(!POSTED, Order::RELAXED);
@@ -165,11 +166,11 @@ impl<L: Delegate> Posting<L> {
         })
     }
 
-    /// Brings all of these to the lock, as one section.
+    /// Runs these posts under the lock, as one section.
     fn serve(&self, cx: &mut L::Context, posts: &[Arc<dyn Post>]) {
         let mut all = || {
             for post in posts {
-                // SAFETY: in a section of this lock, and one after the other.
+                // SAFETY: in a section of this lock, one after the other.
                 unsafe { post.run() };
                 if mutant(flaw::WAKE_INSIDE) {
                     Arc::clone(post).wake();
@@ -180,15 +181,15 @@ impl<L: Delegate> Posting<L> {
         self.lock.run(cx, unsafe { Section::new(&mut all) });
     }
 
-    /// The calling thread, which is counted, is so no longer; what was posted meanwhile has been
-    /// run.  The context is in no use.
+    /// Deregisters the calling thread, after running the posts of the meantime. The context is
+    /// unused.
     fn go(&self, cx: &mut L::Context) {
         let mut over = Vec::new();
         let mut state = self.state.load(Order::RELAXED);
         loop {
             if state & POSTED != 0 && !mutant(flaw::GO_ALL_THE_SAME) {
                 let posts = self.take();
-                // Another thread that goes may have been faster.
+                // Another leaving thread may have been faster.
                 if !posts.is_empty() {
                     self.serve(cx, &posts);
                     over.extend(posts);
@@ -205,7 +206,7 @@ impl<L: Delegate> Posting<L> {
         }
     }
 
-    /// Has the lock run a section, in that way, and what was posted meanwhile.
+    /// Has the lock run a section by `run`, and then the posts of the meantime.
     #[inline]
     fn counted(
         &self,
@@ -237,8 +238,7 @@ unsafe impl<L: Delegate> Delegate for Posting<L> {
 }
 
 impl<L> Posting<L> {
-    /// Has the calling thread try, or wait with patience: it is not counted, and so owes tasks
-    /// nothing.
+    /// Runs a thread that tries or may give up: unregistered, and so without a duty to run posts.
     #[inline]
     fn uncounted<R>(&self, run: impl FnOnce(&L) -> R) -> R {
         let counted = mutant(flaw::COUNT_HURRIED);
@@ -274,30 +274,30 @@ unsafe impl<L: AbortableDelegate> AbortableDelegate for Posting<L> {
     }
 }
 
-/// A section, of whatever type.
+/// A section of any type.
 type Whole<T, R> = Box<dyn FnOnce(&mut T) -> R + Send>;
 
-/// How far a post is.
+/// Progress of a post.
 struct Stage<T, R> {
-    /// To be run.
+    /// The pending section.
     section: Option<Whole<T, R>>,
-    /// How it ended, until its future has that.
+    /// The section's result, until its future takes it.
     ended: Option<Result<R, Panic>>,
     /// The task that waits for it.
     waker: Option<Waker>,
 }
 
-/// What a future has posted, or is to.
+/// The shared part of a future and its post.
 struct Posted<T, L, R> {
     of: Arc<Delegated<T, Posting<L>>>,
     stage: Mutex<Stage<T, R>, Futex>,
 }
 
 impl<T, L, R> Posted<T, L, R> {
-    /// How it ended, which is the caller's then; if it has not, that waker is woken once it has.
+    /// Takes the result; if there is none yet, registers the waker for it.
     fn listens(&self, waker: &Waker) -> Option<Result<R, Panic>> {
         let waker = waker.clone();
-        // The waker of before is dropped behind the lock.
+        // The previous waker is dropped outside the lock.
         let (ended, _former) = self.stage.locking(|stage| match stage.ended.take() {
             None => (None, stage.waker.replace(waker)),
             ended => (ended, None),
@@ -332,15 +332,14 @@ where
 }
 
 impl<T, L, R> Drop for Posted<T, L, R> {
-    /// Comes after all that other threads did to the post: `Arc` sees to that, of which the checkers
-    /// know nothing.
+    /// Ordered after all other threads' accesses by `Arc`, which the checkers do not see.
     fn drop(&mut self) {
-        // SAFETY: the lock has no contexts, and nobody comes to it any more.
+        // SAFETY: the lock has no contexts, and no users left.
         unsafe { self.stage.raw().acquire(&()) };
     }
 }
 
-/// What [`Delegated::run_async`] returns: ready with what the section returned.
+/// The future of [`Delegated::run_async`]: ready with the section's result.
 ///
 /// ```
 /// use cohort::delegation::CcSynch;
@@ -357,12 +356,12 @@ pub struct RunAsync<T, L, R> {
     progress: Progress,
 }
 
-/// How far a future is.
+/// Progress of a future.
 #[derive(Clone, Copy, Debug)]
 enum Progress {
-    /// It has not been polled.
+    /// Not yet polled.
     New,
-    /// It has posted its section.
+    /// Its section is posted.
     Posted,
     /// It was ready.
     Over,
@@ -381,24 +380,24 @@ where
     T: Send + 'static,
     L: Delegate + 'static,
 {
-    /// A future that has `section` run on the data, and is ready with what that returned.
+    /// Creates a future that runs `section` on the data and is ready with its result.
     ///
-    /// Its first poll posts the section.  Threads that are at the data then run it before they go,
-    /// and wake its task after that.  If nobody is there, the poll runs the section, and what other
-    /// tasks post meanwhile; threads that [try](Self::try_run) or [may give up](Self::run_within) count
-    /// as nobody.  In a section of other data the poll has the section run as [`run`](Self::run) does.
-    /// Later polls wait for nothing but the section, once it has begun.
+    /// The first poll posts the section. Threads at the data run it before they leave, and then
+    /// wake the task. Without such threads, the poll runs the section, and the posts of other tasks
+    /// meanwhile; threads that [try](Self::try_run) or [may give up](Self::run_within) do not
+    /// count. Inside a section of other data, the poll runs the section as [`run`](Self::run) does.
+    /// Later polls wait only for the section, once it has begun.
     ///
-    /// If the future is dropped, a section that has not begun is never run, and one that has is waited
-    /// for.  So no section may drop or poll its own future.  If the future is forgotten, a section that
-    /// was posted is run all the same, some time; so it borrows nothing.
+    /// If the future is dropped, a pending section never runs, and a running one is waited for. So
+    /// a section must not drop or poll its own future. If the future is forgotten, a posted section
+    /// still runs at some time; therefore it borrows nothing.
     ///
-    /// Wakers are called in no section of the data, one after the other.  A waker that panics
-    /// keeps no other from being called, and the panic goes no further.
+    /// Wakers are called in no section of the data, one after the other. A waker's panic does not
+    /// affect the others, and does not propagate.
     ///
     /// # Panics
-    /// A poll, if the section did, or after the poll that was ready; and in debug builds the first
-    /// in a section of the same data, where it might wait for ever.
+    /// A poll, if the section did, or after the poll that was ready. In debug builds, also the
+    /// first poll inside a section of the same data, where it might wait for ever.
     ///
     /// ```
     /// use cohort::delegation::Sanl;
@@ -451,7 +450,7 @@ where
     /// let future = total.run_async(move |total| *total += *mine);
     /// ```
     ///
-    /// nor take along what cannot go to another thread,
+    /// capture data that must stay in its thread,
     ///
     /// ```compile_fail,E0277
     /// # use cohort::{Delegated, Posting, basic::Mcs};
@@ -461,7 +460,7 @@ where
     /// let future = total.run_async(move |total| *total += *mine);
     /// ```
     ///
-    /// nor return it from there:
+    /// or return such data:
     ///
     /// ```compile_fail,E0277
     /// # use cohort::{Delegated, Posting, basic::Mcs};
@@ -470,7 +469,7 @@ where
     /// let future = total.run_async(|total| Rc::new(*total));
     /// ```
     ///
-    /// To other locks nothing can be posted:
+    /// Only this lock accepts posts:
     ///
     /// ```compile_fail,E0599
     /// # use cohort::{Delegated, basic::Mcs};
@@ -533,7 +532,7 @@ impl<T, L, R> Drop for RunAsync<T, L, R> {
         if mutant(flaw::KEEP_DROPPED) || mutant(flaw::DROP_EARLY) && stage.is_locked() {
             return;
         }
-        // All that is taken is dropped behind the lock.
+        // The values taken are dropped outside the lock.
         let _taken =
             stage.locking(|stage| (stage.section.take(), stage.ended.take(), stage.waker.take()));
     }

@@ -1,10 +1,10 @@
-//! `ReentrantMutex<T>`: data that one thread at a time may see, which may lock it again.
+//! `ReentrantMutex<T>`: data visible to one thread at a time, which may lock it again.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `owner` | the thread that holds the lock | that thread's name; 0: nobody's |
-//! | `guards` | the owner | how many guards it has |
-//! | `context` | the owner | by which it holds the lock |
+//! | `owner` | the holder | the holder's name; 0: none |
+//! | `guards` | the owner | the number of its guards |
+//! | `context` | the owner | the context of its acquisition |
 
 use crate::context::Kept;
 use crate::defer::Defer;
@@ -20,9 +20,8 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::time::Duration;
 
-/// Data that one thread at a time may see, which may lock it again: for code that calls itself
-/// while it holds the lock.  Its guards lend the data shared, since there may be several, and stay
-/// in their thread.
+/// Data visible to one thread at a time, which may lock it again: for recursive code under a lock.
+/// Its guards lend the data shared, since there may be several, and stay in their thread.
 ///
 /// ```
 /// use cohort::ReentrantMutex;
@@ -61,7 +60,7 @@ pub struct ReentrantMutex<T: ?Sized, L: RawLock = FutexHmcs> {
     data: Cell<T>,
 }
 
-/// The lock, and what its owner knows of it.
+/// The lock, and its owner's state.
 #[derive(Default)]
 struct Hold<L: RawLock> {
     lock: L,
@@ -70,7 +69,7 @@ struct Hold<L: RawLock> {
     context: Cell<Option<Kept<L>>>,
 }
 
-/// Sight of a [`ReentrantMutex`]'s data; the last of a thread's guards unlocks when dropped.
+/// Shared access to a [`ReentrantMutex`]'s data; the last guard of a thread unlocks when dropped.
 ///
 /// ```
 /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -83,12 +82,12 @@ struct Hold<L: RawLock> {
 #[must_use = "the mutex is unlocked as soon as its last guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a ReentrantMutex<T, L>,
-    /// Its thread's.
+    /// Stays in its thread.
     here: PhantomData<*const ()>,
 }
 
-/// Sight of a part of a [`ReentrantMutex`]'s data, by [`ReentrantMutexGuard::map`]; the last of a
-/// thread's guards unlocks when dropped.
+/// Shared access to a part of a [`ReentrantMutex`]'s data, by [`ReentrantMutexGuard::map`]; the
+/// last guard of a thread unlocks when dropped.
 ///
 /// ```
 /// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
@@ -102,7 +101,7 @@ pub struct ReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
 pub struct MappedReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     hold: &'a Hold<L>,
     part: NonNull<T>,
-    /// Its thread's.
+    /// Stays in its thread.
     here: PhantomData<&'a T>,
 }
 
@@ -111,7 +110,7 @@ unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for ReentrantMutexGuard<'_, T, L>
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for MappedReentrantMutexGuard<'_, T, L> {}
 
-/// The owner's name of nobody.
+/// No owner.
 const NOBODY: usize = 0;
 
 /// The calling thread's name.
@@ -121,7 +120,7 @@ fn name() -> usize {
 
 impl<T> ReentrantMutex<T> {
     crate::door::constructor! {
-        /// A mutex around `data`, unlocked, under the default lock.
+        /// Creates an unlocked mutex around `data`, under the default lock.
         ///
         /// ```
         /// static TOTAL: cohort::ReentrantMutex<u64> = cohort::ReentrantMutex::new(1);
@@ -136,7 +135,7 @@ impl<T> ReentrantMutex<T> {
 
 impl<T, L: RawLock> ReentrantMutex<T, L> {
     crate::door::constructor! {
-        /// A mutex around `data` under that lock, which nobody holds.
+        /// Creates a mutex around `data` under `lock`, which is free.
         ///
         /// ```
         /// use cohort::ReentrantMutex;
@@ -159,7 +158,7 @@ impl<T, L: RawLock> ReentrantMutex<T, L> {
         }
     }
 
-    /// The data, of a mutex that nobody else has any more.
+    /// Returns the data, without locking: the mutex is owned.
     ///
     /// ```
     /// assert_eq!(cohort::ReentrantMutex::new(1).into_inner(), 1);
@@ -177,7 +176,7 @@ impl<T, L: RawLock> From<T> for ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
-    /// The data, without locking: nobody else has the mutex.
+    /// Borrows the data, without locking: the mutex is borrowed mutably.
     ///
     /// ```
     /// let mut total = cohort::ReentrantMutex::new(1);
@@ -189,19 +188,19 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.data.with_mut(|data| unsafe { &mut *data })
     }
 
-    /// Where the data is.  To write there while a guard exists is a race.
+    /// Returns the data's address. Writing there while a guard exists is a race.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
     /// let guard = total.lock();
-    /// // SAFETY: locked above, and nobody writes.
+    /// // SAFETY: locked above, and only read.
     /// assert_eq!(unsafe { *total.data_ptr() }, *guard);
     /// ```
     pub fn data_ptr(&self) -> *mut T {
         self.data.with_mut(|data| data)
     }
 
-    /// Whether somebody had locked the mutex a moment ago; never blocks.
+    /// Returns whether the mutex was locked a moment ago; never blocks.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -214,7 +213,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.hold.lock.is_locked()
     }
 
-    /// The lock.  One that is acquired there is released there, and the mutex knows nothing of it.
+    /// The lock. Whoever acquires it here releases it here; the mutex does not record this.
     ///
     /// ```
     /// use cohort::{RawLock, ReentrantMutex};
@@ -228,7 +227,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         &self.hold.lock
     }
 
-    /// A guard more of the calling thread's, in the place of one that was forgotten.
+    /// Creates a guard for the calling thread, instead of a forgotten one.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -247,8 +246,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         }
     }
 
-    /// Ends one of the calling thread's guards that was forgotten, as
-    /// [`ReentrantMutexGuard::unlock_fair`] does.
+    /// Ends a forgotten guard of the calling thread, as [`ReentrantMutexGuard::unlock_fair`] does.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -267,7 +265,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.hold.leave_fairly();
     }
 
-    /// Ends one of the calling thread's guards that was forgotten.
+    /// Ends a forgotten guard of the calling thread.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -284,7 +282,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.hold.leave();
     }
 
-    /// Whether the calling thread has locked the mutex.
+    /// Returns whether the calling thread has locked the mutex.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -301,7 +299,8 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
 }
 
 impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
-    /// Blocks until the mutex is locked; at once, if the calling thread has locked it already.
+    /// Blocks until the mutex is locked; returns at once if the calling thread has already locked
+    /// it.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -309,7 +308,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// assert_eq!(*outer + *inner, 2);
     /// ```
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
-        // SAFETY: `enter` promises it; so for all below.
+        // SAFETY: guaranteed by `enter`; so for all below.
         let guard = self.enter(|lock, context| unsafe {
             lock.acquire(context);
             true
@@ -317,7 +316,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         guard.unwrap_or_else(|| unreachable!("an acquisition without an end has been made"))
     }
 
-    /// Locks the mutex if no other thread has; never blocks.
+    /// Locks the mutex unless another thread has locked it; never blocks.
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -336,7 +335,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         self.enter(|lock, context| unsafe { lock.try_acquire(context) })
     }
 
-    /// Blocks until the mutex is locked, but no longer than that.
+    /// Blocks until the mutex is locked or the timeout ends.
     ///
     /// ```
     /// use std::time::Duration;
@@ -361,13 +360,13 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         })
     }
 
-    /// One guard more, of what is held, or of what `acquire` acquires: by a new context, in a block that
-    /// stays, as the lock does, until the last guard has released it, or for ever.
+    /// Adds a guard to a held lock, or to the lock that `acquire` acquires. The context is new, in
+    /// a block that stays, as the lock does, until the last guard has released it; or for ever.
     fn enter(
         &self,
         acquire: impl FnOnce(&L, &L::Context) -> bool,
     ) -> Option<ReentrantMutexGuard<'_, T, L>> {
-        // One that is made is dropped, too.
+        // Not `then_some`: a guard created for nothing would be dropped.
         self.hold.enter(acquire).then(|| ReentrantMutexGuard {
             mutex: self,
             here: PhantomData,
@@ -376,39 +375,40 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
 }
 
 impl<L: RawLock> Hold<L> {
-    /// Whether the calling thread is the owner.
+    /// Returns whether the calling thread is the owner.
     fn is_callers(&self) -> bool {
-        // A thread finds its own name only where it has written that itself.
+        // A thread reads its own name only where it wrote it.
         self.owner.load(Order::RELAXED) == name()
     }
 
-    /// Makes the calling thread the owner by `acquire`, unless it is; whether it has one guard more.
+    /// Adds a guard for the calling thread, and makes it the owner by `acquire` unless it already
+    /// is; false if it did not acquire.
     fn enter(&self, acquire: impl FnOnce(&L, &L::Context) -> bool) -> bool {
         if !self.is_callers() {
-            // If the lock panicked, its queue might still have the context.
+            // If the lock panics, its queue may still contain the context.
             let context = ManuallyDrop::new(Kept::new());
             let acquired = acquire(&self.lock, context.get());
             let context = ManuallyDrop::into_inner(context);
             if !acquired {
                 return false;
             }
-            // SAFETY: the lock is held, and its holder alone comes here.
+            // SAFETY: the lock is held, and only its holder reaches this.
             self.context
                 .with_mut(|held| unsafe { *held = Some(context) });
             self.owner.store(name(), Order::RELAXED);
         }
-        // SAFETY: as above.  No program lives long enough to make 2^63 guards and forget them.
+        // SAFETY: as above. No program lives long enough to make 2^63 guards and forget them.
         self.guards.with_mut(|guards| unsafe { *guards += 1 });
         true
     }
 
-    /// Ends one of the calling thread's guards.
+    /// Ends a guard of the calling thread.
     fn leave(&self) {
         // SAFETY: acquired by that context, and released once.
         self.leave_by(|lock, context| unsafe { lock.release(context) });
     }
 
-    /// The same, by a fair release.
+    /// Ends a guard of the calling thread, by a fair release if it is the last.
     fn leave_fairly(&self)
     where
         L: ReleaseFairly,
@@ -417,7 +417,7 @@ impl<L: RawLock> Hold<L> {
         self.leave_by(|lock, context| unsafe { lock.release_fairly(context) });
     }
 
-    /// Runs `pause` between the end of a guard, in whichever way, and one that takes its place.
+    /// Ends a guard by `leave`, runs `pause`, and acquires a new guard.
     fn without_one<R>(&self, leave: fn(&Self), pause: impl FnOnce() -> R) -> R {
         leave(self);
         let _last = Defer(|| {
@@ -431,7 +431,7 @@ impl<L: RawLock> Hold<L> {
     }
 
     fn leave_by(&self, release: impl FnOnce(&L, &L::Context)) {
-        // SAFETY: the owner alone has guards, and comes here.
+        // SAFETY: only the owner has guards, and reaches this.
         let left = self.guards.with_mut(|guards| unsafe {
             *guards -= 1;
             *guards
@@ -448,7 +448,8 @@ impl<L: RawLock> Hold<L> {
 }
 
 impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
-    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    /// Narrows the guard to a part of the data. An associated function, since the data may have a
+    /// method of this name.
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -467,7 +468,7 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the data, if there is one.
+    /// Narrows the guard to a part of the data, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -499,7 +500,7 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         }
     }
 
-    /// The mutex that the guard has locked.
+    /// The guard's mutex.
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -512,8 +513,8 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         this.mutex
     }
 
-    /// Runs `pause` without this guard, so that others may have the mutex if the thread has no other,
-    /// and blocks until the thread has locked it again.
+    /// Ends this guard, runs `pause`, and blocks until the thread has locked the mutex again. Other
+    /// threads may lock the mutex meanwhile, if this is the thread's only guard.
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -527,7 +528,7 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         this.mutex.hold.without_one(Hold::leave, pause)
     }
 
-    /// The same, and the mutex becomes unlocked as by [`unlock_fair`](Self::unlock_fair).
+    /// [`unlocked`](Self::unlocked), by the release of [`unlock_fair`](Self::unlock_fair).
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -544,8 +545,8 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         this.mutex.hold.without_one(Hold::leave_fairly, pause)
     }
 
-    /// Lets a thread that waits for the mutex have it, if there is one and this is the only guard of the
-    /// calling thread, and blocks until it is locked again.
+    /// Hands the mutex to a waiter, if there is one and this is the thread's only guard, and blocks
+    /// until it is locked again.
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -562,8 +563,8 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
         Self::unlocked_fair(this, || ());
     }
 
-    /// Ends the guard; if it is the thread's last, so that a thread which sleeps for the mutex has it
-    /// next, past all that come: see [`ReleaseFairly`].
+    /// Ends the guard. The thread's last guard hands the mutex to a sleeping waiter, ahead of all
+    /// arrivals: see [`ReleaseFairly`].
     ///
     /// ```
     /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
@@ -602,7 +603,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedReentrantMutexGuard<'a, T, L> {
         hold.leave_fairly();
     }
 
-    /// Goes on with a part of the part, if there is one.
+    /// Narrows the guard to a part of its part, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -630,7 +631,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedReentrantMutexGuard<'a, T, L> {
         })
     }
 
-    /// Goes on with a part of the part.
+    /// Narrows the guard to a part of its part.
     ///
     /// ```
     /// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
@@ -657,7 +658,7 @@ impl<T: ?Sized, L: RawLock> Deref for MappedReentrantMutexGuard<'_, T, L> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: a part of what the guard's thread has locked, and nobody has it mutably.
+        // SAFETY: a part of the data, which the guard's thread has locked and lends shared only.
         unsafe { self.part.as_ref() }
     }
 }
@@ -672,7 +673,7 @@ impl<T: ?Sized, L: RawLock> Deref for ReentrantMutexGuard<'_, T, L> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard's thread holds the lock, and nobody has the data mutably.
+        // SAFETY: the guard's thread holds the lock and lends the data shared only.
         self.mutex.data.with(|data| unsafe { &*data })
     }
 }
@@ -707,7 +708,7 @@ impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for MappedReentrantMutex
     }
 }
 
-/// What the data is, or that another thread has locked it.
+/// Prints the data, or that another thread has locked it.
 impl<T: ?Sized + fmt::Debug, L: RawTry + ThreadOblivious> fmt::Debug for ReentrantMutex<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.try_lock() {

@@ -1,44 +1,42 @@
-//! `Waking<L>`: a lock for which tasks wait too, that keep no thread waiting; and [`LockAsync`],
-//! the future by which they do.
+//! `Waking<L>`: a lock for which tasks can wait without blocking a thread; and [`LockAsync`], their
+//! future.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | threads, and polls that try it | the lock that excludes |
-//! | `state` | arriving and leaving threads and polls | how many of them are here, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty |
+//! | `state` | arriving and leaving threads and polls | the registered ones, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty |
 //! | `tasks` | failed polls, dropped futures, and leaving threads; it has a lock of its own | the waiting tasks, in the order of their first polls, and the number of called ones |
-//! | an entry's `ticket` | its first failed poll | its place in that order; 0: it has none yet |
+//! | an entry's `ticket` | its first failed poll | its place in that order; 0: none yet |
 //! | an entry's `waits` | as `tasks` | its stage, its waker, and its neighbours in the list |
 //!
 //! | stage of an entry | meaning | set by |
 //! |---|---|---|
 //! | `Out` | not waiting | a ready or dropped future |
 //! | `Waiting` | in the list | a failed poll |
-//! | `Called` | taken from the list, and woken | a leaving thread |
+//! | `Called` | unlinked from the list, and woken | a leaving thread |
 //!
-//! **One wake to one task.**  A leaving thread or poll calls the first entry of the list: it wakes that
-//! task alone.  The future locks the mutex at its next poll, or is in the list again at its former place.
-//! A called future that is dropped passes its call on.  If a called future is not polled, the next
-//! thread or poll that leaves calls the next entry.
+//! **One wake per task.** A leaving thread or poll calls the first entry of the list: it wakes only
+//! that task. The future locks the mutex at its next poll, or returns to its former place in the
+//! list. A called future that is dropped passes its call on. If a called future is not polled, the
+//! next leaving thread or poll calls the next entry.
 //!
-//! **No wake is lost.**  A poll is counted before it tries the lock.  If it fails, it enters the list and
-//! leaves.  If another thread or poll was counted then, that one finds the mark when it leaves;
-//! otherwise the poll tries once more.  The last one that leaves calls an entry in any case.  Another one
-//! calls an entry if the lock is free and no call is under way, so that tasks get in between threads.
+//! **No lost wake.** A poll registers before it tries the lock. If it fails, it enters the list and
+//! leaves. If another thread or poll was registered then, that one finds the mark when it leaves;
+//! otherwise the poll tries again. The last one to leave always calls an entry. Others call an
+//! entry if the lock is free and no call is pending, so that tasks get the lock between threads.
 //!
-//! No access to `state` carries an order.  Of one word every thread sees the same sequence of
-//! exchanges, and the mark stands in it while the list is not empty, since both are changed in the list's
-//! lock.  A poll that finds no other here may not see yet that the lock has become free, and looks again
-//! in a moment.
+//! No access to `state` carries an order. All threads see one sequence of its exchanges. The mark
+//! is set in it while the list is not empty, since both change under the list's lock. A poll that
+//! is registered alone may not see yet that the lock is free, and retries in a moment.
 //!
-//! **The lock is not handed over.**  A task may keep a future that it does not poll, and wait for another
-//! task that waits for the lock ("futurelock"); with the lock handed to that future, both would
-//! wait for ever.  A called future owns nothing, and every other thread and poll may lock the mutex
-//! before it.
+//! **No hand-over.** A task may keep a future without polling it, and wait for another task that
+//! waits for the lock ("futurelock"). If the lock were handed to that future, both would wait for
+//! ever. A called future owns nothing: every other thread and poll may lock the mutex before it.
 //!
-//! Every operation on the list takes a constant number of steps.  Only entries that come back to their
-//! places out of order look for them among the others that came back.
+//! Every operation on the list takes a constant number of steps, with one exception: an entry that
+//! returns out of order searches the other returned entries for its place.
 //!
-//! Wakers are called and dropped in no lock: they may lock this very mutex.
+//! Wakers are called and dropped outside all locks: they may lock this mutex.
 
 use crate::basic::Futex;
 use crate::context::Kept;
@@ -53,28 +51,28 @@ use core::ptr;
 use core::task::{Context, Poll, Waker};
 
 flaws! {
-    /// A thread leaves although tasks wait.
+    /// A thread leaves without calling a waiting task.
     FORGET_TASKS = "waking.forget-tasks";
-    /// A poll leaves its task to others, also where there are none.
+    /// A poll leaves its task to registered threads, even if there are none.
     TRUST_OTHERS = "waking.trust-others";
-    /// The last to leave trusts that a called future is polled.
+    /// The last one to leave assumes that a called future is polled.
     TRUST_CALLED = "waking.trust-called";
     /// A called future that is dropped keeps its call.
     KEEP_CALL = "waking.keep-call";
-    /// Wakers are called in the list's lock.
+    /// Wakers are called under the list's lock.
     WAKE_INSIDE = "waking.wake-inside";
-    /// A future that is dropped stays in the list.
+    /// A dropped future stays in the list.
     KEEP_DROPPED = "waking.keep-dropped";
-    /// A task that was woken in vain goes to the end of the list.
+    /// A task woken in vain goes to the end of the list.
     LOSE_PLACE = "waking.lose-place";
 }
 
-/// Tasks wait.
+/// Mark: tasks wait.
 const LISTED: u32 = 1;
-/// One thread or poll here.
+/// One registered thread or poll.
 const ONE: u32 = 2;
 
-/// How far a future is.
+/// Progress of a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Out,
@@ -82,12 +80,12 @@ enum Stage {
     Called,
 }
 
-/// A future's place in the list, in the future itself.
+/// A future's list entry, inside the future.
 #[derive(Debug)]
 struct Entry {
     ticket: AtomicU64,
     waits: Cell<Waits>,
-    /// The list points to it.
+    /// Pinned, since the list points to it.
     _stays: PhantomPinned,
 }
 
@@ -100,7 +98,7 @@ struct Waits {
     previous: *const Entry,
 }
 
-// SAFETY: the pointers are followed in the list's lock alone.
+// SAFETY: the pointers are followed under the list's lock only.
 unsafe impl Send for Waits {}
 
 impl Entry {
@@ -122,23 +120,23 @@ impl Entry {
         self.ticket.load(Order::RELAXED)
     }
 
-    /// Changes it; only in the list's lock.
+    /// Changes the entry; only under the list's lock.
     fn with<R>(&self, change: impl FnOnce(&mut Waits) -> R) -> R {
-        // SAFETY: one thread at a time is in the list's lock, and the changes do not nest.
+        // SAFETY: one thread at a time holds the list's lock, and changes do not nest.
         self.waits.with_mut(|waits| change(unsafe { &mut *waits }))
     }
 }
 
-/// The list, by tickets.  An entry stays where it is until it is taken out.
+/// The list, ordered by tickets. An entry does not move until it is unlinked.
 #[derive(Debug)]
 struct Tasks {
     first: *const Entry,
     last: *const Entry,
-    /// The entry that came back last to a place before others; null, if it is gone.
+    /// The last entry that returned to a place before others; null if it is gone.
     returned: *const Entry,
-    /// How many futures are called.
+    /// The number of called futures.
     called: usize,
-    /// The ticket drawn last.
+    /// The last ticket drawn.
     drawn: u64,
 }
 
@@ -156,13 +154,13 @@ impl Tasks {
         }
     }
 
-    /// The entry behind that one, or, behind none, the first.
+    /// Returns the entry after `before`, or the first for null.
     fn next(&self, before: *const Entry) -> *const Entry {
         // SAFETY: null, or in the list.
         unsafe { before.as_ref() }.map_or(self.first, |entry| entry.with(|waits| waits.next))
     }
 
-    /// Links the entry in behind that one, or, behind none, as the first.
+    /// Links the entry after `before`, or as the first for null.
     fn link(&mut self, entry: &Entry, before: *const Entry) {
         let next = self.next(before);
         entry.with(|waits| (waits.previous, waits.next) = (before, next));
@@ -170,7 +168,7 @@ impl Tasks {
         self.join(entry, next);
     }
 
-    /// Makes two entries neighbours; null is the beginning, or the end.
+    /// Makes two entries neighbours; null is the beginning or the end.
     fn join(&mut self, before: *const Entry, next: *const Entry) {
         // SAFETY: null, or in the list; so for the next.
         match unsafe { before.as_ref() } {
@@ -184,12 +182,12 @@ impl Tasks {
         }
     }
 
-    /// The last entry with a smaller ticket, or null, for an entry that comes back.
+    /// Returns the last entry with a smaller ticket, or null; for a returning entry.
     fn before(&self, ticket: u64) -> *const Entry {
         // SAFETY: null, or in the list.
         let is_before =
             |entry: *const Entry| unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket);
-        // As a rule entries come back in order.
+        // Entries usually return in order.
         let mut last = if is_before(self.returned) {
             self.returned
         } else {
@@ -204,7 +202,7 @@ impl Tasks {
         }
     }
 
-    /// Puts the entry into the list, where its ticket says, with that waker; the waker of before.
+    /// Links the entry at the place of its ticket, with that waker; returns the previous waker.
     fn put(&mut self, entry: &Entry, waker: Waker) -> Option<Waker> {
         let (stage, former) = entry.with(|waits| {
             let stage = mem::replace(&mut waits.stage, Stage::Waiting);
@@ -226,7 +224,7 @@ impl Tasks {
         former
     }
 
-    /// Takes the entry out of the list, and gives it that stage; its waker.
+    /// Unlinks the entry and sets its stage; returns its waker.
     fn unlink(&mut self, entry: &Entry, stage: Stage) -> Option<Waker> {
         let (previous, next, waker) = entry.with(|waits| {
             waits.stage = stage;
@@ -239,7 +237,7 @@ impl Tasks {
         waker
     }
 
-    /// Ends the entry's wait: its waker, and whether it was called.
+    /// Ends the entry's wait; returns its waker, and whether it was called.
     fn take_out(&mut self, entry: &Entry) -> (Option<Waker>, bool) {
         match entry.with(|waits| waits.stage) {
             Stage::Out => (None, false),
@@ -252,7 +250,7 @@ impl Tasks {
         }
     }
 
-    /// Calls the first entry: its waker.
+    /// Calls the first entry; returns its waker.
     fn call_first(&mut self) -> Option<Waker> {
         // SAFETY: null, or in the list.
         let first = unsafe { self.first.as_ref() }?;
@@ -267,12 +265,13 @@ impl Default for Tasks {
     }
 }
 
-/// A lock around `L` for which tasks wait too, by [`Mutex::lock_async`].  Each acquisition
-/// is counted here, by two more exchanges on one line than `L` needs.  A release wakes one task, the first
-/// that waits.
+/// A lock around `L` for which tasks can wait, too, by [`Mutex::lock_async`]. Each acquisition
+/// registers here, by two more exchanges on one line than `L` needs. A release wakes the first
+/// waiting task.
 ///
-/// A task gets the lock where no thread has it or, under a lock that serves in order, waits for it. For
-/// many tasks that want short sections `Posting`, of the feature `std`, does better: there a section is
+/// A task acquires the lock if it is free; under a lock with FIFO order, also without waiting
+/// threads. For many tasks with short critical sections, `Posting`, of the feature `std`, is
+/// faster: it runs a section where the data is, and wakes no task in vain.
 /// brought to the data, and no task is woken in vain.
 ///
 /// ```
@@ -284,7 +283,7 @@ impl Default for Tasks {
 /// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 ///
-/// A lock that cannot be tried cannot be waited for by tasks:
+/// Tasks cannot wait for a lock without a try operation:
 ///
 /// ```compile_fail,E0599
 /// # use cohort::{Mutex, Waking, delegation::CcSynch};
@@ -306,7 +305,7 @@ impl<L> fmt::Debug for Waking<L> {
 
 impl<L> Waking<L> {
     constructor! {
-        /// That lock, for which no task waits.
+        /// Creates the lock, without waiting tasks.
         ///
         /// ```
         /// use cohort::basic::Ticket;
@@ -325,13 +324,13 @@ impl<L> Waking<L> {
         }
     }
 
-    /// Counts the calling thread or poll.
+    /// Registers the calling thread or poll.
     #[inline]
     fn come(&self) {
         self.state.fetch_add(ONE, Order::RELAXED);
     }
 
-    /// Changes the list, and the mark with it.
+    /// Changes the list, and its mark.
     fn change<R>(&self, change: impl FnOnce(&mut Tasks) -> R) -> R {
         self.tasks.locking(|tasks| {
             let was_empty = tasks.first.is_null();
@@ -346,7 +345,7 @@ impl<L> Waking<L> {
         })
     }
 
-    /// Calls the first task of the list; also where a call is under way, if `in_any_case`.
+    /// Calls the first task of the list; during a pending call only if `in_any_case`.
     fn call_first(&self, in_any_case: bool) {
         loop {
             let waker = self.change(|tasks| {
@@ -362,14 +361,14 @@ impl<L> Waking<L> {
                 waker
             });
             let Some(waker) = waker else { return };
-            // A waker's panic has been reported, and its task is not polled.
+            // A waker's panic has been reported; its task will not be polled.
             if caught(|| waker.wake()).is_ok() {
                 return;
             }
         }
     }
 
-    /// The calling thread or poll, which is counted, and has the lock no more, is so no longer.
+    /// Deregisters the calling thread or poll, which no longer holds the lock.
     #[inline]
     fn go(&self)
     where
@@ -381,7 +380,7 @@ impl<L> Waking<L> {
         }
     }
 
-    /// Calls a task, for a thread or poll that was here alone, or not.
+    /// Calls a task for a leaving thread or poll; `alone`: no other one is registered.
     #[cold]
     fn call(&self, alone: bool)
     where
@@ -393,7 +392,7 @@ impl<L> Waking<L> {
     }
 }
 
-// SAFETY: an acquisition is one of the lock inside.
+// SAFETY: an acquisition is one of the inner lock.
 unsafe impl<L: RawLock> RawLock for Waking<L> {
     type Context = L::Context;
 
@@ -444,7 +443,7 @@ unsafe impl<L: Abortable> Abortable for Waking<L> {
     }
 }
 
-// A thread that gives up may have to wake any number of tasks.
+// A waiter that gives up may have to wake any number of tasks.
 forwards! {
     [L: RawLock] Waking<L>: L in lock;
     RawTry: own,
@@ -486,19 +485,19 @@ impl<T: ?Sized, L> fmt::Debug for LockAsync<'_, T, L> {
 }
 
 impl<T: ?Sized, L> LockAsync<'_, T, L> {
-    /// Its task waits no more; whether it was called.
+    /// Ends the task's wait; returns whether it was called.
     fn leave(&self) -> bool {
         if self.entry.ticket() == 0 {
             return false;
         }
-        // The waker is dropped behind the list's lock.
+        // The waker is dropped outside the list's lock.
         let (_waker, was_called) = self.mutex.raw().change(|tasks| tasks.take_out(&self.entry));
         was_called
     }
 }
 
 impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> LockAsync<'a, T, L> {
-    /// It has locked the mutex by that context.
+    /// Ends the wait with the mutex locked by that context.
     fn ready(&self, context: ManuallyDrop<Kept<Waking<L>>>) -> Poll<MutexGuard<'a, T, Waking<L>>> {
         let guard = self.mutex.guard(ManuallyDrop::into_inner(context));
         let _ = self.leave();
@@ -507,22 +506,23 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> LockAsync<'a, T, L> {
 }
 
 impl<T: ?Sized, L: RawTry + ThreadOblivious> Mutex<T, Waking<L>> {
-    /// A future that is ready with the mutex locked.
+    /// Creates a future that is ready with the mutex locked.
     ///
-    /// A poll locks the mutex if no thread has it or waits for it ahead, as [`try_lock`](Self::try_lock)
-    /// does, and never blocks for the mutex.  If it fails, the task is woken once the mutex may be
-    /// free, in the order in which the futures were first polled.  The mutex is not handed to the task:
-    /// the first task or thread to arrive locks it.  A future whose poll fails again keeps its place.
+    /// A poll locks the mutex if it is free and no thread waits ahead, as
+    /// [`try_lock`](Self::try_lock) does, and never blocks for the mutex. If it fails, the task is
+    /// woken once the mutex may be free, in the order of the futures' first polls. The mutex is not
+    /// handed to the task: the first task or thread to arrive locks it. A future whose poll fails
+    /// again keeps its place.
     ///
-    /// Each unlocking wakes one task.  A woken future that is dropped passes its turn on.  If a woken
-    /// future is not polled, the next unlocking, or failed attempt to lock, wakes the next task.  So a
-    /// task may keep a future that it does not poll; but if it also waits for another task that waits for
-    /// this mutex, both wait until some thread or task locks or tries the mutex.
+    /// Each unlocking wakes one task. A woken future that is dropped passes its turn on. If a woken
+    /// future is not polled, the next unlocking, or failed attempt to lock, wakes the next task. So
+    /// a task may keep a future without polling it. But if it also waits for another task that
+    /// waits for this mutex, both wait until some thread or task locks or tries the mutex.
     ///
-    /// Wakers are called by the threads that unlock, give up, or drop futures.  If a waker panics, the
-    /// next task is woken, and the panic goes no further.
+    /// Wakers are called by the threads that unlock, give up, or drop futures. If a waker panics,
+    /// the next task is woken, and the panic does not propagate.
     ///
-    /// A poll after the one that was ready locks anew.
+    /// After it was ready, a further poll locks again.
     ///
     /// ```
     /// use cohort::basic::Mcs;
@@ -565,7 +565,7 @@ impl<T: ?Sized, L: RawTry + ThreadOblivious> Mutex<T, Waking<L>> {
     /// assert_eq!(*total.lock(), 15);
     /// ```
     ///
-    /// Tasks wait for a mutex under no other lock:
+    /// Tasks can wait for a mutex under this lock only:
     ///
     /// ```compile_fail,E0599
     /// let total = cohort::Mutex::new(1);
@@ -585,29 +585,30 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> Future for LockAsync<'a, T, L> 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.into_ref().get_ref();
         let waking = this.mutex.raw();
-        // If the lock panicked, its queue might still have the context.
+        // If the lock panics, its queue may still contain the context.
         let context = ManuallyDrop::new(Kept::<Waking<L>>::new());
-        // SAFETY: a new context, in a block, which goes to the guard, if there is one: as in `Mutex::lock`.
+        // SAFETY: a new context, in a block, which moves to the guard, if there is one: as in
+        // `Mutex::lock`.
         if unsafe { waking.try_acquire(context.get()) } {
             return this.ready(context);
         }
         let mut spinner = Spinner::new();
         loop {
-            // It may panic: nothing is counted yet.
+            // Cloning may panic; this poll is not registered yet.
             let waker = cx.waker().clone();
             waking.come();
             // SAFETY: as above.
             if unsafe { waking.lock.try_acquire(context.get()) } {
                 return this.ready(context);
             }
-            // The waker of before is dropped once this poll is counted no more.
+            // The previous waker is dropped after this poll has deregistered.
             let _former = waking.change(|tasks| tasks.put(&this.entry, waker));
             let before = waking.state.fetch_sub(ONE, Order::RELAXED);
             if before >= 2 * ONE || mutant(flaw::TRUST_OTHERS) {
                 drop(ManuallyDrop::into_inner(context));
                 return Poll::Pending;
             }
-            // The lock is free, or somebody has just come.
+            // The lock is free, or another thread or poll has just arrived.
             spinner.moment();
         }
     }
@@ -619,7 +620,7 @@ impl<T: ?Sized, L> Drop for LockAsync<'_, T, L> {
             return;
         }
         let waking = self.mutex.raw();
-        // Where a thread or poll is here, the last of them calls the next.
+        // If other threads or polls are registered, the last of them calls the next task.
         if self.leave() && waking.state.load(Order::RELAXED) < ONE && !mutant(flaw::KEEP_CALL) {
             waking.call_first(true);
         }

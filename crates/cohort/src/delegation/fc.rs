@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `lock` | its holder combines | its queue |
 //! | `passes` | scans by all combiners; wraps | the holder |
-//! | `asleep` | threads asleep, or about to sleep, until their section has been run | they |
+//! | `asleep` | threads asleep, or about to sleep, until their section has been run | these threads |
 //! | what a seat `says` | 1 if combiners scan its record, else 0 | its thread; a combiner, once the record is old |
 //! | a record's `request` | see [`request`](super::request) | its thread, and the holder |
 //! | a record's `age` | the last pass that found a section there | the holder |

@@ -23,7 +23,7 @@
 //!
 //! **An attempt** copies the record that is `now`, applies all operations announced since, and
 //! writes the result into a record of its own seat. Before each operation it checks that `now` is
-//! unchanged. Each seat has two records, one of which is not `now`. A compare-exchange then makes
+//! unchanged. Each seat has two records; at most one is `now`. A compare-exchange then makes
 //! that record `now`, unless another thread was first. All copied data consists of relaxed atoms,
 //! since others may write it meanwhile: then `now` has changed, and the copy is discarded.
 //!
@@ -40,7 +40,7 @@
 //! | a thread draws its index from a counter, for good | it takes a seat and returns it; the type sets their number, at most 64 |
 //! | an operation is anything that the threads have agreed on | a function and an argument that borrow nothing and need no drop; both are copied while they may change, which Rust allows for atoms only, so closures are excluded |
 //! | after an announcement a thread backs off adaptively, so that others announce too | it does not |
-//! | a thread writes its records in turn | it writes the one that is not `now`; both may be overwritten once they are not |
+//! | a thread writes its records in turn | it writes its record that is not `now`; both may be overwritten once they are not |
 //! | an operation ends | it may panic: its copy is dropped, the other operations proceed, and its own thread gets the error |
 //!
 //! A child of a fork can use the data, wherever its parent's other threads were. Their seats stay

@@ -11,7 +11,7 @@
 //! | `lock` | its holder opens the queue, runs sections and closes it | its queue |
 //! | `posted` | places drawn since the queue was opened; at least `PLACES`: closed or full | threads that post, by an addition; the holder |
 //! | `serving` | see `serving.rs` | the holder |
-//! | `patient` | beside it: posters that may still withdraw their sections | they |
+//! | `patient` | beside it: posters that may still withdraw their sections | these posters |
 //! | a place's `section` | the section to run | the thread that drew the place |
 //! | a place's `poster` | the address where that thread waits, marked if it may give up; null: empty; `GONE`: withdrawn | that thread, last; the holder, as it takes the section |
 //! | a context's `told` | whether its section has been run | the holder |

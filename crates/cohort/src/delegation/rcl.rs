@@ -11,7 +11,7 @@
 //! | `server` | the attending thread, or 0 | that thread |
 //! | `held` | the context by which it holds the lock; null without the lock | the same |
 //! | `inside` | 1 while it runs sections of this lock, else 0 | the same |
-//! | `here` | threads that need the lock to run their own section | they |
+//! | `here` | threads that need the lock to run their own section | these threads |
 //!
 //! Without a server, each thread acquires the lock and runs its own sections. If a section that the
 //! server runs delegates another one to a second lock of this server, the server runs it at once. A

@@ -11,7 +11,7 @@
 //! | `attended` | for [`rcl`](super::rcl): 1 while a thread serves or is to acquire the lock for that, else 0 | that thread |
 //! | `in_hand` | the context of the acquisition that is being handed over | the holder |
 //! | `consecutive` | hand-overs since the last release | the holder |
-//! | `asleep` | posters asleep or about to sleep | they |
+//! | `asleep` | posters asleep or about to sleep | these posters |
 //! | `votes` | number of users, their votes, and the start of delegation | voters; each census |
 //! | `generation` | the process of the last use | a forked child's first arrival, or its holder |
 //! | `gates` | a bit per NUMA node: one of its threads queues in `lock` to become its server | that thread |

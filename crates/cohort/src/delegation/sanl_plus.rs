@@ -5,8 +5,8 @@
 //! sections and answers side by side. (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip
 //! between both modes.)
 //!
-//! **Not for** sections that wait for other threads: the lock may run a section of such a thread
-//! later.
+//! **Not for** sections that wait for other threads: the holder may have such a thread's section
+//! pending.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
@@ -42,7 +42,7 @@
 //! thread can publish a section while another runs. If threads outnumber CPUs, a queue's next
 //! thread must be woken, while a running thread can barge at the default lock.
 //!
-//! The thread in a batch's first seat takes the batch's place in the queue, and waits there for it.
+//! The thread in a batch's first seat takes the batch's place in the queue, and is notified there.
 //! The holder closes the batch, runs its sections and announces their end by one word. A thread
 //! that arrives at a closed batch takes its own place. Therefore threads need no agreement to start
 //! or stop sharing batches. Sharing starts after a holder has run `MOST` sections without reaching

@@ -1,4 +1,4 @@
-//! Guards that own what they lock: by an [`Arc`](std::sync::Arc) (feature `std`).
+//! Guards that own their locks, by an [`Arc`](std::sync::Arc) (feature `std`).
 
 extern crate std;
 
@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub struct ArcMutexGuard<T: ?Sized, L: RawLock = FutexHmcs> {
     context: Kept<L>,
     mutex: Arc<Mutex<T, L>>,
-    /// A guard shares what `&mut T` may share.
+    /// A guard may be shared if `&mut T` may.
     data: PhantomData<T>,
 }
 
@@ -49,7 +49,7 @@ pub struct ArcMutexGuard<T: ?Sized, L: RawLock = FutexHmcs> {
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ArcReadGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
-    /// Released by the thread that took it, since a thread's read locks may be counted.
+    /// Released by its own thread, since read locks may be counted per thread.
     here: PhantomData<*const T>,
 }
 
@@ -84,15 +84,15 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     /// std::thread::spawn(move || *guard += 1).join().unwrap();
     /// ```
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
-        // If the lock panicked, its queue might still have the context.
+        // If the lock panics, its queue may still contain the context.
         let context = ManuallyDrop::new(Kept::new());
-        // SAFETY: a new context, in a block; its guard keeps both it and the lock until the release; if it
-        // is forgotten, they stay.  So for all below.
+        // SAFETY: a new context, in a block. Its guard keeps the block and the lock until the
+        // release; if the guard is forgotten, both stay. So for all below.
         unsafe { self.raw().acquire(context.get()) };
         self.arc_guard(ManuallyDrop::into_inner(context))
     }
 
-    /// Of a mutex that is locked by that context.
+    /// Creates the guard of a mutex locked by that context.
     fn arc_guard(self: &Arc<Self>, context: Kept<L>) -> ArcMutexGuard<T, L> {
         ArcMutexGuard {
             context,
@@ -101,7 +101,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         }
     }
 
-    /// The same, if nobody has locked it; never blocks.
+    /// Locks the mutex if it is free, by such a guard; never blocks.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         locked.then(|| self.arc_guard(context))
     }
 
-    /// The same, but blocks no longer than that.
+    /// Blocks until the mutex is locked, by such a guard, or the timeout ends.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
@@ -148,7 +148,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Blocks until the data may be read, by a guard that keeps it alive (feature `std`).
     ///
     /// # Panics
-    /// If half a million read it already.
+    /// If half a million readers hold the lock.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -176,7 +176,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// The same, if no writer holds the lock or waits ahead; never blocks.
+    /// Locks the data for reading unless a writer holds the lock or waits ahead; never blocks.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -191,7 +191,7 @@ impl<T: ?Sized> RwLock<T> {
         taken.then(|| self.arc_reader())
     }
 
-    /// The same, but blocks no longer than that.
+    /// Blocks until the data may be read, or the timeout ends.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
@@ -206,8 +206,8 @@ impl<T: ?Sized> RwLock<T> {
         (outcome == Outcome::Acquired).then(|| self.arc_reader())
     }
 
-    /// [`RwLock::read_recursive`], by a guard that keeps the lock alive (feature `std`); where half a
-    /// million read already, it waits until one has left.
+    /// [`RwLock::read_recursive`], by a guard that keeps the lock alive (feature `std`). With half
+    /// a million readers, it waits until one has left.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -235,7 +235,7 @@ impl<T: ?Sized> RwLock<T> {
         self.arc_writer()
     }
 
-    /// The same, if nobody holds the lock; never blocks.
+    /// Locks the data for writing if the lock is free; never blocks.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -249,7 +249,7 @@ impl<T: ?Sized> RwLock<T> {
         taken.then(|| self.arc_writer())
     }
 
-    /// The same, but blocks no longer than that.
+    /// Blocks until the data may be written, or the timeout ends.
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
@@ -314,7 +314,7 @@ impl<T: ?Sized> DerefMut for ArcWriteGuard<T> {
 impl<T: ?Sized, L: RawLock> Drop for ArcMutexGuard<T, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition, which the mutex outlives.
+        // SAFETY: the guard stands for the acquisition; it keeps the mutex alive.
         unsafe { self.mutex.raw().release(self.context.get()) };
     }
 }

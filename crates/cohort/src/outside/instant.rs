@@ -1,4 +1,4 @@
-//! Deadlines by the standard library's clock (feature `std`).
+//! Deadlines on the standard library's clock (feature `std`).
 
 extern crate std;
 
@@ -10,13 +10,13 @@ use cohort_raw::{Abortable, RawLock, ThreadOblivious};
 use core::time::Duration;
 use std::time::Instant;
 
-/// What is left until then.
+/// Returns the time left until the deadline.
 pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
 impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> Mutex<T, L> {
-    /// Blocks until the mutex is locked, but no longer than until then (feature `std`).
+    /// Blocks until the mutex is locked or the deadline passes (feature `std`).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> Mutex<T, L> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Blocks until the data may be read, but no longer than until then (feature `std`).
+    /// Blocks until the data may be read or the deadline passes (feature `std`).
     ///
     /// ```
     /// use std::time::Instant;
@@ -45,7 +45,7 @@ impl<T: ?Sized> RwLock<T> {
         self.try_read_for(left(deadline))
     }
 
-    /// Blocks until the data may be written, but no longer than until then (feature `std`).
+    /// Blocks until the data may be written or the deadline passes (feature `std`).
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -56,8 +56,8 @@ impl<T: ?Sized> RwLock<T> {
         self.try_write_for(left(deadline))
     }
 
-    /// Blocks until the data may be read by a guard that can become a writer's, but no longer
-    /// than until then (feature `std`).
+    /// Blocks until the data may be read, by an upgradable guard, or the deadline passes (feature
+    /// `std`).
     ///
     /// ```
     /// use std::time::Instant;
@@ -73,10 +73,10 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
-    /// Blocks until all other readers have left, but no longer than until then (feature `std`).
+    /// Blocks until all other readers have left or the deadline passes (feature `std`).
     ///
     /// # Errors
-    /// The guard, if there are other readers to the end.
+    /// The guard, if other readers are left at the deadline.
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -90,8 +90,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         Self::try_upgrade_for(this, left(deadline))
     }
 
-    /// Blocks until all other readers have left, but no longer than until then, and lets `change` have
-    /// the data if they have (feature `std`).
+    /// Blocks until all other readers have left, and runs `change` on the data; gives up at the
+    /// deadline (feature `std`).
     ///
     /// ```
     /// use cohort::{RwLock, UpgradableGuard};
@@ -113,7 +113,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
 }
 
 impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> ReentrantMutex<T, L> {
-    /// Blocks until the mutex is locked, but no longer than until then (feature `std`).
+    /// Blocks until the mutex is locked or the deadline passes (feature `std`).
     ///
     /// ```
     /// let total = cohort::ReentrantMutex::new(1);
@@ -125,8 +125,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> ReentrantMutex<T, L> {
 }
 
 impl Condvar {
-    /// Unlocks the mutex, blocks until the thread is let go, but no longer than until then, and
-    /// locks the mutex again (feature `std`).
+    /// Unlocks the mutex, blocks until the thread is notified or the deadline passes, and locks the
+    /// mutex again (feature `std`).
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -143,8 +143,8 @@ impl Condvar {
         self.wait_for(guard, left(deadline))
     }
 
-    /// Waits until `goes_on`, which is asked while the mutex is locked, says no, but no longer
-    /// than until then (feature `std`).
+    /// Waits while `goes_on`, evaluated under the mutex, returns true, and until the deadline at
+    /// most (feature `std`).
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};

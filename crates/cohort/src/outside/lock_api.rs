@@ -1,8 +1,8 @@
-//! The traits of the crate `lock_api`, for locks that need no context and are made by a constant:
+//! Traits of the crate `lock_api` for locks without a context and with a constant constructor:
 //! `lock_api::Mutex<cohort::basic::Ticket, T>` (feature `lock_api`).
 //!
-//! A queue's acquisitions carry a context, for which those traits have no place: use
-//! [`Mutex`](crate::Mutex), whose guards do.
+//! These traits have no place for a queue lock's context. For queue locks, use
+//! [`Mutex`](crate::Mutex), whose guards have one.
 //!
 //! ```
 //! static TOTAL: lock_api::Mutex<cohort::basic::Ticket, u64> = lock_api::Mutex::new(0);
@@ -31,7 +31,7 @@ use std::time::Instant;
 
 extern crate std;
 
-/// One lock's trait.
+/// The trait of one lock.
 macro_rules! raw_mutex {
     ($([$($generics:tt)*] $lock:ty = $new:expr;)+) => {$(
         // SAFETY: a `RawLock` excludes, and any thread may release it.
@@ -41,8 +41,8 @@ macro_rules! raw_mutex {
 
             #[inline]
             fn lock(&self) {
-                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or is
-                // forgotten; so below.
+                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or
+                // is forgotten; so below.
                 unsafe { self.acquire(&()) };
             }
 
@@ -65,17 +65,17 @@ macro_rules! raw_mutex {
     )+};
 }
 
-/// That of a lock whose waiters can give up.
+/// The trait of a lock whose waiters can give up.
 macro_rules! raw_mutex_timed {
     ($([$($generics:tt)*] $lock:ty;)+) => {$(
-        // SAFETY: an outcome that says so is an acquisition.
+        // SAFETY: `Outcome::Acquired` is an acquisition.
         unsafe impl<$($generics)*> RawMutexTimed for $lock {
             type Duration = Duration;
             type Instant = Instant;
 
             fn try_lock_for(&self, timeout: Duration) -> bool {
-                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or is
-                // forgotten.
+                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or
+                // is forgotten.
                 unsafe { self.acquire_within(&(), &patience(timeout)) == Outcome::Acquired }
             }
 
@@ -106,10 +106,10 @@ raw_mutex_timed! {
     [] FairLock;
 }
 
-/// That of a lock that has a fair release.
+/// The trait of a lock with a fair release.
 macro_rules! raw_mutex_fair {
     ($([$($generics:tt)*] $lock:ty;)+) => {$(
-        // SAFETY: either release is one.
+        // SAFETY: either release is a release.
         unsafe impl<$($generics)*> RawMutexFair for $lock {
             unsafe fn unlock_fair(&self) {
                 // SAFETY: the caller's.
@@ -136,8 +136,8 @@ raw_mutex_fair! {
 }
 
 // SAFETY: a `RawRwLock` excludes, and its readers are released by their own threads, since guards
-// stay there.  Where as many read as can be counted, one more waits: a guard that unlocks itself for a
-// while would go on without the lock if this panicked.
+// stay there. Beyond the largest countable number of readers, a reader waits: if this panicked, a
+// guard that unlocks itself for a while would continue without the lock.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     const INIT: Self = Self::new();
     type GuardMarker = GuardNoSend;
@@ -183,7 +183,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 }
 
-// SAFETY: an outcome that says so is an acquisition.
+// SAFETY: `Outcome::Acquired` is an acquisition.
 unsafe impl RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
@@ -205,7 +205,7 @@ unsafe impl RawRwLockTimed for RawRwLock {
     }
 }
 
-// SAFETY: a thread that reads may read again, whatever waits.
+// SAFETY: a reading thread may read again, whatever waits.
 unsafe impl RawRwLockRecursive for RawRwLock {
     #[inline]
     fn lock_shared_recursive(&self) {
@@ -237,7 +237,7 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
     }
 }
 
-// SAFETY: either release is one.
+// SAFETY: either release is a release.
 unsafe impl RawRwLockFair for RawRwLock {
     unsafe fn unlock_shared_fair(&self) {
         // SAFETY: the caller's.
@@ -277,7 +277,7 @@ unsafe impl RawRwLockUpgradeFair for RawRwLock {
     }
 }
 
-// SAFETY: each goes on in one step.
+// SAFETY: each changes in one step.
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
         // SAFETY: the caller's.
@@ -290,8 +290,8 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     }
 }
 
-// SAFETY: an upgradable reader excludes writers and others of its sort, and becomes a writer in
-// one step.
+// SAFETY: an upgradable reader excludes writers and other upgradable readers, and becomes a writer
+// in one step.
 unsafe impl RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
         read_at_last(|| self.read_upgradably(&Patience::ENDLESS));
@@ -320,7 +320,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     }
 }
 
-// SAFETY: an outcome that says so is an acquisition.
+// SAFETY: `Outcome::Acquired` is an acquisition.
 unsafe impl RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
         self.read_upgradably(&patience(timeout)) == Outcome::Acquired

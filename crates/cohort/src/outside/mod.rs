@@ -1,5 +1,5 @@
-//! What only programs of this machine have: the standard library's time, and other crates'
-//! traits.  No lock uses it, and no checker's world has it.
+//! Parts for native programs only: the standard library's time, and other crates' traits. No lock
+//! uses them, and no checker has them.
 
 #[cfg(feature = "std")]
 mod arc;

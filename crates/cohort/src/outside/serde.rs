@@ -1,6 +1,5 @@
-//! The traits of the crate `serde`: data goes through a lock as if there were none (feature
+//! Traits of the crate `serde`: data is serialised and deserialised as without its lock (feature
 //! `serde`).
-//!
 //! ```
 //! use cohort::{Mutex, RwLock};
 //!

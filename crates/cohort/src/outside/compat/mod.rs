@@ -1,3 +1,4 @@
-//! Other crates' names for what is here, so that a program changes its `use` lines (feature `lock_api`).
+//! Names of other crates for this crate's types, so that a program changes only its `use` lines
+//! (feature `lock_api`).
 
 pub mod parking_lot;

@@ -1,4 +1,4 @@
-//! What the crate `parking_lot` exports, under its names, by the locks of this crate.
+//! The names that the crate `parking_lot` exports, for the locks of this crate.
 //!
 //! ```
 //! use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -14,7 +14,7 @@
 //! CHANGED.wait_while(&mut ready, |ready| !*ready);
 //! ```
 //!
-//! Guards, and what is mapped or in an `Arc`:
+//! Guards, mapped guards, and guards of locks in an `Arc`:
 //!
 //! ```
 //! use cohort::compat::parking_lot::*;
@@ -46,9 +46,8 @@
 //! drop::<ArcReentrantMutexGuard<i32>>(arc.lock_arc());
 //! ```
 //!
-//! The types are those of `lock_api`, as they are there, so they have the same methods: fair releases,
-//! deadlines, upgrades and what goes on from them.  `docs/from-parking-lot.md` says what behaves
-//! differently.
+//! The types are those of `lock_api`, with the same methods: fair releases, deadlines, upgrades and
+//! downgrades. `docs/from-parking-lot.md` lists the differences in behaviour.
 
 use crate::condition::waits_while;
 use crate::condvar::{RawCondvar, Waited};
@@ -78,7 +77,7 @@ pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 /// Access to the data of a [`Mutex`] in an `Arc`.
 pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
 
-/// A mutex that goes to the waiter that came first.
+/// A mutex with FIFO order.
 pub type FairMutex<T> = lock_api::Mutex<RawFairMutex, T>;
 /// Access to a [`FairMutex`]'s data.
 pub type FairMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawFairMutex, T>;
@@ -104,17 +103,17 @@ pub type ArcRwLockWriteGuard<T> = lock_api::ArcRwLockWriteGuard<RawRwLock, T>;
 /// Shared access to the data of an [`RwLock`] in an `Arc` that can become exclusive.
 pub type ArcRwLockUpgradableReadGuard<T> = lock_api::ArcRwLockUpgradableReadGuard<RawRwLock, T>;
 
-/// A mutex that its thread may lock again.
+/// A mutex that its holder may lock again.
 pub type ReentrantMutex<T> = lock_api::ReentrantMutex<RawMutex, RawThreadId, T>;
-/// Sight of a [`ReentrantMutex`]'s data.
+/// Shared access to a [`ReentrantMutex`]'s data.
 pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
-/// Sight of a part of a [`ReentrantMutex`]'s data.
+/// Shared access to a part of a [`ReentrantMutex`]'s data.
 pub type MappedReentrantMutexGuard<'a, T> =
     lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
-/// Sight of the data of a [`ReentrantMutex`] in an `Arc`.
+/// Shared access to the data of a [`ReentrantMutex`] in an `Arc`.
 pub type ArcReentrantMutexGuard<T> = lock_api::ArcReentrantMutexGuard<RawMutex, RawThreadId, T>;
 
-/// A mutex around `data`; [`Mutex::new`](lock_api::Mutex::new) is as good.
+/// Creates a mutex around `data`, as [`Mutex::new`](lock_api::Mutex::new) does.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{Mutex, const_mutex};
@@ -126,7 +125,7 @@ pub const fn const_mutex<T>(data: T) -> Mutex<T> {
     Mutex::from_raw(RawMutex::new(), data)
 }
 
-/// A mutex around `data` that goes to the waiter that came first.
+/// Creates a mutex with FIFO order around `data`.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{FairMutex, const_fair_mutex};
@@ -138,7 +137,7 @@ pub const fn const_fair_mutex<T>(data: T) -> FairMutex<T> {
     FairMutex::from_raw(<RawFairMutex as lock_api::RawMutex>::INIT, data)
 }
 
-/// A reader–writer lock around `data`.
+/// Creates a reader–writer lock around `data`.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{RwLock, const_rwlock};
@@ -150,7 +149,7 @@ pub const fn const_rwlock<T>(data: T) -> RwLock<T> {
     RwLock::from_raw(RawRwLock::new(), data)
 }
 
-/// A mutex around `data` that its thread may lock again.
+/// Creates a mutex around `data` that its holder may lock again.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{ReentrantMutex, const_reentrant_mutex};
@@ -162,7 +161,7 @@ pub const fn const_reentrant_mutex<T>(data: T) -> ReentrantMutex<T> {
     ReentrantMutex::from_raw(RawMutex::new(), RawThreadId, data)
 }
 
-/// The names of threads, for [`ReentrantMutex`].
+/// Names of threads, for [`ReentrantMutex`].
 ///
 /// ```
 /// use cohort::compat::parking_lot::{RawThreadId, lock_api::GetThreadId};
@@ -173,7 +172,7 @@ pub const fn const_reentrant_mutex<T>(data: T) -> ReentrantMutex<T> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawThreadId;
 
-// SAFETY: no two threads of the process have one name.
+// SAFETY: the names of a process's threads are distinct.
 unsafe impl lock_api::GetThreadId for RawThreadId {
     const INIT: Self = Self;
 
@@ -182,9 +181,8 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
     }
 }
 
-/// A place where threads wait until something about a [`Mutex`]'s data has changed.  Twenty
-/// bytes; waiters are let go in the order in which they came, and several mutexes may be waited
-/// with.
+/// A condition variable: threads wait until a [`Mutex`]'s data has changed. Twenty bytes. Waiters
+/// are notified by real-time priority, FIFO among equals; they may use several mutexes.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -201,7 +199,7 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A condition at which nobody waits.
+    /// Creates a condition without waiters.
     ///
     /// ```
     /// use cohort::compat::parking_lot::Condvar;
@@ -216,7 +214,8 @@ impl Condvar {
         }
     }
 
-    /// Lets the thread go that has waited longest; false if there is none.
+    /// Wakes the waiter of the highest real-time priority, FIFO among equals; false without a
+    /// waiter.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -232,7 +231,7 @@ impl Condvar {
         self.queue.notify_one()
     }
 
-    /// Lets every waiting thread go; how many there were.
+    /// Wakes all waiters, and returns their number.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -253,7 +252,7 @@ impl Condvar {
         guard: &mut MutexGuard<'_, T>,
         patience: &Patience,
     ) -> WaitTimeoutResult {
-        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds the lock
+        // SAFETY: the guard holds the lock, is borrowed, and is returned when it holds the lock
         // again; every thread that signals does so above.
         let waited = unsafe {
             let lock = MutexGuard::mutex(guard).raw();
@@ -262,7 +261,7 @@ impl Condvar {
         WaitTimeoutResult(waited == Waited::GaveUp)
     }
 
-    /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.
+    /// Unlocks the mutex, blocks until the thread is notified, and locks the mutex again.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -283,7 +282,7 @@ impl Condvar {
         let _ = self.wait_within(guard, &Patience::ENDLESS);
     }
 
-    /// The same, for that long at most.
+    /// [`wait`](Self::wait), with a timeout.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -300,7 +299,7 @@ impl Condvar {
         self.wait_within(guard, &patience(timeout))
     }
 
-    /// The same, until then at most.
+    /// [`wait`](Self::wait), until the deadline at most.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -317,7 +316,7 @@ impl Condvar {
         self.wait_for(guard, left(deadline))
     }
 
-    /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    /// Waits while `goes_on`, evaluated under the mutex, returns true.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -341,7 +340,7 @@ impl Condvar {
         let _ = self.wait_while_within(guard, goes_on, &Patience::ENDLESS);
     }
 
-    /// The same, for that long at most.
+    /// [`wait_while`](Self::wait_while), with a timeout.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -359,7 +358,7 @@ impl Condvar {
         self.wait_while_within(guard, goes_on, &patience(timeout))
     }
 
-    /// The same, until then at most.
+    /// [`wait_while`](Self::wait_while), until the deadline at most.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};

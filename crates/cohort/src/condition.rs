@@ -27,8 +27,8 @@ pub(crate) fn waits_while<G: DerefMut>(
 /// Twenty bytes; waiters are notified by real-time priority, FIFO among equals.
 ///
 /// It works with every lock, and with several mutexes at a time. Under the default lock, a waiter
-/// notified by its mutex's holder sleeps until the unlock. A single one that slept on another CPU is
-/// woken at once.
+/// notified by its mutex's holder sleeps until the unlock. If it is the only one notified, and slept
+/// on another CPU, it is woken at once.
 ///
 /// ```
 /// use cohort::{Condvar, Mutex};

@@ -1,7 +1,7 @@
 //! Scalable, NUMA-aware, abortable, adaptive locks.
 //!
-//! [`Mutex`], [`RwLock`] and [`Condvar`] are what most programs want; the first two take any
-//! other lock as their second parameter:
+//! Most programs need [`Mutex`], [`RwLock`] and [`Condvar`]. The first two take any other lock as
+//! their second parameter:
 //!
 //! ```
 //! static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
@@ -13,70 +13,109 @@
 //! assert_eq!(*TOTAL.lock(), 4);
 //! ```
 //!
-//! A lock that carries a context with each acquisition, as a queue does, has guards like any
-//! other, whose context is in a block of a pool, and closures, which have it in their frame.
-//! What a lock cannot do does not compile, and the compiler says what to use instead.
+//! Some locks, such as queues, have a context per acquisition. They have guards, with the context
+//! in a block of a pool, and closures, with the context in their frame. An unsupported operation
+//! does not compile; the compiler's message names an alternative.
 //!
 //! # Coming from `std` or `parking_lot`
 //!
-//! All that `parking_lot` 0.12 exports, its types being those of `lock_api`; `std` has a part of it.
+//! All exports of `parking_lot` 0.12, whose types are those of `lock_api`; `std` has a part of
+//! them. Without a remark, names and behaviour are the same here.
 //!
 //! | there | here |
 //! |---|---|
-//! | `Mutex::new`, `const_mutex`, `const_new` | [`Mutex::new`] is `const`; [`Mutex::from_raw`] for a static under another lock than the default |
-//! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `raw` | the same; [`Mutex::lock_within`] where there is no `std` |
-//! | `make_guard_unchecked`, `make_read_guard_unchecked`, `make_write_guard_unchecked`, `make_upgradable_guard_unchecked` | the same; of mutexes under locks without contexts, since a guard has the context by which it holds the lock |
-//! | `MutexGuard`, `MappedMutexGuard`, `map`, `try_map`, `unlocked`, `leak`, `mutex` | the same; `try_map_or_err` is `try_map` |
-//! | `unlock_fair`, `unlocked_fair`, `bump`, `force_unlock_fair`, of any lock | the same; of mutexes under a lock that has a [fair release](ReleaseFairly). Without it, a thread that has waited for half a millisecond has the default lock next |
-//! | `FairMutex`, its guards, `const_fair_mutex` | the same, and its waiters with deadlines stand beside the queue; or [`Mutex`] under any other lock that serves in order |
-//! | `RwLock::new`, `const_rwlock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `get_mut`, `into_inner`, `force_unlock_…`, `data_ptr`, `raw` | the same |
-//! | `read_recursive`, `try_read_recursive`, `try_read_recursive_for` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
-//! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map`, `try_map`, `unlocked` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
-//! | `RwLockWriteGuard::rwlock`, `RwLockReadGuard::rwlock` | [`WriteGuard::rwlock`]; not of readers: threads may share their guards to which the data may not go |
-//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `with_upgraded`, `try_with_upgraded`, `unlocked`, `downgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same, [`UpgradableGuard`], under the default lock |
-//! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until`, `notify_one`, `notify_all`, `WaitTimeoutResult` | the same, under every lock, also with several mutexes |
-//! | `ReentrantMutex`, `const_reentrant_mutex`, `lock`, `try_…`, `is_owned_by_current_thread`, `data_ptr`, `raw`, `force_unlock`, its guards, `map`, `try_map`, `unlocked`, `remutex` | the same, under every lock |
-//! | `Once`, `OnceState`, `call_once`, `call_once_force`, `state` | the same, poisoning included |
-//! | `lock_arc`, `try_lock_arc`, `read_arc`, `write_arc`, `read_arc_recursive`, `try_…_arc`, `try_…_arc_for` (feature `arc_lock`) | the same (feature `std`) of [`Mutex`] and [`RwLock`] |
-//! | `…_arc_until`, `upgradable_read_arc`, `ReentrantMutex::lock_arc`, `into_arc` | by `compat::parking_lot` |
-//! | `RawMutex`, `RawFairMutex`, `RawRwLock`, `RawThreadId`, `lock_api` | by `compat::parking_lot`, of these locks |
-//! | `Debug`, `Display`, `Default`, `From`; serde (feature `serde`) | the same |
+//! | `Mutex::new`, `const_mutex`, `const_new` | [`Mutex::new`]; [`Mutex::from_raw`] for other locks |
+//! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until` | without `std`: [`Mutex::lock_within`] |
+//! | `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `raw` | |
+//! | `make_guard_unchecked`, `make_read_guard_unchecked` | locks without contexts only |
+//! | `make_write_guard_unchecked`, `make_upgradable_guard_unchecked` | locks without contexts only |
+//! | `MutexGuard`, `MappedMutexGuard`, `map`, `try_map` | `try_map_or_err` is `try_map` |
+//! | `unlocked`, `leak`, `mutex` | |
+//! | `unlock_fair`, `unlocked_fair`, `bump`, `force_unlock_fair` | locks with [`ReleaseFairly`] |
+//! | `FairMutex`, its guards, `const_fair_mutex` | or [`Mutex`] under any other FIFO lock |
+//! | `RwLock::new`, `const_rwlock`, `read`, `write` | |
+//! | `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive` | |
+//! | `get_mut`, `into_inner`, `force_unlock_…`, `data_ptr`, `raw` | |
+//! | `read_recursive`, `try_read_recursive`, `try_read_recursive_for` | see below for `read` |
+//! | `RwLockReadGuard`, `RwLockWriteGuard` | [`ReadGuard`], [`WriteGuard`] |
+//! | their mapped forms, `map`, `try_map`, `unlocked` | [`MappedReadGuard`], [`MappedWriteGuard`] |
+//! | `RwLockWriteGuard::rwlock` | [`WriteGuard::rwlock`] |
+//! | `RwLockReadGuard::rwlock` | none: threads may share the guard of data that is not `Send` |
+//! | `upgradable_read`, `RwLockUpgradableReadGuard` | [`UpgradableGuard`], under the default lock |
+//! | `upgrade`, `try_upgrade…`, `downgrade`, `unlocked` | under the default lock |
+//! | `with_upgraded`, `try_with_upgraded` | under the default lock |
+//! | `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | under the default lock |
+//! | `Condvar`, `WaitTimeoutResult`, `notify_one`, `notify_all` | any lock, and several mutexes at a time |
+//! | `wait`, `wait_for`, `wait_until` | |
+//! | `wait_while`, `wait_while_for`, `wait_while_until` | |
+//! | `ReentrantMutex`, `const_reentrant_mutex`, `lock`, `try_…`, its guards | any lock |
+//! | `is_owned_by_current_thread`, `data_ptr`, `raw`, `force_unlock` | |
+//! | `map`, `try_map`, `unlocked`, `remutex` | |
+//! | `Once`, `OnceState`, `call_once`, `call_once_force`, `state` | poisoning included |
+//! | feature `arc_lock`: `lock_arc`, `try_lock_arc` | feature `std`, for [`Mutex`] and [`RwLock`] |
+//! | `read_arc`, `write_arc`, `read_arc_recursive`, `try_…_arc`, `try_…_arc_for` | feature `std` |
+//! | `…_arc_until`, `upgradable_read_arc` | in `compat::parking_lot` |
+//! | `ReentrantMutex::lock_arc`, `into_arc` | in `compat::parking_lot` |
+//! | `RawMutex`, `RawFairMutex`, `RawRwLock`, `RawThreadId`, `lock_api` | in `compat::parking_lot` |
+//! | `Debug`, `Display`, `Default`, `From`; serde (feature `serde`) | |
 //! | feature `deadlock_detection` | none; `cohort debug` finds deadlocks of C programs |
-//! | features `owning_ref`, `nightly`, `hardware-lock-elision`, `send_guard` | none; guards of mutexes and writers may always go to another thread |
-//! | the whole crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
-//! | `lock_api::Mutex<R, T>`, `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`FairLock`], or one of [`basic`] that needs no context; [`rwlock::RawRwLock`] |
+//! | features `owning_ref`, `nightly`, `hardware-lock-elision` | none |
+//! | feature `send_guard` | none; guards of mutexes and writers can always be sent |
+//! | the entire crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
+//! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is a lock of this crate without contexts |
+//! | `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`rwlock::RawRwLock`] |
 //! | poisoning of locks (`std`) | none: a panic unlocks |
 //!
+//! `R` in `lock_api::Mutex<R, T>` is [`numa::FutexHmcs`], [`FairLock`], or a lock of [`basic`]
+//! without contexts.
+//!
+//! Even without a fair release, the default lock goes to a thread that has waited for half a
+//! millisecond. Waiters of a [`FairMutex`] with deadlines stand beside its queue.
+//!
+//! [`RwLock::read`] too passes a waiting writer, after 5 ms. After the first such case, it passes at
+//! once in a thread that holds a read lock acquired since.
+//!
 //! A [`Mutex`] takes 8 bytes beside its data (`parking_lot`: 1, `std`: 5), a [`RwLock`] 16, a
-//! [`Condvar`] 20 and a [`Once`] 4. Waiters of a condition go in the order in which they came.
+//! [`Condvar`] 20 and a [`Once`] 4. Condition waiters are notified by real-time priority, FIFO
+//! among equals.
 //!
 //! # Features
 //!
-//! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
-//! panics that come back from sections which another thread has run, sections that tasks bring
-//! ([`Posting`]), guards that own an `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
-//! a lock is written and read as if there were none. `annotate`: for programs under Valgrind's race detectors, see
-//! docs/testing.md. `internals`: see below.
+//! - `std` (on): deadlines by [`std::time::Instant`][Instant], guards that own an `Arc`, async tasks
+//!   that delegate critical sections ([`Posting`]), and panics that propagate from critical sections
+//!   run by another thread.
+//! - `lock_api`: the traits of that crate, and `compat`.
+//! - `serde`: serialises the data behind a lock as if it were bare.
+//! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
+//! - `internals`: see below.
+//!
+//! [Instant]: https://doc.rust-lang.org/std/time/struct.Instant.html
 //!
 //! # Versions
 //!
-//! Until 1.0, a version that breaks programs, or asks for a later Rust, raises the second number,
-//! as <https://semver.org> has it. That is promised of what is at the root, of the features, of
-//! the locks in their rooms and of the guards, and of what [`catalogue`] says of names; bytes that
-//! a lock takes, and its orders, are no part of it. What is beside a lock in its own module, its nodes
-//! and contexts, may change with any version.
+//! Until 1.0, a version that breaks programs, or needs a later Rust, increments the second number,
+//! as in <https://semver.org>. This covers the crate's root, the features, the locks in their
+//! modules, the guards, and the names of [`catalogue`]. It does not cover the size of a lock or its
+//! memory orders. Other items of a lock's module, such as nodes and contexts, may change with any
+//! version.
 //!
-//! The other packages of this project need this very version, with the feature `internals`: it opens the
-//! platform layer (`door`), the hosts, the records and their like. Programs leave it off. Safe
-//! functions below it are safe only as these packages call them.
+//! The other packages of this project need exactly this version, with the feature `internals`. It
+//! exports the platform layer (`door`), the adapters (`host`), the records and similar modules.
+//! Programs leave it off: safe functions there are safe only as these packages call them.
 //!
-//! # Rooms
+//! # Modules
 //!
-//! [`basic`] holds one file per basic lock, [`baseline`] what they are compared
-//! with, [`abortable`] those made to give up, [`adaptive`] those that choose how to wait,
-//! [`compose`] what is made of them, [`numa`] the locks that know where their waiters run and are
-//! not made so, [`delegation`] those that take the code to the data, [`rwlock`] those that readers
-//! share, and [`catalogue`] lists what there is.
+//! | module | contents |
+//! |---|---|
+//! | [`basic`] | the basic locks, one file each |
+//! | [`baseline`] | the locks for comparisons |
+//! | [`abortable`] | locks designed for waiters that give up |
+//! | [`adaptive`] | locks that choose how to wait |
+//! | [`compose`] | compositions of basic locks |
+//! | [`numa`] | other NUMA-aware locks |
+//! | [`delegation`] | locks that move the code to the data |
+//! | [`rwlock`] | reader–writer locks |
+//! | [`catalogue`] | the list of all locks |
 #![no_std]
 
 pub mod abortable;

@@ -1,11 +1,10 @@
-//! Foreign use of the CPUs while something is measured.
+//! Use of the CPUs by other processes during a measurement.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The share of a run's CPU time that others may use before the run counts as
-/// disturbed.
+/// The share of a run's CPU time that other processes may use before the run counts as disturbed.
 pub const TOLERANCE: f64 = 0.1;
 
 /// The CPUs that this process may use, in ascending order.
@@ -21,7 +20,7 @@ pub fn allowed_cpus() -> Vec<usize> {
     )
 }
 
-/// Watches some CPUs for the use that others make of them.
+/// Measures the use of some CPUs by other processes.
 pub struct Watch {
     cpus: Vec<usize>,
     busy: Duration,
@@ -29,8 +28,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to watch; none where the kernel does not tell how busy its CPUs
-    /// are.
+    /// Starts measuring; none if the kernel does not report the use of its CPUs.
     #[must_use]
     pub fn start(cpus: &[usize]) -> Option<Self> {
         Some(Self {
@@ -40,8 +38,8 @@ impl Watch {
         })
     }
 
-    /// The share of the CPUs' time since the start that neither this process nor
-    /// its ended child, which used `child`, can account for.
+    /// The share of the CPUs' time since the start that is neither this process's nor its ended
+    /// child's, which used `child`.
     #[must_use]
     pub fn foreign(&self, wall: Duration, child: Duration) -> Option<f64> {
         let now = busy(&self.cpus)?;
@@ -62,10 +60,9 @@ fn busy(cpus: &[usize]) -> Option<Duration> {
         .map(|ticks| tick() * u32::try_from(ticks).unwrap_or(u32::MAX))
 }
 
-/// The ticks that `cpus` have spent in programs and in other machines.
+/// Parses the ticks that `cpus` have spent in programs and in other virtual machines.
 ///
-/// Interrupts are left out: they are mostly the program's own, yet counted in no
-/// process.
+/// Interrupts are left out: they are mostly the program's own, yet not accounted to a process.
 fn parse(stat: &str, cpus: &[usize]) -> Option<u64> {
     const USER: usize = 0;
     const NICE: usize = 1;
@@ -135,7 +132,7 @@ mod tests {
         while start.elapsed() < Duration::from_millis(100) {
             std::hint::black_box(own());
         }
-        // A child that claims all the CPUs' time leaves nothing to others.
+        // A child that accounts for all the CPUs' time leaves none to others.
         let wall = start.elapsed();
         let claimed = wall * u32::try_from(cpus.len()).unwrap();
         assert_eq!(watch.foreign(wall, claimed), Some(0.0));

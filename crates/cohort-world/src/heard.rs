@@ -1,18 +1,18 @@
-//! What locks that adapt say of themselves in a run: in which mode they were when a thread had waited
-//! for them, and how often, and why, they changed it.
+//! Modes of adaptive locks in a run: the mode at the end of each wait, and the number and reasons
+//! of mode changes.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// All of it, from the run's beginning on.
+/// All modes and changes from the run's beginning on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Heard {
-    /// How many locks there are that adapt.
+    /// The number of adaptive locks.
     pub locks: usize,
     /// Waits, by the mode that the lock was in.
     pub waits: BTreeMap<&'static str, u64>,
-    /// Those locks that changed their mode, by the one that they were in last.
+    /// Locks that changed their mode, by their last mode.
     pub last: BTreeMap<&'static str, u64>,
     /// The changes.
     pub changes: Vec<Changes>,
@@ -21,31 +21,31 @@ pub struct Heard {
 /// Changes from one mode to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changes {
-    /// From this one.
+    /// The old mode.
     pub from: &'static str,
-    /// To this one.
+    /// The new mode.
     pub to: &'static str,
-    /// How often.
+    /// The number of changes.
     pub times: u64,
-    /// Why, the first time.
+    /// The reason for the first one.
     pub why: String,
 }
 
 impl Heard {
-    /// Whether no lock had anything to say.
+    /// Whether there were no events.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.waits.is_empty() && self.changes.is_empty()
     }
 
-    /// How many locks changed their mode.
+    /// The number of locks that changed their mode.
     #[must_use]
     pub fn changed(&self) -> u64 {
         self.last.values().sum()
     }
 }
 
-/// What is noted during a run.
+/// Events recorded during a run.
 #[derive(Debug)]
 pub(super) struct Notes {
     waits: BTreeMap<&'static str, u64>,
@@ -80,7 +80,7 @@ impl Notes {
         change.or_insert_with(|| (0, why.to_string())).0 += 1;
     }
 
-    /// What they say of so many locks.
+    /// The result for that many adaptive locks.
     pub(super) fn told(self, locks: usize) -> Heard {
         let mut last = BTreeMap::new();
         for mode in self.last.into_values() {

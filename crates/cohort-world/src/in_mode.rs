@@ -1,16 +1,16 @@
-//! `glk` as its sensitivity analysis compares it (Antić et al. 2016 §3.1): kept in a mode, or brought
-//! to `mcs` at once, so that no run has to wait until it gets there.
+//! `glk` for its sensitivity analysis (Antić et al. 2016 §3.1): fixed in a mode, or brought to
+//! `mcs` at once, so that no run waits for the transition.
 
-/// Stays in the mode `ticket`, and never looks at its queue.
+/// Stays in the mode `ticket`, without sampling its queue.
 pub const IN_TICKET: &str = "glk/ticket";
 
-/// The same in the mode `mcs`.
+/// Stays in the mode `mcs`.
 pub const IN_MCS: &str = "glk/mcs";
 
-/// Is in the mode `mcs` from its second section on, and adapts from there.
+/// Is in the mode `mcs` from its second critical section on, and adapts from there.
 pub const FROM_MCS: &str = "glk/from-mcs";
 
-/// Declares, for a build of the locks, the function of that name that makes one.
+/// Declares, for a build of the locks, the function that creates such a lock.
 macro_rules! in_mode_maker {
     ($($build:ident)::+) => {
         use $($build)::+::adaptive::Glk;

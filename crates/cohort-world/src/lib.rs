@@ -1,9 +1,8 @@
-//! The worlds a workload can run in, and all that it sees of them.
+//! Worlds: the places that workloads run in, and the interface between them.
 //!
-//! A workload is written once, over [`World`]: it asks for memory and locks, then
-//! lets threads run, each of which acts through its [`Actor`].  [`native`] is this
-//! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
-//! in cycles of the world's clock everywhere.
+//! A workload is written once, over [`World`]: it requests memory and locks, then starts threads,
+//! each of which acts through its [`Actor`]. [`native`] is this machine; [`simulated`] is a machine
+//! described by a file, with a virtual clock. All times are cycles of the world's clock.
 
 pub mod disturb;
 mod heard;
@@ -32,19 +31,18 @@ use cohort::{Counter, Deadline};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The words of a cache line that a workload uses.
+/// Words of a cache line that a workload uses.
 pub const WORDS: usize = 8;
 
-/// The name of no lock at all, for workloads that exclude by themselves.
+/// The name for no lock, for workloads with their own mutual exclusion.
 pub const NO_LOCK: &str = "none";
 
-/// Looks of [`Actor::poll`] without a pause: more than a line takes to arrive from
-/// anywhere, and soon over where the other thread has no CPU.
+/// Unpaused polls of [`Actor::poll`]: more than a line takes to arrive from anywhere, yet short if
+/// the other thread has no CPU.
 const LOOKS: u32 = 1 << 10;
 
-/// Shared memory: lines of [`WORDS`] words.  Whether a word may be touched by
-/// several threads at once is up to the workload's locks; a race gives some value
-/// that was written.
+/// Shared memory: lines of [`WORDS`] words. The workload's locks decide whether threads may access
+/// a word concurrently; a race yields some value that was written.
 pub trait Memory: Send + Sync + 'static {
     /// Reads a word: one access.
     ///
@@ -64,36 +62,35 @@ pub trait Memory: Send + Sync + 'static {
     /// If there is no such word.
     fn add(&self, line: usize, word: usize, value: u64) -> u64;
 
-    /// Keeps `value` beside a line, and returns what was kept there before: a note
-    /// for those that count, which costs nothing where time is simulated.  Call it
-    /// while holding the lock that guards the line.
+    /// Stores `value` beside a line, and returns the value before: a note for counting, free where
+    /// time is simulated. Call it with the line's lock held.
     ///
     /// # Panics
     /// If there is no such line.
     fn note(&self, line: usize, value: u64) -> u64;
 }
 
-/// What one thread does to its world.
+/// Actions of one thread in its world.
 pub trait Actor {
     /// The time, in cycles.
     fn now(&self) -> u64;
 
-    /// Computes for that many cycles, touching no shared memory.
+    /// Computes for that many cycles, without shared memory.
     fn work(&mut self, cycles: u64);
 
-    /// Loops idly for that many cycles by the clock, however fast the CPU computes meanwhile.
+    /// Loops idly for that many cycles by the clock, whatever the CPU's speed.
     fn idle(&mut self, cycles: u64);
 
-    /// Leaves the CPU to others until that time.  Blocks.
+    /// Sleeps until that time.
     fn sleep_until(&mut self, at: u64);
 
-    /// Looks again and again, without a pause at first, until `ready` holds.  Blocks.
+    /// Polls until `ready` holds, without a pause at first. Blocks.
     fn poll(&mut self, ready: impl FnMut() -> bool);
 
-    /// Whether the measurement is still going on.
+    /// Whether the measurement is running.
     fn goes_on(&self) -> bool;
 
-    /// Whether what is done now counts: not while a simulated machine warms up, nor after the end.
+    /// Whether present actions count: not during a simulated machine's warm-up, nor after the end.
     fn counts(&self) -> bool;
 
     /// Whether a simulated machine's warm-up is over.
@@ -102,10 +99,10 @@ pub trait Actor {
     /// The CPU that this thread runs on.
     fn cpu(&self) -> usize;
 
-    /// The point that many cycles from now, on the clock that patience is read on.
+    /// The deadline that many cycles ahead, on the clock of [`Patience`](cohort::Patience).
     fn deadline(&self, cycles: u64) -> Deadline;
 
-    /// Whether this acquisition's times are to be kept.
+    /// Whether to record the times of this acquisition.
     fn is_timed(&self, acquisition: u64) -> bool;
 
     /// Reports that this thread begins to wait for a lock.
@@ -114,21 +111,20 @@ pub trait Actor {
     /// Reports that this wait has ended: by an acquisition, or without one.
     fn has_waited(&mut self);
 
-    /// Tells that this thread has the lock of that number.
+    /// Reports that this thread has acquired the lock of that number.
     fn entered(&mut self, lock: usize);
 
-    /// Reports that this thread reads beside others.
+    /// Reports that this thread holds a read lock.
     fn shares(&mut self);
 
-    /// Tells that this thread has given up waiting for a lock.
+    /// Reports that this thread has given up waiting for a lock.
     fn gave_up(&mut self);
 
-    /// How often locks have counted that of this thread; 0 where they count nothing.
+    /// This thread's count of such events in the locks; 0 where locks count nothing.
     fn counted(&self, what: Counter) -> u64;
 }
 
-/// Whether a machine has CPUs for so many threads, and others for so many servers, where there are
-/// any.
+/// Checks that a machine has CPUs for the threads, and separate CPUs for the servers, if any.
 fn spare(topology: &Topology, threads: usize, servers: usize) -> Result<(), String> {
     let cpus = topology.cpus().len();
     if servers == 0 || threads + servers <= cpus {
@@ -144,7 +140,7 @@ fn spare(topology: &Topology, threads: usize, servers: usize) -> Result<(), Stri
 pub trait World: Room + Sized + 'static {
     /// Its memory.
     type Memory: Memory;
-    /// What its threads act through.
+    /// The interface of its threads.
     type Actor: Actor;
 
     /// Cycles a second.
@@ -156,17 +152,17 @@ pub trait World: Room + Sized + 'static {
     /// That many lines of zeroes.
     fn memory(&mut self, lines: usize) -> Arc<Self::Memory>;
 
-    /// A line that costs nothing to make notes on; `None` where there is no such
-    /// thing.
+    /// A line for notes, at no cost; `None` where impossible.
     fn margin(&mut self) -> Option<Arc<Self::Memory>>;
 
-    /// A fresh lock with contexts for that many threads; `None` if the catalogue
-    /// has no lock of that name.
+    /// A fresh lock with contexts for that many threads; `None` if the catalogue has no lock of
+    /// that name.
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>>;
 
-    /// Runs `body` in `threads` threads, each with its number and its part of the result, until they
-    /// return; after the measurement's time [`Actor::goes_on`] says no.  A simulated thread that does not
-    /// return long after that is given up; its part is what `body` has made of it by then.  Blocks.
+    /// Runs `body` in `threads` threads, each with its number and its part of the result, until
+    /// they return. After the measurement's time, [`Actor::goes_on`] is false. A simulated thread
+    /// that does not return long after that is abandoned; its part is what `body` has made of it by
+    /// then. Blocks.
     ///
     /// # Errors
     /// Why the threads could not run, or what stopped them.
@@ -177,23 +173,23 @@ pub trait World: Room + Sized + 'static {
     ) -> Result<Played<R>, String>;
 }
 
-/// How a run went.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Played<R> {
-    /// What each thread made of its part.
+    /// Each thread's part of the result.
     pub parts: Vec<R>,
-    /// Threads that did not return and were given up.
+    /// Threads that did not return and were abandoned.
     pub unfinished: usize,
-    /// For how many cycles each of those had waited for a lock when the measurement ended.
+    /// For each of them, the cycles that it had waited for a lock at the end of the measurement.
     pub unended: Vec<u64>,
-    /// How long the measurement took, in cycles.
+    /// Duration of the measurement, in cycles.
     pub cycles: u64,
-    /// The share of the CPUs' time that others used, where that is known.
+    /// The share of CPU time used by other processes, where known.
     pub foreign: Option<f64>,
-    /// What only a simulated machine can tell.
+    /// Facts that only a simulated machine provides.
     pub simulated: Option<Facts>,
-    /// What locks counted of themselves there, by its name.
+    /// The locks' own counters, by name.
     pub tallies: BTreeMap<&'static str, u64>,
-    /// What locks that adapt said of their modes.
+    /// The adaptive locks' modes.
     pub heard: Heard,
 }

@@ -1,14 +1,13 @@
-//! What a lock's name leaves to the machine: the levels of a composition, and the cohorts that are
-//! assigned without regard to it.
+//! Machine-dependent parts of a lock's name: the levels of a composition, and assigned cohorts.
 
 use super::Topology;
 use cohort::name::{Assignment, Build, Lock, Mistake, Name, SYSTEM};
 use cohort::recipe::{Bound, Level, Levels};
 
-/// The name as it serves an unchanged program on that machine, with everything said.
+/// The name as it serves an unchanged program on that machine, with all defaults filled in.
 ///
 /// # Errors
-/// It is one that only a measurement has.
+/// The name is for measurements only.
 pub fn served_on<'a>(name: &Name<'a>, topology: &Topology) -> Result<Name<'a>, Mistake<'a>> {
     let mut whole = *name;
     if let Lock::Composed(_) = name.lock {
@@ -20,9 +19,9 @@ pub fn served_on<'a>(name: &Name<'a>, topology: &Topology) -> Result<Name<'a>, M
     whole.servable().map(|_| whole)
 }
 
-/// The levels of a composition's low locks on a machine: the node first, which matters
-/// everywhere, then what is smaller, then the package (Chehab et al. 2021 §5.2.1), but those that
-/// the machine has before those that it has not.
+/// The levels of a composition's low locks on a machine: the node first, which matters everywhere,
+/// then smaller levels, then the package (Chehab et al. 2021 §5.2.1). Levels that the machine has
+/// precede the others.
 #[must_use]
 pub fn levels_on(name: &Name<'_>, topology: &Topology) -> Vec<Level> {
     if let Some(levels) = name.levels {
@@ -39,8 +38,8 @@ pub fn levels_on(name: &Name<'_>, topology: &Topology) -> Vec<Level> {
     levels
 }
 
-/// The names of a list again as they were typed: the commas between the levels of one
-/// lock, of which the system's is the last, part no names.
+/// Rejoins the names of a comma-separated list: the commas between the levels of one lock, which
+/// end with the system's, do not separate names.
 #[must_use]
 pub fn rejoined(pieces: &[String]) -> Vec<String> {
     let goes_on = |name: &String| {
@@ -58,8 +57,8 @@ pub fn rejoined(pieces: &[String]) -> Vec<String> {
     names
 }
 
-/// The cohort of each CPU, which are as many as `real` has; `real` is where each CPU
-/// is.
+/// The assigned cohort of each CPU, in as many cohorts as `real` has; `real` is the actual cohort
+/// of each CPU.
 #[must_use]
 pub fn assigned(assignment: Assignment, real: &[usize], seed: u64) -> Vec<usize> {
     let count = real.iter().max().map_or(1, |last| last + 1);
@@ -176,7 +175,7 @@ mod tests {
         assert_eq!(pathological[..4], [0, 1, 2, 3]);
         let random = |seed| assigned(Assignment::Random, &real, seed);
         assert!((1..9).all(|seed| random(seed).iter().all(|cohort| *cohort < 4)));
-        // One in some seventy is balanced by chance.
+        // About one in seventy is balanced by chance.
         let balanced = (1..101).filter(|seed| sizes(&random(*seed)) == [8; 4]);
         let balanced = balanced.count();
         assert!(balanced < 10, "{balanced} of 100");

@@ -25,31 +25,31 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-/// One acquisition in so many is timed: often enough for percentiles, seldom
-/// enough not to be the load.  A prime, so that it beats with no other period.
+/// One in this many acquisitions is timed: often enough for percentiles, rarely enough not to
+/// affect the load. A prime, to avoid beating with another period.
 const TIMED: u64 = 13;
 
-/// What this machine is called.
+/// The name of this machine.
 pub const HERE: &str = "this machine";
 
-/// How a run on this machine is to be.
+/// Settings of a run on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// For how many seconds it is measured.
+    /// Duration of the measurement, in seconds.
     pub seconds: f64,
-    /// Where its threads run.
+    /// The placement of its threads.
     pub placement: Placement,
     /// How waiters wait.
     pub wait: Wait,
-    /// Threads beside it that compute and want no lock.
+    /// Additional threads that compute and use no lock.
     pub background: usize,
-    /// Whether locks are as [programs have them](super::served), not raw.
+    /// Whether locks are measured as [programs use them](super::served), not raw.
     pub served: bool,
-    /// What locks go by that can be tuned.
+    /// Parameters of tunable locks.
     pub tunings: Tunings,
 }
 
-/// What is the same for all runs on this machine; measured once.
+/// Properties of this machine that all runs share; measured once.
 #[derive(Clone, Debug)]
 pub struct Host {
     clock: Clock,
@@ -58,11 +58,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// Looks at the machine, and measures its clock and its pace; takes a fraction
-    /// of a second.
+    /// Examines the machine, and measures its clock and its pace; takes a fraction of a second.
     ///
     /// # Errors
-    /// This process may use no CPU that the system tells of.
+    /// The system reports no CPU that this process may use.
     pub fn look() -> Result<Self, String> {
         Ok(Self {
             topology: Arc::new(topology()?),
@@ -77,13 +76,13 @@ impl Host {
         &self.topology
     }
 
-    /// Cycles of its clock in a second.
+    /// Cycles of its clock per second.
     #[must_use]
     pub fn hertz(&self) -> f64 {
         self.clock.hertz()
     }
 
-    /// A place for one run.
+    /// Creates a world for one run.
     #[must_use]
     pub fn world(&self, settings: Settings) -> Native {
         Native {
@@ -95,10 +94,10 @@ impl Host {
     }
 }
 
-/// This machine's CPUs that this process may use, and their cohorts.
+/// The CPUs that this process may use, and their cohorts.
 ///
 /// # Errors
-/// The system tells of none.
+/// The system reports none.
 pub fn topology() -> Result<Topology, String> {
     let cpus = allowed_cpus();
     if cpus.is_empty() {
@@ -114,7 +113,7 @@ pub struct Native {
     settings: Settings,
     /// Locks that need servers.
     unattended: raw::Unattended,
-    /// How many locks adapt.
+    /// The number of adaptive locks.
     adapting: usize,
 }
 
@@ -135,7 +134,7 @@ mod programs {
     use crate::served::served_maker;
     served_maker!(cohort, text);
 
-    /// The text of the composition that runs; points of this machine run one at a time.
+    /// The text of the running composition; runs on this machine are sequential.
     mod text {
         use std::sync::Mutex;
 
@@ -241,7 +240,7 @@ impl World for Native {
             unattended,
             adapting,
         } = self;
-        // What other runs left.
+        // Discards what earlier runs left.
         let _ = heard::taken(0);
         let servers = unattended.servers();
         set_policy(settings.wait.policy());
@@ -290,8 +289,8 @@ impl World for Native {
                 match builder.spawn_scoped(scope, member) {
                     Ok(handle) => handles.push(handle),
                     Err(error) => {
-                        // The others wait at the barrier for a thread that will
-                        // never come.
+                        // The other threads wait at the barrier for a thread that will never
+                        // arrive.
                         eprintln!("cohort: thread {} cannot be made: {error}", index + 1);
                         std::process::exit(1);
                     }
@@ -338,7 +337,7 @@ fn pin(cpu: usize) -> Result<(), String> {
         .map_err(|error| format!("a thread cannot be pinned to CPU {cpu}: {error}"))
 }
 
-/// What a thread of this machine acts through.
+/// Interface of a thread on this machine.
 #[derive(Debug)]
 pub struct Thread {
     clock: Clock,
@@ -444,7 +443,7 @@ impl Actor for Thread {
     }
 }
 
-/// Two lines' worth: processors fetch lines in pairs.
+/// A pair of lines: processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line([AtomicU64; WORDS + 1]);

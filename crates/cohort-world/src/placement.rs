@@ -1,4 +1,4 @@
-//! Which CPU each thread gets.
+//! Placement of threads on CPUs.
 
 use super::topology::Topology;
 use serde::Serialize;
@@ -18,8 +18,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The CPU of each thread; none if the scheduler decides.  Threads beyond the
-    /// last CPU begin again with the first.
+    /// The CPU of each thread; none if the scheduler decides. Threads beyond the last CPU start
+    /// again at the first.
     #[must_use]
     pub fn cpus(self, topology: &Topology, threads: usize) -> Option<Vec<usize>> {
         let order = match self {
@@ -32,8 +32,7 @@ impl Placement {
     }
 }
 
-/// Ordered by the largest cohort first, so that those of a small one stand
-/// together.
+/// Ordered by the largest cohort first, so that the CPUs of a small cohort are adjacent.
 fn compact(topology: &Topology) -> Vec<usize> {
     let mut cpus = topology.cpus().to_vec();
     cpus.sort_by_key(|cpu| (path(topology, *cpu), *cpu));
@@ -49,8 +48,8 @@ fn one_of_each_core_first(topology: &Topology) -> Vec<usize> {
     }
 }
 
-/// Round the largest cohorts, and within each round those inside, and so on: the
-/// n-th CPU of every cohort comes before the n + 1st of any.
+/// Round-robin over the largest cohorts, within each over the next smaller, and so on: the n-th CPU
+/// of every cohort precedes the n + 1st of any.
 fn scattered(topology: &Topology) -> Vec<usize> {
     let mut order = compact(topology);
     for level in 0..topology.levels().len() {
@@ -59,7 +58,7 @@ fn scattered(topology: &Topology) -> Vec<usize> {
     order
 }
 
-/// `order` with the first of each cohort first, then the second of each.
+/// `order` with the first CPU of each cohort first, then the second of each.
 fn by_rank(topology: &Topology, level: usize, order: &[usize]) -> Vec<usize> {
     let mut met = vec![0_usize; topology.cohorts(level)];
     let mut ranked: Vec<(usize, usize)> = order

@@ -1,8 +1,8 @@
-//! A lock as it is measured: raw, with a context for each thread.
+//! Locks as measured: raw, with a context for each thread.
 //!
-//! It is called through a table, as a program calls a library through its own, so
-//! that a workload is compiled once and not once for each lock; every lock pays
-//! the same for that, and on a simulated machine none does.
+//! Calls go through a table of functions, as a program's calls of a library do, so that a workload
+//! is compiled once and not for each lock. Every lock pays the same for that; on a simulated
+//! machine it is free.
 
 use cohort::{
     Able, Abortable, AbortableDelegate, Attended, Delegate, Operations, Outcome, Patience, RawLock,
@@ -15,27 +15,27 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// A lock under test.
+/// Lock under test.
 ///
 /// # Safety
 /// As [`RawLock`]: it gives mutual exclusion.
 pub unsafe trait Tested: Send + Sync {
-    /// Blocks until thread `thread` has the lock.  A number belongs to one thread
-    /// at a time, which must not have the lock already.
+    /// Blocks until thread `thread` has acquired the lock. A number belongs to one thread at a
+    /// time, which must not hold the lock already.
     ///
     /// # Panics
-    /// If the lock was not made for so many threads.
+    /// If the lock was created for fewer threads.
     fn acquire(&self, thread: usize);
 
-    /// The same, but no longer than `patience` lasts: where this lock cannot end a wait, the
-    /// thread tries again and again.  `None` if it can neither give up nor try.
+    /// [`acquire`](Self::acquire), at most for `patience`. If this lock cannot end a wait, the
+    /// thread tries repeatedly. `None` if the lock supports neither timeouts nor tries.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
     fn acquire_within(&self, thread: usize, patience: &Patience) -> Option<Outcome>;
 
-    /// Acquires the lock for thread `thread` if one attempt does; whether it did.  `None` if this lock
-    /// cannot be tried as it is made here.
+    /// Tries to acquire the lock for thread `thread`; true if it did. `None` if this lock, as
+    /// created here, has no try.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -46,14 +46,14 @@ pub unsafe trait Tested: Send + Sync {
     /// Releases the lock.
     ///
     /// # Safety
-    /// Thread `thread` has it.
+    /// Thread `thread` holds it.
     unsafe fn release(&self, thread: usize);
 
-    /// Whether somebody has it: a hint.
+    /// Whether the lock is held: a hint.
     fn is_locked(&self) -> bool;
 
-    /// Blocks until `section` has been run once under the lock; by thread `thread`, unless
-    /// sections are brought to this lock.
+    /// Blocks until `section` has been run once under the lock; by thread `thread`, unless this is
+    /// a delegation lock.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -64,8 +64,8 @@ pub unsafe trait Tested: Send + Sync {
         unsafe { self.release(thread) };
     }
 
-    /// The same, but gives up when `patience` runs out; `None`, and nothing is run, if nobody
-    /// can give up.
+    /// [`run`](Self::run), at most for `patience`; `None`, without running anything, if waits
+    /// cannot end.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -84,14 +84,14 @@ pub unsafe trait Tested: Send + Sync {
         Some(outcome)
     }
 
-    /// How a thread that does nothing else runs the sections that are brought to this lock; `None`
-    /// if it needs no such thread.
+    /// How a dedicated server thread runs the delegated sections; `None` if the lock needs no
+    /// server.
     fn attendance(&self) -> Option<Attendance<'_>> {
         None
     }
 
-    /// Blocks until thread `thread` has the lock to read, which others may do too; by
-    /// itself, if readers do not share it.
+    /// Blocks until thread `thread` has acquired the lock for reading; exclusively, if readers do
+    /// not share it.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -99,43 +99,43 @@ pub unsafe trait Tested: Send + Sync {
         self.acquire(thread);
     }
 
-    /// Releases the lock from reading.
+    /// Releases a read lock.
     ///
     /// # Safety
-    /// Thread `thread` has it to read.
+    /// Thread `thread` holds it for reading.
     unsafe fn release_read(&self, thread: usize) {
         // SAFETY: the caller's.
         unsafe { self.release(thread) };
     }
 }
 
-/// How a server runs the sections that are brought to a lock.
+/// A server's access to a delegation lock.
 pub struct Attendance<'a> {
     lock: *const u8,
     operations: &'a ServerOperations,
 }
 
 impl Attendance<'_> {
-    /// Runs what has been brought, once round; whether there was anything.
+    /// Runs the delegated sections in one round; true if there were any.
     fn once(&self) -> bool {
         // SAFETY: these are the operations of the lock's type.
         unsafe { (self.operations.attend)(self.lock) }
     }
 
-    /// The calling thread is the server no longer.
+    /// Ends the calling thread's role as the server.
     fn end(&self) {
         // SAFETY: as above.
         unsafe { (self.operations.leave)(self.lock) };
     }
 }
 
-/// As [`Operations`], of what a server does.
+/// [`Operations`] of a server.
 pub(crate) struct ServerOperations {
     attend: unsafe fn(*const u8) -> bool,
     leave: unsafe fn(*const u8),
 }
 
-/// Those of a delegate.
+/// The server operations of a delegate.
 pub(crate) const fn serving<D: Attended>() -> &'static ServerOperations {
     /// # Safety
     /// As for [`Operations`].
@@ -157,8 +157,8 @@ pub(crate) const fn serving<D: Attended>() -> &'static ServerOperations {
     }
 }
 
-/// Serves these locks until `is_over` says so; `after` each round is told whether there was
-/// anything.
+/// Serves these locks until `is_over` holds; calls `after` each round with whether there were
+/// sections.
 pub(super) fn serve(
     locks: &[Arc<dyn Tested>],
     mut is_over: impl FnMut() -> bool,
@@ -175,20 +175,20 @@ pub(super) fn serve(
     all.iter().for_each(Attendance::end);
 }
 
-/// The locks of a run that need servers.
+/// Locks of a run that need servers.
 #[derive(Default)]
 pub(super) struct Unattended(Vec<Arc<dyn Tested>>);
 
 impl Unattended {
-    /// Notes a lock, if it needs a server.
+    /// Records a lock, if it needs a server.
     pub(super) fn note(&mut self, lock: &Arc<dyn Tested>) {
         if lock.attendance().is_some() {
             self.0.push(Arc::clone(lock));
         }
     }
 
-    /// The locks of each server: one has the only lock, or two have every other one (Zhang et al.
-    /// 2017 §4.3).
+    /// The locks of each server: one server for a single lock, otherwise two for alternate locks
+    /// (Zhang et al. 2017 §4.3).
     pub(super) fn servers(&self) -> Vec<Vec<Arc<dyn Tested>>> {
         let count = self.0.len().min(2);
         let locks = |first| self.0.iter().skip(first).step_by(count).cloned();
@@ -202,7 +202,7 @@ impl fmt::Debug for Unattended {
     }
 }
 
-/// Where a world puts locks and their contexts.
+/// Allocator of a world's locks and their contexts.
 pub trait Room {
     /// Fresh memory on cache lines of its own.
     fn block(&mut self, layout: Layout) -> Block;
@@ -211,10 +211,10 @@ pub trait Room {
     fn polling(&self) -> Polling;
 }
 
-/// Looks again and again until a look succeeds or patience runs out; whether one did.  Blocks.
+/// Polls until a look succeeds or patience runs out; true in the first case. Blocks.
 pub type Polling = fn(&mut dyn FnMut() -> bool, &Patience) -> bool;
 
-/// Declares, for a build of the locks, the function of that name that polls.
+/// Declares the polling function for a build of the locks.
 macro_rules! polling {
     ($($build:ident)::+) => {
         fn poll(look: &mut dyn FnMut() -> bool, patience: &cohort::Patience) -> bool {
@@ -238,11 +238,11 @@ pub(crate) use polling;
 pub struct Block {
     at: NonNull<u8>,
     layout: Layout,
-    /// The owner of the memory, which keeps what stands there; without one the block does.
+    /// The owner of the memory, which drops its content; without an owner, the block does.
     owner: Option<Arc<dyn Send + Sync>>,
 }
 
-// SAFETY: a block is memory; what stands there is shared by the rules of its type.
+// SAFETY: a block is memory; its content is shared by the rules of its type.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -250,7 +250,7 @@ unsafe impl Sync for Block {}
 impl Block {
     /// From the heap.
     pub(super) fn new(layout: Layout) -> Self {
-        // Processors fetch lines in pairs.
+        // Processors prefetch lines in pairs.
         let layout = Layout::from_size_align(layout.size().max(1), layout.align().max(128))
             .expect("a type's layout, on lines of its own")
             .pad_to_align();
@@ -264,7 +264,7 @@ impl Block {
         }
     }
 
-    /// A part of that owner's memory, which drops nothing.
+    /// A part of an owner's memory; drops nothing.
     pub(super) fn of(owner: Arc<dyn Send + Sync>, at: NonNull<u8>, layout: Layout) -> Self {
         Self {
             at,
@@ -273,26 +273,26 @@ impl Block {
         }
     }
 
-    /// Puts `value` there, whose layout was asked for.
+    /// Writes `value` there; the block was requested for its layout.
     pub(super) fn put<T>(&self, value: T) {
         assert!(self.layout.size() >= size_of::<T>() && self.layout.align() >= align_of::<T>());
-        // SAFETY: the memory is large enough, aligned, and nobody else's yet.
+        // SAFETY: the memory is large enough, aligned, and not yet shared.
         unsafe { self.at.cast::<T>().write(value) };
     }
 
-    /// What was put there.
+    /// The content.
     ///
     /// # Safety
     /// It is a `T`.
     pub(super) unsafe fn get<T>(&self) -> &T {
-        // SAFETY: the caller's; it stays as long as the block.
+        // SAFETY: the caller's; it lives as long as the block.
         unsafe { self.at.cast().as_ref() }
     }
 
-    /// Drops what was put there, unless an owner keeps it.
+    /// Drops the content, unless an owner keeps it.
     ///
     /// # Safety
-    /// `drop` fits it, and nobody uses it any more.
+    /// `drop` fits the content, which is not used afterwards.
     unsafe fn empty(&mut self, drop: unsafe fn(*mut u8)) {
         if self.owner.is_none() {
             // SAFETY: the caller's.
@@ -310,13 +310,13 @@ impl Drop for Block {
     }
 }
 
-/// A lock and its contexts, by what can be done with them: the code that makes and
-/// measures hundreds of locks is compiled once.
+/// Lock and contexts, with the operations of their type: the code that creates and measures
+/// hundreds of locks is compiled once.
 struct Raw {
     lock: Block,
     contexts: Box<[Block]>,
     operations: Operations,
-    /// How it is read, if readers share it.
+    /// Its read operations, if readers share it.
     reading: Option<Reading>,
     polling: Polling,
 }
@@ -331,7 +331,7 @@ impl Raw {
     }
 }
 
-// SAFETY: every call goes to the lock, with a context that its thread alone uses.
+// SAFETY: every call goes to the lock, with a context that only its thread uses.
 unsafe impl Tested for Raw {
     fn acquire(&self, thread: usize) {
         // SAFETY: both are of the type whose operations these are.
@@ -389,7 +389,7 @@ unsafe impl Tested for Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: as above, and the thread that drops the lock is the last to have it.
+        // SAFETY: as above, and the dropping thread holds the last reference.
         unsafe {
             self.lock.empty(self.operations.drop);
             for context in &mut self.contexts {
@@ -399,9 +399,9 @@ impl Drop for Raw {
     }
 }
 
-/// For a catalogue's `for_each_lock!`: declares the function of that name that makes a
-/// lock by its identifier, in whatever world; in its spin-only form, if that is wanted
-/// and it is compiled in two.  One that is compiled in one goes by the policy.
+/// Declares, for a catalogue's `for_each_lock!`, the function that creates a lock by its identifier
+/// in any world. `spins` selects the spin-only form of a lock compiled in two forms; a lock with
+/// one form follows the policy.
 macro_rules! lock_maker {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
@@ -432,7 +432,7 @@ macro_rules! lock_maker {
 
 pub(crate) use lock_maker;
 
-/// The same for a catalogue's `for_each_shared!`.
+/// [`lock_maker`] for a catalogue's `for_each_shared!`.
 macro_rules! shared_maker {
     ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
         pub(super) fn make(
@@ -450,14 +450,14 @@ macro_rules! shared_maker {
 
 pub(crate) use shared_maker;
 
-/// A lock that sections are brought to, and what can be done with it.
+/// Delegation lock and contexts, with the operations of their type.
 struct Brought {
     delegate: Block,
     contexts: Box<[Block]>,
     operations: DelegateOperations,
 }
 
-/// As [`Operations`], of a delegate.
+/// [`Operations`] of a delegate.
 #[derive(Clone, Copy)]
 struct DelegateOperations {
     run: unsafe fn(*const u8, *mut u8, Section<'_>),
@@ -467,10 +467,10 @@ struct DelegateOperations {
     drop_context: unsafe fn(*mut u8),
 }
 
-/// How a thread that brings a section to a delegate gives up.
+/// Timed operation of a delegate.
 pub(crate) type RunWithin = unsafe fn(*const u8, *mut u8, Section<'_>, &Patience) -> Outcome;
 
-/// That of a delegate.
+/// The timed operation of delegate `D`.
 ///
 /// # Safety
 /// As for [`Operations`].
@@ -484,7 +484,7 @@ pub(crate) unsafe fn run_within<D: AbortableDelegate>(
     unsafe { (*delegate.cast::<D>()).run_within(&mut *context.cast(), section, patience) }
 }
 
-/// A delegate and its contexts, in that room.
+/// Puts a delegate and its contexts into that room.
 pub(crate) fn brought<D>(
     room: &mut dyn Room,
     delegate: D,
@@ -502,7 +502,7 @@ where
         unsafe { (*delegate.cast::<D>()).run(&mut *context.cast(), section) }
     }
     /// # Safety
-    /// It is a `T` that nobody uses any more.
+    /// It is a `T` that is not used afterwards.
     unsafe fn drop<T>(at: *mut u8) {
         // SAFETY: the caller's.
         unsafe { at.cast::<T>().drop_in_place() }
@@ -532,7 +532,7 @@ impl Brought {
     }
 }
 
-// SAFETY: every section goes to the delegate, with a context that its thread alone uses.
+// SAFETY: every section goes to the delegate, with a context that only its thread uses.
 unsafe impl Tested for Brought {
     fn acquire(&self, _thread: usize) {
         unreachable!("sections are brought to this lock, and workloads bring them");
@@ -557,9 +557,9 @@ unsafe impl Tested for Brought {
 
     fn run(&self, thread: usize, mut section: &mut dyn FnMut()) {
         let delegate = self.delegate.at.as_ptr();
-        // SAFETY: both are of the type whose operations these are. Where a workload panics, its
-        // whole run is over; and what a workload's section touches is its own thread's or in
-        // atoms, which any thread may touch while that one waits.
+        // SAFETY: both are of the type whose operations these are. A panicking workload ends its
+        // whole run. A workload's section accesses its own thread's data, or atomics, which any
+        // thread may access while that one waits.
         unsafe {
             let section = Section::new(&mut section);
             (self.operations.run)(delegate, self.context(thread), section);
@@ -584,7 +584,7 @@ unsafe impl Tested for Brought {
 
 impl Drop for Brought {
     fn drop(&mut self) {
-        // SAFETY: as above, and the thread that drops the delegate is the last to have it.
+        // SAFETY: as above, and the dropping thread holds the last reference.
         unsafe {
             self.delegate.empty(self.operations.drop);
             for context in &mut self.contexts {
@@ -594,7 +594,7 @@ impl Drop for Brought {
     }
 }
 
-/// The same as [`lock_maker`] for a catalogue's `for_each_delegate!`.
+/// [`lock_maker`] for a catalogue's `for_each_delegate!`.
 macro_rules! delegate_maker {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
         pub(super) fn make(
@@ -628,7 +628,7 @@ macro_rules! delegate_maker {
 
 pub(crate) use delegate_maker;
 
-/// A fresh delegate that can do so much, with these thresholds if it has any.
+/// Creates a delegate with these capabilities, and with these thresholds if it is tunable.
 macro_rules! made {
     ($delegate:ty, [], $thresholds:expr) => { <$delegate>::default() };
     ($delegate:ty, [Tunable $($rest:tt)*], $thresholds:expr) => {
@@ -641,7 +641,7 @@ macro_rules! made {
 
 pub(crate) use made;
 
-/// How a delegate that can do so much is served by a thread of its own.
+/// The server operations of a delegate with these capabilities.
 macro_rules! served {
     ($delegate:ty, []) => { None };
     ($delegate:ty, [Attended $($rest:tt)*]) => {
@@ -654,7 +654,7 @@ macro_rules! served {
 
 pub(crate) use served;
 
-/// How a delegate that can do so much gives up.
+/// The timed operation of a delegate with these capabilities.
 macro_rules! within {
     ($delegate:ty, []) => { None };
     ($delegate:ty, [AbortableDelegate $($rest:tt)*]) => {
@@ -667,31 +667,31 @@ macro_rules! within {
 
 pub(crate) use within;
 
-/// What a lock under test and its contexts must be.
+/// Requirements on a lock under test and its contexts.
 pub trait Testable: RawLock<Context: Send + Sync + 'static> + 'static {}
 
 impl<L: RawLock<Context: Send + Sync + 'static> + 'static> Testable for L {}
 
-/// The spin-only form of a lock, if it has one.  The lock's type decides, since an inherent constant
-/// is taken before one of a trait where its bounds are met.
+/// The spin-only form of a lock, if it has one. The lock's type decides: an inherent constant takes
+/// precedence over a trait's where its bounds are met.
 pub(crate) struct Spinning<L>(PhantomData<L>);
 
 impl<L: TwoForms<Spinning: Testable>> Spinning<L> {
-    /// What can be done with it, but for giving up.
+    /// Its operations, except for timed ones.
     pub(crate) const OPERATIONS: Option<Operations> = Some(Operations::of::<L::Spinning>());
 }
 
 impl<L: TwoForms<Spinning: Testable + Abortable>> Spinning<L> {
-    /// How its waiters give up, if they can.
+    /// Its timed operation, if any.
     pub(crate) const WITHIN: Option<Within> = Able::<L::Spinning>::WITHIN_OPERATION;
 }
 
 impl<L: TwoForms<Spinning: Testable + RawTry>> Spinning<L> {
-    /// How it is tried, if it can be.
+    /// Its try operation, if any.
     pub(crate) const TRY: Option<TryAcquire> = Able::<L::Spinning>::TRY_OPERATION;
 }
 
-/// As [`Spinning`], of a lock that is compiled in one form.
+/// [`Spinning`] for a lock compiled in one form.
 pub(crate) trait OneForm {
     const TRY: Option<TryAcquire> = None;
     const OPERATIONS: Option<Operations> = None;
@@ -700,7 +700,7 @@ pub(crate) trait OneForm {
 
 impl<L> OneForm for Spinning<L> {}
 
-/// What can be done with a lock whose waiters can give up.
+/// The operations of an abortable lock.
 const fn giving_up<L: Abortable>() -> &'static Operations {
     const {
         &Operations {
@@ -710,7 +710,7 @@ const fn giving_up<L: Abortable>() -> &'static Operations {
     }
 }
 
-/// What can be done with a lock that can be tried.
+/// The operations of a lock with a try operation.
 const fn trying<L: RawTry>() -> &'static Operations {
     const {
         &Operations {
@@ -720,12 +720,12 @@ const fn trying<L: RawTry>() -> &'static Operations {
     }
 }
 
-/// A lock and its contexts, in that room, with what can be done with it; compiled once, while its
-/// callers are for each of hundreds of types.
+/// Puts a lock and its contexts into that room. Compiled once; its callers are compiled for each of
+/// hundreds of types.
 ///
 /// # Safety
-/// The operations are those of the lock's type, and the lock is not used any more where it is: it
-/// is moved.
+/// The operations are those of the lock's type. The lock is moved, and not used afterwards at its
+/// old address.
 unsafe fn placed(
     room: &mut dyn Room,
     lock: *const u8,
@@ -733,7 +733,7 @@ unsafe fn placed(
     operations: &Operations,
 ) -> Arc<dyn Tested> {
     let block = room.block(operations.lock);
-    // SAFETY: the block was asked for by the type's own layout, and is nobody's.
+    // SAFETY: the block was requested for the type's own layout, and is not shared.
     unsafe {
         block
             .at
@@ -743,10 +743,10 @@ unsafe fn placed(
     with_contexts(room, block, threads, *operations, None)
 }
 
-/// That lock and its contexts, in that room; it need not be one of the catalogue.
+/// Puts any lock and its contexts into that room; it need not be in the catalogue.
 pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
     let operations = const { &Operations::of::<L>() };
-    // SAFETY: they are this type's, and it is moved from here.
+    // SAFETY: the operations are this type's, and the lock is moved from here.
     unsafe {
         placed(
             room,
@@ -757,7 +757,7 @@ pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<
     }
 }
 
-/// The same for one that can be tried.
+/// [`tested`] for a lock with a try operation.
 pub fn tried<L: Testable + RawTry>(
     room: &mut dyn Room,
     lock: L,
@@ -774,7 +774,7 @@ pub fn tried<L: Testable + RawTry>(
     }
 }
 
-/// The same for one whose waiters can give up.
+/// [`tested`] for an abortable lock.
 pub fn abortable<L: Testable + Abortable>(
     room: &mut dyn Room,
     lock: L,
@@ -792,7 +792,7 @@ pub fn abortable<L: Testable + Abortable>(
     }
 }
 
-/// A fresh lock that readers share and its contexts, in that room.
+/// Creates a lock that readers share, and its contexts, in that room.
 pub(crate) fn shared<L>(room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>
 where
     L: RawShared<Context: Send + Sync + 'static> + 'static,
@@ -801,7 +801,7 @@ where
     fresh(room, threads, writing, Some(reading))
 }
 
-/// A fresh lock of which those are the operations, and its contexts, in that room.
+/// Creates a lock with those operations, and its contexts, in that room.
 pub(crate) fn fresh(
     room: &mut dyn Room,
     threads: usize,
@@ -809,12 +809,12 @@ pub(crate) fn fresh(
     reading: Option<Reading>,
 ) -> Arc<dyn Tested> {
     let block = room.block(operations.lock);
-    // SAFETY: the block was asked for by the type's own layout, and is nobody's.
+    // SAFETY: the block was requested for the type's own layout, and is not shared.
     unsafe { (operations.make)(block.at.as_ptr()) };
     with_contexts(room, block, threads, operations, reading)
 }
 
-/// The lock in that block, of which those are the operations, with a context for each thread.
+/// Adds a context for each thread to the lock in that block, which has those operations.
 fn with_contexts(
     room: &mut dyn Room,
     lock: Block,
@@ -840,8 +840,8 @@ fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
     (0..count).map(|_| room.block(layout)).collect()
 }
 
-/// Declares, for a build of the locks, the function of that name that makes one which is not as
-/// the catalogue has it.
+/// Declares, for a build of the locks, the function that creates a lock with refinements that the
+/// catalogue lacks.
 macro_rules! composition_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(
@@ -915,7 +915,7 @@ macro_rules! composition_maker {
                         cohorting::find::<MayPark, _>(lock, WithBypass::<_, true>(making))
                     }
                 },
-                // They are compiled in the one form: twice as many types would be twice as long to
+                // Compiled in one form only: twice as many types would take twice as long to
                 // compile.
                 Lock::Composed(_)
                     if !spins && (name.abortable || name.build == Some(Build::Compiled)) =>
@@ -936,11 +936,11 @@ macro_rules! composition_maker {
 
 pub(crate) use composition_maker;
 
-/// No lock: for workloads that exclude by themselves.
+/// No lock: for workloads with their own mutual exclusion.
 struct Open;
 
-// SAFETY: the workloads that ask for it let one thread at a time in by themselves;
-// the data of all others is made of atomics.
+// SAFETY: workloads that use it have their own mutual exclusion; the data of all others is made of
+// atomics.
 unsafe impl Tested for Open {
     fn acquire(&self, _thread: usize) {}
 
@@ -955,7 +955,7 @@ unsafe impl Tested for Open {
     }
 }
 
-/// What stands under the name of no lock.
+/// The lock named [`NO_LOCK`](crate::NO_LOCK).
 pub(crate) fn open() -> Arc<dyn Tested> {
     Arc::new(Open)
 }

@@ -1,25 +1,25 @@
-//! A lock as a program has it: in 40 bytes, by the host's own code, gates and pools, as
-//! `pthread_mutex_lock` runs it under `cohort run`.
+//! Locks as programs use them: in 40 bytes, with the adapter's code, admission control and pools,
+//! as `pthread_mutex_lock` runs them under `cohort run`.
 //!
 //! The [default](cohort::numa::FutexHmcs) and `futex` are the same either way, and so is the C
-//! library's: they are measured as they are.  The writers of an rwlock by cohort take the
-//! default, as in a program that does not say otherwise.
+//! library's: they are measured raw. The writers of `c-rw-np` and `c-rw-wp` use the default, as in
+//! a program without another choice.
 
 use super::simulated::is_baseline;
 use cohort::catalogue::{self, Storage};
 use cohort::name::Servable;
 
-/// Whether a program has the lock of that name just as it is raw.
+/// Whether a program has the lock of that name exactly as it is raw.
 #[must_use]
 pub fn is_itself(name: &str) -> bool {
     match catalogue::find(name) {
         Some(info) => info.storage == Storage::Word,
-        // What is one word in a program is one here.
+        // A one-word lock in a program is the same here.
         None => is_baseline(name) || name.starts_with("posix-") || name == "rwlock",
     }
 }
 
-/// Why a lock is not measured as it serves programs; `None` if it is.
+/// Why a lock cannot be measured as it serves programs; `None` if it can.
 #[must_use]
 pub fn refusal(name: &str) -> Option<String> {
     let why = match catalogue::find(name) {
@@ -39,13 +39,13 @@ pub fn refusal(name: &str) -> Option<String> {
     Some(format!("the lock `{name}` cannot be served: {why}"))
 }
 
-/// Declares, for a build of the locks, the function of that name that makes one as it serves
-/// programs; `$recipe` is a module that keeps the words of a composition's text, by `set` and
-/// `get`, for all threads of a run.
+/// Declares, for a build of the locks, the function that creates a lock as it serves programs.
+/// `$recipe` is a module that stores the words of a composition's text, by `set` and `get`, for all
+/// threads of a run.
 macro_rules! served_maker {
     ($($build:ident)::+, $recipe:ident) => {
         /// `c-rw-np` and `c-rw-wp`: the words of the object beside the writers' mutex, and the
-        /// table of all of them.
+        /// table of reader counts.
         mod by_cohort {
             use $crate::{Block, Room, Tested};
             use $($build)::+::door::AtomicU32;
@@ -57,7 +57,7 @@ macro_rules! served_maker {
             use std::alloc::Layout;
             use std::sync::Arc;
 
-            /// As many as the interposer has.
+            /// The interposer's numbers of rows and slots.
             type Readers = Table<32, 256>;
 
             #[derive(Default)]
@@ -66,7 +66,7 @@ macro_rules! served_maker {
                 readers: Count,
                 name: AtomicU32,
                 mutex: Mutex,
-                /// Whether a writer's section has begun.
+                /// Whether a writer's critical section has begun.
                 writes: AtomicU32,
                 phase: AtomicU32,
                 owed: Owed,
@@ -86,7 +86,7 @@ macro_rules! served_maker {
 
             impl Writers for OfWriters<'_> {
                 fn acquire(&self) {
-                    // SAFETY: the mutex is served by this alone; so for all below.
+                    // SAFETY: only this service serves the mutex; so for all below.
                     unsafe { (self.service.pair.lock)(&self.body.mutex) };
                 }
                 fn try_acquire(&self) -> bool {
@@ -105,7 +105,7 @@ macro_rules! served_maker {
                     unreachable!("a run does not fork");
                 }
                 fn has_waiters(&self) -> bool {
-                    // As of the interposer's default.
+                    // As the interposer's default.
                     false
                 }
                 fn begin(&self) {
@@ -121,7 +121,7 @@ macro_rules! served_maker {
 
             impl Lock {
                 fn object(&self) -> Object<'_, OfWriters<'_>, 32, 256> {
-                    // SAFETY: one was put there.
+                    // SAFETY: `lock` put one there.
                     let body: &Body = unsafe { self.body.get() };
                     // SAFETY: as above.
                     let table: &Readers = unsafe { self.table.get() };
@@ -153,7 +153,7 @@ macro_rules! served_maker {
                     Some(self.object().write(patience))
                 }
                 unsafe fn release(&self, _thread: usize) {
-                    // SAFETY: the caller has it.
+                    // SAFETY: the caller holds it.
                     unsafe { self.object().release() };
                 }
                 fn is_locked(&self) -> bool {
@@ -164,7 +164,7 @@ macro_rules! served_maker {
                     debug_assert_eq!(outcome, Outcome::Acquired);
                 }
                 unsafe fn release_read(&self, _thread: usize) {
-                    // SAFETY: the caller has it to read.
+                    // SAFETY: the caller holds it for reading.
                     unsafe { self.object().release() };
                 }
             }
@@ -198,16 +198,16 @@ macro_rules! served_maker {
             use std::ops::Deref;
             use std::sync::Arc;
 
-            /// An object, and what serves it.
+            /// Object with its service.
             struct Mutex<S> {
                 object: Block,
                 by: S,
             }
 
-            /// What serves an object.
+            /// Service of an object.
             trait Serves: Send + Sync {
                 /// # Safety
-                /// The object is served by this alone; so for all below.
+                /// Only this service serves the object; so for all below.
                 unsafe fn lock(&self, object: &Object);
                 unsafe fn lock_within(&self, object: &Object, patience: &Patience) -> bool;
                 /// # Safety
@@ -235,7 +235,7 @@ macro_rules! served_maker {
                 }
             }
 
-            /// The composition whose text was told.
+            /// Composition described by the stored text.
             struct Told;
 
             impl Text for Told {
@@ -246,7 +246,7 @@ macro_rules! served_maker {
 
             type Composed = Stacked<Told>;
 
-            /// A pool that belongs to the store.
+            /// Pool owned by the store.
             #[derive(Default)]
             struct Owned<T>(T);
 
@@ -263,12 +263,12 @@ macro_rules! served_maker {
                 Owned<Seldom<Fat<Composed>>>,
             >;
 
-            /// Where a composition's fat locks come from.
+            /// Source of a composition's fat locks.
             struct OfStock(Block);
 
             impl OfStock {
                 fn store(&self) -> &Store {
-                    // SAFETY: one was put there.
+                    // SAFETY: `make` put one there.
                     unsafe { self.0.get() }
                 }
             }
@@ -294,7 +294,7 @@ macro_rules! served_maker {
 
             impl<S> Mutex<S> {
                 fn object(&self) -> &Object {
-                    // SAFETY: one was put there.
+                    // SAFETY: `make` put one there.
                     unsafe { self.object.get() }
                 }
             }
@@ -317,7 +317,7 @@ macro_rules! served_maker {
                     })
                 }
                 unsafe fn release(&self, _thread: usize) {
-                    // SAFETY: as above, and the caller has the lock.
+                    // SAFETY: as above, and the caller holds the lock.
                     unsafe { self.by.unlock(self.object()) };
                 }
                 fn is_locked(&self) -> bool {

@@ -1,5 +1,5 @@
-//! A simulated machine as a world: its threads are fibers, its clock is virtual, its
-//! locks are the same source compiled for it.
+//! A simulated machine as a world. Its threads are fibers, its clock is virtual, and its locks are
+//! the same source compiled for it.
 
 mod facts;
 mod heard;
@@ -28,10 +28,10 @@ use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a simulated thread asks at a time is that of its fiber alone.
+/// Bytes of each fiber's own line to sleep on.
 const ASIDE: usize = 64;
 
-/// A machine, ready for any number of runs on any number of host threads.
+/// Machine, ready for any number of runs on any number of host threads.
 #[derive(Debug)]
 pub struct Simulator {
     machine: Machine,
@@ -69,8 +69,7 @@ impl Simulator {
         &self.topology
     }
 
-    /// The cohorts that an assignment makes of the nodes of this machine, told at every
-    /// level.
+    /// The cohorts that an assignment makes of this machine's nodes, for every level.
     fn assigned(&self, assignment: Assignment, seed: u64) -> Vec<(String, Vec<usize>)> {
         let levels = self.topology.levels();
         let numa = levels.iter().position(|level| level.name == "numa");
@@ -84,7 +83,7 @@ impl Simulator {
         Level::ALL.map(told).to_vec()
     }
 
-    /// A place for one run.
+    /// Creates a world for one run.
     #[must_use]
     pub fn world(self: &Arc<Self>, settings: Settings) -> Simulated {
         Simulated {
@@ -97,30 +96,30 @@ impl Simulator {
     }
 }
 
-/// How a run on a simulated machine is to be.
+/// Settings of a run on a simulated machine.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long it is.
+    /// Its length.
     pub length: Length,
-    /// Where its threads run.
+    /// The placement of its threads.
     pub placement: Placement,
-    /// The CPU of each thread, if the placement does not say it.
+    /// The CPU of each thread, if the placement does not determine it.
     pub cpus: Option<Vec<usize>>,
     /// How waiters wait.
     pub wait: Wait,
-    /// Threads beside it that compute and want no lock.
+    /// Additional threads that compute and use no lock.
     pub background: usize,
-    /// Whether locks are as [programs have them](super::served), not raw.
+    /// Whether locks are measured as [programs use them](super::served), not raw.
     pub served: bool,
-    /// What locks go by that can be tuned.
+    /// Parameters of tunable locks.
     pub tunings: Tunings,
-    /// What all chance depends on.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What locks are told of a level instead of the machine's cohorts.
+    /// Cohorts of a level that locks see instead of the machine's.
     pub cohorts: Vec<(String, Vec<usize>)>,
 }
 
-/// A simulated machine, for one run.
+/// Simulated machine, for one run.
 #[derive(Debug)]
 pub struct Simulated {
     simulator: Arc<Simulator>,
@@ -128,7 +127,7 @@ pub struct Simulated {
     settings: Settings,
     /// Locks that need servers.
     unattended: raw::Unattended,
-    /// How many locks adapt.
+    /// The number of adaptive locks.
     adapting: usize,
 }
 
@@ -157,7 +156,7 @@ mod programs {
     use crate::served::served_maker;
     served_maker!(cohort_on_machine, text);
 
-    /// The text of the composition that runs: a run is one host thread's from its locks to its
+    /// The text of the running composition. A run stays on one host thread from its locks to its
     /// end.
     mod text {
         use std::cell::Cell;
@@ -264,7 +263,7 @@ impl World for Simulated {
         let all = threads + servers.len();
         spare(simulator.topology(), threads, servers.len())?;
         let memory = arena.memory();
-        // Fibers that are given up keep their share of it for ever.
+        // Abandoned fibers keep their reference to it.
         let parts: Rc<[Slot<R>]> = (0..threads).map(|_| Slot::default()).collect();
         let mut run = Run::new(
             &simulator.hardware,
@@ -282,13 +281,13 @@ impl World for Simulated {
                     aside,
                     clock,
                 };
-                // Numbers that are usual cost nothing.
+                // Default parameters need no call.
                 if settings.tunings.glk != Tunings::USUAL.glk {
                     cohort_on_machine::adaptive::tune(&settings.tunings.glk);
                 }
                 let slot = &parts[index];
-                // SAFETY: each fiber has a slot of its own, and nothing else looks at it until the run
-                // has ended, after which no fiber goes on.
+                // SAFETY: each fiber has a slot of its own. It is read only after the run has
+                // ended, when no fiber runs.
                 body(index, fiber, unsafe { &mut *slot.part.get() });
                 slot.has_returned.set(true);
             });
@@ -337,7 +336,7 @@ impl Simulated {
     }
 }
 
-/// The identifier of a baseline, an alias included.
+/// The identifier of a baseline, or of its alias.
 fn baseline(name: &str) -> String {
     match name {
         "system" => "posix".to_owned(),
@@ -345,7 +344,7 @@ fn baseline(name: &str) -> String {
     }
 }
 
-/// Whether a simulated machine has a lock of that name that the catalogue has not.
+/// Whether a simulated machine has an additional lock of that name, outside the catalogue.
 #[must_use]
 pub fn is_baseline(name: &str) -> bool {
     BASELINES.contains(&baseline(name).as_str())
@@ -388,10 +387,10 @@ fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Option
     }
 }
 
-/// How many times as long computation takes at most where a core's threads all run, about.
+/// Approximate largest slowdown of a computation when all threads of a core run.
 const SLOWEST: u64 = 8;
 
-/// What a simulated thread acts through.
+/// Interface of a simulated thread.
 #[derive(Debug)]
 pub struct Fiber {
     thread: Thread,
@@ -401,7 +400,7 @@ pub struct Fiber {
     clock: u64,
 }
 
-/// What one fiber makes of its part, and whether it has returned.
+/// One fiber's part of the result, and whether it has returned.
 #[derive(Default)]
 struct Slot<R> {
     part: UnsafeCell<R>,
@@ -417,8 +416,8 @@ impl Actor for Fiber {
         self.thread.work(cycles);
     }
 
-    /// The loop keeps its pipeline busy as any computation does, and ends by the clock: each step asks for
-    /// what is left at the speed of the last.
+    /// The loop occupies the pipeline as any computation does, and ends by the clock: each step
+    /// requests the remaining time at the speed of the last step.
     fn idle(&mut self, cycles: u64) {
         let until = self.now() + cycles;
         let mut step = cycles / SLOWEST;

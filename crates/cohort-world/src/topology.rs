@@ -1,4 +1,4 @@
-//! The CPUs of a world and the cohorts they form.
+//! The CPUs of a world, and their cohorts.
 
 /// CPUs, and the cohorts of each level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,13 +12,13 @@ pub struct Topology {
 pub struct Level {
     /// `core`, `numa`, …, `system`.
     pub name: String,
-    /// Each CPU's cohort, by the CPU's place in [`Topology::cpus`].
+    /// Each CPU's cohort, by the CPU's index in [`Topology::cpus`].
     cohorts: Vec<usize>,
 }
 
 impl Topology {
-    /// These CPUs, with the cohort of each at each level, smallest cohort first.
-    /// A level whose cohorts are those of the level below is left out.
+    /// These CPUs, with the cohort of each at each level, smallest cohort first. Omits levels with
+    /// the same cohorts as the level below.
     #[must_use]
     pub fn new(cpus: Vec<usize>, levels: Vec<(String, Vec<usize>)>) -> Self {
         let mut kept: Vec<Level> = Vec::new();
@@ -45,8 +45,8 @@ impl Topology {
         &self.levels
     }
 
-    /// The smallest level at which two CPUs are in one cohort; none for a CPU and
-    /// itself, or for one that is not here.
+    /// The smallest level at which two CPUs are in one cohort; none for the same CPU, or an unknown
+    /// one.
     #[must_use]
     pub fn nearest_common(&self, one: usize, other: usize) -> Option<usize> {
         let (one, other) = (self.place(one)?, self.place(other)?);
@@ -58,13 +58,13 @@ impl Topology {
             .position(|level| level.cohorts[one] == level.cohorts[other])
     }
 
-    /// The number of a CPU's cohort at a level; none for a CPU that is not here.
+    /// The number of a CPU's cohort at a level; none for an unknown CPU.
     #[must_use]
     pub fn cohort_of(&self, cpu: usize, level: usize) -> Option<usize> {
         Some(self.levels[level].cohorts[self.place(cpu)?])
     }
 
-    /// How many cohorts a level has.
+    /// The number of cohorts of a level.
     #[must_use]
     pub fn cohorts(&self, level: usize) -> usize {
         let greatest = self.levels[level].cohorts.iter().max();
@@ -76,7 +76,7 @@ impl Topology {
     }
 }
 
-/// The same groups, numbered from 0 in the order in which they first appear.
+/// The groups, renumbered from 0 in order of appearance.
 fn numbered(groups: &[usize]) -> Vec<usize> {
     let mut seen = Vec::new();
     groups

@@ -1,7 +1,6 @@
-//! Trees of queues that are told when they are made at which levels they are: those that a name
-//! describes and the catalogue has not.
+//! Trees of queues outside the catalogue, whose names give their levels.
 
-/// Declares, for a build of the locks, the function of that name that makes one.
+/// Declares, for a build of the locks, the function that creates such a tree.
 macro_rules! tree_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(

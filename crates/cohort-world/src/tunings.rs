@@ -1,19 +1,19 @@
-//! The numbers by which locks go that can be tuned to a machine.
+//! Parameters of tunable locks.
 
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 
-/// The numbers of each such lock.
+/// Parameters of each tunable lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunings {
-    /// Those of locks that sections are brought to.
+    /// Parameters of delegation locks.
     pub sanl: Thresholds,
-    /// Those of `glk`, and of `glk-plus`.
+    /// Parameters of `glk` and `glk-plus`.
     pub glk: Tuning,
 }
 
 impl Tunings {
-    /// As papers have them.
+    /// The papers' values.
     pub const USUAL: Self = Self {
         sanl: Thresholds::USUAL,
         glk: Tuning::USUAL,

@@ -1,4 +1,4 @@
-//! How the waiters of a lock under test wait.
+//! How waiters of a lock under test wait.
 
 use cohort::catalogue::{self, Storage};
 use cohort::door::WaitPolicy;
@@ -21,9 +21,8 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// How the waiters of that lock wait where nobody says otherwise: those of a
-    /// sleeping mutex sleep, and all that are served or that choose for themselves; others
-    /// are busy.
+    /// The default wait of that lock's waiters: waiters of sleeping mutexes park, and so do waiters
+    /// of served and self-selecting locks; all others spin.
     #[must_use]
     pub fn natural(lock: &str, served: bool) -> Self {
         let is_refined = |lock: &str| {
@@ -41,7 +40,7 @@ impl Wait {
         }
     }
 
-    /// The word that people use.
+    /// The option's value.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,13 +51,13 @@ impl Wait {
         }
     }
 
-    /// Whether a lock may be used in its spin-only form.
+    /// Whether locks may be used in their spin-only form.
     #[must_use]
     pub const fn never_sleeps(self) -> bool {
         !matches!(self, Self::Park)
     }
 
-    /// The policy of this machine's waiters.
+    /// The policy for waiters on this machine.
     #[must_use]
     pub const fn policy(self) -> WaitPolicy {
         match self {

@@ -1,20 +1,19 @@
-//! Work that takes a given time and touches nothing.
+//! Work that takes a given time and touches no memory.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How many batches are timed; the fastest counts, because nothing makes a batch
-/// faster than the machine is.
+/// The number of timed batches. The fastest counts, because no batch is faster than the machine.
 const BATCHES: u32 = 40;
 const TURNS: u32 = 20_000;
 
-/// Work of some length.
+/// Work of some duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     turns: u32,
 }
 
-/// How fast this machine turns.
+/// Speed of this machine's work loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     nanoseconds_per_turn: f64,

@@ -1,10 +1,10 @@
 //! The time-stamp counter as a clock.
 
-/// Ticks enough to tell the rate by.
+/// Enough ticks to determine the rate.
 const MANY: u64 = 1 << 40;
 
-/// Counts cycles at the rate of the processor's time-stamp counter; of the
-/// monotonic clock, at one a nanosecond, where no counter is dependable.
+/// Clock that counts cycles of the processor's time-stamp counter; of the monotonic clock, one per
+/// nanosecond, without a dependable counter.
 #[derive(Clone, Debug)]
 pub struct Clock {
     ticks: quanta::Clock,
@@ -28,8 +28,8 @@ impl Clock {
         self.ticks.raw()
     }
 
-    /// The time, in cycles, once every earlier read is done: a processor that guesses
-    /// right which look at a lock will be the last reads its counter before the answer.
+    /// The time, in cycles, after all earlier reads have completed. A processor that predicts the
+    /// last poll of a lock correctly would otherwise read its counter before the poll's answer.
     #[inline]
     pub fn now_after_reads(&self) -> u64 {
         #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What locks of this process say of themselves, if somebody listens: being told takes them time.
+//! Modes of this process's adaptive locks. Off by default, since reporting slows the locks.
 
 use crate::heard::{Heard, Notes};
 use cohort::door::{Hearer, Mode, hear};
@@ -27,12 +27,12 @@ fn notes<R>(with: impl FnOnce(&mut Notes) -> R) -> R {
     with(&mut notes)
 }
 
-/// From here on runs on this machine tell in which modes their locks were.
+/// Makes runs on this machine record the modes of their locks.
 pub fn listen() {
     hear(&HEARER);
 }
 
-/// What was said since this was asked last, of so many locks.
+/// The events since the last call, for that many locks.
 pub(super) fn taken(locks: usize) -> Heard {
     notes(|notes| {
         for mode in Mode::ALL {

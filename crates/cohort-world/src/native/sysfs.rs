@@ -1,10 +1,9 @@
-//! The cohorts of this machine's CPUs, as the system tells them.
+//! The cohorts of this machine's CPUs, as the system reports them.
 
 use super::super::Topology;
 use cohort::door::{Level, lowest_of};
 
-/// The topology of these CPUs, as locks see it where nobody says otherwise; a cohort is
-/// named by the lowest of its CPUs.
+/// The topology of these CPUs, as locks see it by default. A cohort's name is its lowest CPU.
 pub fn topology(cpus: Vec<usize>) -> Topology {
     let by = |level: Level| {
         let cohorts = cpus.iter().map(|cpu| lowest_of(level, *cpu));

@@ -1,4 +1,4 @@
-//! The C library's own mutex as a lock under test, and no lock at all.
+//! The C library's mutex as a lock under test, and no lock.
 
 use super::super::raw::{Tested, open};
 use crate::NO_LOCK;
@@ -6,7 +6,7 @@ use cohort::{Clock, Outcome, Patience};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
-/// The lock of that name, if it is none of the catalogue's.
+/// The lock of that name, if it is not in the catalogue.
 pub fn lock(name: &str) -> Option<Arc<dyn Tested>> {
     match name {
         NO_LOCK => Some(open()),
@@ -15,7 +15,7 @@ pub fn lock(name: &str) -> Option<Arc<dyn Tested>> {
     }
 }
 
-/// A default mutex, on lines of its own.
+/// Default mutex, on lines of its own.
 #[repr(align(128))]
 struct Posix(UnsafeCell<libc::pthread_mutex_t>);
 

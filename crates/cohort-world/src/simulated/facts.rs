@@ -1,33 +1,33 @@
-//! What only a simulated machine can tell of a run.
+//! Facts that only a simulated machine provides about a run.
 
 use cohort_machine::description::Machine;
 use cohort_machine::{ByOwner, Events, Load, Outcome, Rule, Transfers};
 use serde::Serialize;
 
-/// Links that are shown: the busiest.
+/// The number of links shown: the busiest.
 const LINKS: usize = 8;
 
-/// What only a simulated machine can tell of a run.
+/// Facts that only a simulated machine provides about a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
     /// The machine's name.
     pub machine: String,
     /// The fingerprint of its file.
     pub hash: String,
-    /// Why the run ended when it did.
+    /// The rule that ended the run.
     pub ended: Rule,
-    /// The same in words.
+    /// That rule in words.
     pub because: &'static str,
-    /// The half width of the throughput's 95 % confidence interval, as a share of it;
-    /// none if the run was too short to tell.
+    /// Half width of the throughput's 95 % confidence interval, as a share of it; none for too
+    /// short a run.
     pub interval: Option<f64>,
-    /// How often the lock went to another of the largest cohorts.
+    /// How often the lock moved to another of the largest cohorts.
     pub hands: u64,
     /// Steps that were simulated, warm-up and end included.
     pub steps: u64,
     /// Accesses, by the owner of the line.
     pub accesses: ByOwner,
-    /// Cycles that CPUs spent on them.
+    /// Cycles that CPUs spent on the accesses.
     pub stalled: ByOwner,
     /// Lines moved from cache to cache, nearest first.
     pub transfers: Vec<Transfers>,
@@ -35,21 +35,21 @@ pub struct Facts {
     pub memory: ByOwner,
     /// Lines fetched from the last-level cache.
     pub refills: ByOwner,
-    /// Copies of lines that writes made void.
+    /// Copies of lines invalidated by writes.
     pub invalidations: u64,
-    /// The links that were busiest.
+    /// The busiest links.
     pub links: Vec<Load>,
-    /// Cycles, of all CPUs, in which one ran a thread that got on or waited for an
+    /// Cycles, summed over all CPUs, in which a CPU ran a thread that progressed or waited for an
     /// access.
     pub running: u64,
-    /// Those in which one only polled.
+    /// Cycles in which a CPU only polled.
     pub spinning: u64,
-    /// Those in which one had no thread.
+    /// Cycles in which a CPU had no thread.
     pub idle: u64,
-    /// A proxy of the energy used, in cycles of a running CPU: the three above and the
-    /// transfers, weighed.
+    /// Estimate of the energy used, in cycles of a running CPU: a weighted sum of the three above
+    /// and the transfers.
     pub energy: f64,
-    /// What happened in the kernel and in waits.
+    /// Events in the kernel and in waits.
     pub events: Events,
 }
 

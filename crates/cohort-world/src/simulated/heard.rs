@@ -1,4 +1,5 @@
-//! What locks of a simulated machine say of themselves, in no time; a run is one host thread's.
+//! Modes of a simulated machine's adaptive locks, recorded at no cost. A run stays on one host
+//! thread.
 
 use crate::heard::{Heard, Notes};
 use cohort_on_machine::door::{Hearer, hear};
@@ -16,13 +17,13 @@ static HEARER: Hearer = Hearer {
     },
 };
 
-/// Begins to listen to a run of the calling thread.
+/// Starts recording a run of the calling thread.
 pub(super) fn begin() {
     hear(&HEARER);
     NOTES.replace(Notes::new());
 }
 
-/// What was said since, of so many locks.
+/// The events since, for that many locks.
 pub(super) fn taken(locks: usize) -> Heard {
     NOTES.replace(Notes::new()).told(locks)
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The memory of one run, which stays until nobody has anything in it.
+/// The memory of one run, kept until its last user drops it.
 pub struct Arena(cohort_machine::Memory);
 
 // SAFETY: an owner that has a share of an arena only keeps it alive; its methods are called
@@ -21,8 +21,8 @@ impl Arena {
         Arc::new(Self(cohort_machine::Memory::new()))
     }
 
-    /// Memory for a part of a lock, which stays as long as the arena and is never
-    /// dropped, as the engine drops nothing.
+    /// Memory for a part of a lock. It lives as long as the arena, and its content is not dropped,
+    /// as the engine drops nothing.
     pub(super) fn block(self: &Arc<Self>, layout: Layout) -> Block {
         let at = self.0.allocate(layout, Owner::Lock);
         Block::of(Arc::clone(self) as Arc<dyn Send + Sync>, at, layout)
@@ -46,7 +46,7 @@ pub struct Lines {
     first: usize,
     lines: usize,
     bytes: usize,
-    /// Notes, which are on no line of the machine.
+    /// Notes, outside the machine's lines.
     notes: Box<[AtomicU64]>,
     _arena: Arc<Arena>,
 }

@@ -43,8 +43,8 @@ use core::mem::offset_of;
 use core::ptr;
 
 orders! {
-    /// A signaller that must wake a waiter has acquired the mutex after the waiter queued and
-    /// released it, so it reads a queue that is not empty.
+    /// A signaller that must wake a waiter has acquired the mutex after the waiter released it. The
+    /// waiter queued before that, so the signaller reads a queue that is not empty.
     CONDVAR_PEEK = Relaxed;
     /// The waiter acquires the signaller's writes, and owns its node again.
     CONDVAR_HEARD = Acquire;
@@ -105,7 +105,7 @@ pub(crate) fn pool_bytes() -> usize {
     WAITERS.bytes()
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// By a signal to this waiter alone.
@@ -116,13 +116,13 @@ pub enum Waited {
     GaveUp,
 }
 
-/// How a thread left a condition.
+/// A thread's departure from a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// How its wait ended.
+    /// The end of its wait.
     pub waited: Waited,
-    /// Whether its mutex adopted it. Then the mutex's release may have woken it, and it must
-    /// acquire the mutex as a woken waiter.
+    /// Adopted by its mutex. The mutex's release may have woken it, and it must acquire the mutex
+    /// as a woken waiter.
     pub adopted: bool,
 }
 

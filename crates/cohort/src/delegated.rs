@@ -31,7 +31,7 @@ flaws! {
     WAIT_FOR_EVER = "delegated.wait-for-ever";
 }
 
-/// Whether the thread that runs a section records itself.
+/// The thread that runs a section records itself, in debug builds.
 const WATCHES: bool = cfg!(debug_assertions);
 
 /// Data accessed by one critical section at a time, which need not run in the calling thread. Under

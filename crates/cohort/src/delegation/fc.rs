@@ -223,7 +223,7 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
                     Self::serve(seat);
                 }
             } else if self.roster.seats().any(hands) {
-                // The notified thread acquires the lock and serves the others. SAFETY: as above.
+                // SAFETY: as above. The notified thread acquires the lock and serves the others.
                 return unsafe { self.lock.release(cx) };
             }
         }

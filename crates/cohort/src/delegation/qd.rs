@@ -1,6 +1,6 @@
-//! `qd`: queue delegation. The holder of a lock opens a queue of fixed length, runs the critical
-//! sections posted there, and closes it before it releases the lock (Klaftenegger et al. 2014; Dice
-//! et al. 2015 §1.1).
+//! `qd`: queue delegation. The holder of a lock opens a queue of fixed length and runs the critical
+//! sections posted there. It closes the queue before it releases the lock (Klaftenegger et al.
+//! 2014; Dice et al. 2015 §1.1).
 //!
 //! **Not for** sections that wait for other threads: the holder may have such a thread's section
 //! pending. Nor for more runnable threads than CPUs: a holder waits for threads that have drawn a

@@ -156,8 +156,7 @@ pub trait Tuning: Send + Sync + 'static {
     const THRESHOLDS: Thresholds = Thresholds::USUAL;
     /// Number of hash chains in which it looks up a thread's place.
     const CHAINS: usize = CHAINS;
-    /// Whether a thread may [attend](cohort_raw::Attended); then no other thread acquires the lock
-    /// to serve.
+    /// Permits [attending](cohort_raw::Attended); then no other thread acquires the lock to serve.
     const IS_ATTENDED: bool = false;
 }
 
@@ -270,8 +269,8 @@ impl Votes {
 
     /// Changes the mode by the votes, and returns whether sections are delegated from here on.
     ///
-    /// Delegation shortens waits, so that threads vote against it; in-place waits are long, and they vote
-    /// for it.  Some loads would alternate for ever.  If an in-place period is shorter than the
+    /// Delegation shortens waits, so threads vote against it; in-place waits are long, and threads
+    /// vote for it. Some loads would alternate for ever. After an in-place period shorter than the
     /// delegation period before it, the next delegation period lasts at least twice as long.
     fn follow(&self, carried: bool, now: u64) -> bool {
         let since = self.brought.load(Order::RELAXED);
@@ -338,7 +337,7 @@ struct Mine {
     holds: AtomicU32,
     /// Contention measured by this thread, in 1024ths of its time.
     contention: AtomicU32,
-    /// Whether it used the lock since the last census, and whether it counts as a user.
+    /// Nonzero: it used the lock since the last census; and: it counts as a user.
     used: AtomicU32,
     known: AtomicU32,
     bring: Vote,

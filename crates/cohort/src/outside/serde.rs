@@ -1,5 +1,6 @@
 //! Traits of the crate `serde`: data is serialised and deserialised as without its lock (feature
 //! `serde`).
+//!
 //! ```
 //! use cohort::{Mutex, RwLock};
 //!

@@ -1,23 +1,22 @@
-//! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word of three
-//! values; a thread that finds it taken sleeps (Zhang et al. 2017 §2 describes it as the lock
-//! that sleeps at once; Drepper, *Futexes Are Tricky*, gives the three values).
-//! `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which looks some times before.
+//! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word with three values; a
+//! waiter sleeps at once (Zhang et al. 2017 §2; Drepper, *Futexes Are Tricky*, gives the three
+//! values). `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which first looks a number of times.
 //!
-//! **Not for** short sections under contention: a hand-over between threads that keep
-//! putting each other to sleep costs two system calls and a context switch.  It is
-//! here to be compared with; `futex` is the sleeping lock to use.
+//! **Not for** short sections under contention: a hand-over between threads that keep putting each
+//! other to sleep costs two system calls and a context switch.  It serves as a comparison; `futex`
+//! is the sleeping lock to use.
 //!
 //! | `word` | meaning | written by |
 //! |---|---|---|
 //! | `FREE` | free | the holder |
-//! | `HELD` | held, nobody sleeps | the thread that finds it free at once |
-//! | `WAITED_FOR` | held, somebody may sleep | each waiter, before it sleeps and when it takes the lock |
+//! | `HELD` | held, no sleeper | an arrival that finds it free |
+//! | `WAITED_FOR` | held, with possible sleepers | each waiter, before it sleeps and when it acquires |
 //!
 //! | `usual` | meaning | written by |
 //! |---|---|---|
-//! | n | about how many looks the adaptive kind took of late | its waiters, without care for each other's writes |
+//! | n | about how many looks the adaptive kind took recently | its waiters, in a data race by design (relaxed) |
 //!
-//! It sleeps whatever the process's waiting policy is: that is what it is.
+//! It sleeps under any waiting policy of the process, by definition.
 
 use crate::door::{
     AtomicU32, Order, Slept, Spinner, constructor, flaws, mutant, orders, sleep_within, wake,
@@ -29,7 +28,7 @@ use cohort_raw::{
 orders! {
     /// Sees what the last holder did.
     POSIX_TAKE = Acquire;
-    /// The same, for a waiter, which also says that it waits.
+    /// The same, for a waiter, which also marks that it waits.
     POSIX_TAKE_WAITING = Acquire;
     /// What this holder did is seen by the next.
     POSIX_RELEASE = Release;
@@ -95,8 +94,8 @@ impl<const LOOKS: u32> Posix<LOOKS> {
             .is_ok()
     }
 
-    /// Looks a bounded number of times, by how many it usually takes; whether the lock
-    /// was taken.
+    /// Looks a bounded number of times, derived from the usual number; whether the lock was
+    /// acquired.
     fn take_soon(&self) -> bool {
         let usual = self.usual.load(Order::RELAXED);
         let most = LOOKS.min(2 * usual + 10);
@@ -112,7 +111,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
                 break true;
             }
         };
-        // An eighth of the way from what was usual to what it took this time.
+        // An eighth of the way from the usual number to the present one.
         let now = usual.wrapping_add_signed((looks.cast_signed() - usual.cast_signed()) / 8);
         self.usual.store(now, Order::RELAXED);
         taken
@@ -123,7 +122,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
         if LOOKS > 0 && self.take_soon() {
             return Outcome::Acquired;
         }
-        // A thread that has waited cannot know whether others still do.
+        // A thread that has waited cannot know whether others still wait.
         while self.word.swap(WAITED_FOR, POSIX_TAKE_WAITING) != FREE {
             let slept = sleep_within(&self.word, WAITED_FOR, CLASS, patience);
             if slept == Slept::TimedOut {
@@ -150,7 +149,7 @@ unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
     unsafe fn release(&self, (): &()) {
         let word = &raw const self.word;
         if self.word.swap(FREE, POSIX_RELEASE) == WAITED_FOR && !mutant(flaw::FORGET_WAKE) {
-            // The word may belong to somebody else by now; its address is a name.
+            // The word may already be reused; its address is a key.
             wake(word, 1, CLASS);
         }
     }
@@ -170,7 +169,7 @@ unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {
     }
 }
 
-// SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
+// SAFETY: a waiter that gives up was not woken, and leaves the mark for other sleepers.
 unsafe impl<const LOOKS: u32> Abortable for Posix<LOOKS> {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

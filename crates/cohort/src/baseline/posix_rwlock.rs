@@ -2,11 +2,10 @@
 //! (`PTHREAD_RWLOCK_PREFER_READER_NP`, its default) or writers
 //! (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`).
 //!
-//! **Not for** programs whose readers overlap for ever: by default they keep a writer
-//! out as long.  It is here to be compared with; [`RwLock`](crate::RwLock) is the one
-//! to use.
+//! **Not for** programs with permanently overlapping readers: by default these starve writers.  It
+//! serves as a comparison; [`RwLock`](crate::RwLock) is the lock to use.
 //!
-//! The lock is in one of two phases, and the one *primary* writer changes it:
+//! The lock is in one of two phases.  At most one writer is *primary*: the next to write, or writing:
 //!
 //! | readers in `state` | `WRITING` | `PRIMARY` | meaning |
 //! |---|---|---|---|
@@ -20,25 +19,25 @@
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `state` | the table above; `HELD_UP`: readers sleep here that gave way to a writer | everybody |
-//! | `phase` | a word to sleep on: the phase, told to the threads that wait for it | the thread that changed it, afterwards |
+//! | `state` | the table above; `HELD_UP`: readers that gave way to a writer sleep here | all threads |
+//! | `phase` | a word to sleep on: the phase, published to its waiters | the thread that changed it, afterwards |
 //! | `primary` | a word to sleep on: whether there is a primary writer | that writer |
 //! | `writers` | how many wait to be primary; `HANDED`: one of them may be, at once | they; the thread that hands over |
 //!
-//! A phase that somebody waits for begins for it when `phase` says so, and not before:
-//! else a late telling would be taken for the next one.
+//! A phase with waiters begins for them when `phase` says so, and not before: otherwise a late
+//! publication would be taken for the next one.
 
 use crate::door::{AtomicU32, Order, Spinner, flaws, mutant, orders, sleep_on, wake};
 use cohort_raw::{RawShared, Recursion};
 
 orders! {
-    /// A reader or writer that gets in sees what those before it did.
+    /// A reader or writer that enters sees what earlier ones did.
     POSIX_RW_ENTER = Acquire;
-    /// What a reader or writer did is seen by those that get in after it.
+    /// What a reader or writer did is seen by later ones.
     POSIX_RW_LEAVE = Release;
-    /// A phase that has been told is the phase of `state`, as are all before it.
+    /// A published phase is the phase of `state`, and so are all earlier ones.
     POSIX_RW_PHASE = Acquire;
-    /// What a writer did is seen by the one it hands over to.
+    /// What a writer did is seen by its successor.
     POSIX_RW_HAND = Release;
     /// Sees it.
     POSIX_RW_HANDED = Acquire;
@@ -61,7 +60,7 @@ const HANDED: u32 = 1 << 31;
 const CLASS: u32 = 1;
 const EVERYBODY: u32 = i32::MAX as u32;
 
-/// A word to sleep on: 0 or 1, and whether somebody sleeps.
+/// A word to sleep on: 0 or 1, and whether there are sleepers.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 struct Signal(AtomicU32);
@@ -73,12 +72,12 @@ impl Signal {
         self.0.load(Order::RELAXED) & !ASLEEP
     }
 
-    /// Writes; whether somebody slept.
+    /// Writes the value; whether there were sleepers.
     fn set(&self, value: u32) -> bool {
         self.0.swap(value, Order::RELAXED) & ASLEEP != 0
     }
 
-    /// Sleeps if the value is that, until it is set.
+    /// Sleeps if it has that value, until it is set.
     fn sleep_while(&self, value: u32) {
         let asleep = value | ASLEEP;
         let marked = self
@@ -127,8 +126,8 @@ const fn has_readers(state: u32) -> bool {
 }
 
 impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
-    /// Blocks until the caller may read.  A thread that reads already may wait for
-    /// ever if the lock prefers writers.
+    /// Blocks until the caller may read.  If the lock prefers writers, a recursive read may
+    /// deadlock.
     pub fn read(&self) {
         if PREFERS_WRITERS {
             self.give_way();
@@ -168,7 +167,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         }
     }
 
-    /// Blocks until the phase is told.
+    /// Blocks until the phase is published.
     fn wait_for_phase(&self, wanted: u32) {
         let mut spinner = Spinner::new();
         let mut is_sure = false;
@@ -178,8 +177,8 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
             } else if is_sure {
                 return;
             } else if self.state.load(POSIX_RW_PHASE) & WRITING == wanted * WRITING {
-                // What was seen may have been told of an earlier phase; not so what
-                // is seen from now on.
+                // The value seen so far may be an earlier phase's publication; a value seen from
+                // now on is not.
                 is_sure = true;
             } else {
                 spinner.moment();
@@ -187,7 +186,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         }
     }
 
-    /// Lets waiters for the state's phase begin.
+    /// Publishes the phase, and wakes its waiters.
     fn tell(&self, phase: u32) {
         if self.phase.set(phase) {
             self.phase.wake(EVERYBODY);
@@ -226,8 +225,8 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         self.wait_for_phase(1);
     }
 
-    /// Blocks until the caller is the primary writer; the state that made it so, or
-    /// nothing if the last one handed over.
+    /// Blocks until the caller is the primary writer.  Returns the state in which it became that,
+    /// or `None` if the last one handed over.
     #[cold]
     fn become_primary(&self, slept: &mut bool) -> Option<u32> {
         let mut spinner = Spinner::new();
@@ -260,7 +259,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
                 *slept = true;
                 self.primary.sleep_while(1);
             } else {
-                // The primary writer comes or goes.
+                // The primary writer is arriving or leaving.
                 spinner.moment();
             }
         }
@@ -290,7 +289,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         }
     }
 
-    /// Writes, if nobody reads, writes or waits to; never blocks.
+    /// Writes, if there is no reader, writer or waiting writer; never blocks.
     pub fn try_write(&self) -> bool {
         let mut state = self.state.load(Order::RELAXED);
         while !has_readers(state) && state & PRIMARY == 0 {
@@ -370,7 +369,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         }
     }
 
-    /// Leaves the primary place to a writer that waits for it, if there is one.
+    /// Leaves the primary place to a waiting writer, if there is one.
     fn hand_over(&self) -> bool {
         let mut writers = self.writers.load(Order::RELAXED);
         while writers != 0 {
@@ -388,7 +387,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
     }
 }
 
-// SAFETY: the methods of like names, which share and exclude.
+// SAFETY: the methods with the same names, which share and exclude.
 unsafe impl<const PREFERS_WRITERS: bool> RawShared for PosixRwLock<PREFERS_WRITERS> {
     type Context = ();
 

@@ -1,20 +1,20 @@
-//! `spin-park`: a word whose waiters spin before they sleep, as those of many libraries do: each
-//! looks more and more rarely, then gives its turn away at each look, then sleeps, and begins anew
-//! when it is woken.  `spin-park-4`: the same, but at most four spin at a time, none gives its turn
-//! away, all others sleep at once, and nobody is woken while somebody spins.
+//! `spin-park`: a word whose waiters spin before they sleep, as in many libraries.  Each looks ever
+//! more rarely, then yields after each look, then sleeps, and starts over when woken.
+//! `spin-park-4`: the same, but at most four waiters spin, without yielding, and the others sleep
+//! at once.  No sleeper is woken while there is a spinner.
 //!
 //! **Not for** anything but comparison.  The first is the *flood* of published measurements: where
-//! a lock's line has to travel between cache groups, each hand-over is paid for by every waiter
-//! that looks.  The second is their plain remedy (ordo-one's synchronization-benchmarks, 2026).
+//! a lock's line travels between cache groups, every looking waiter adds to the cost of each
+//! hand-over. The second is their simple remedy (ordo-one's synchronization-benchmarks, 2026).
 //!
 //! | bits of `word` | meaning | written by |
 //! |---|---|---|
-//! | `HELD` | it is held | a thread that finds it free; the holder |
-//! | `ASLEEP` | somebody may sleep | a waiter, before it sleeps and when it takes the lock after that; the holder, when it wakes one |
-//! | from `SPINNER` on | how many waiters spin; 0 where all may | each of them, when it begins and when it ends |
+//! | `HELD` | it is held | an arrival that finds it free; the holder |
+//! | `ASLEEP` | there may be sleepers | a waiter, before it sleeps and when it acquires after that; the holder, when it wakes one |
+//! | from `SPINNER` on | how many waiters spin; 0 if all may | each of them, when it begins and when it ends |
 //!
-//! A spinner tries once more after it has ended, and marks the word by that attempt: so a release
-//! that leaves the lock to the spinners leaves it to nobody that is about to sleep.
+//! A waiter tries once more after it has ended spinning, and marks the word by that attempt: so a
+//! release that leaves the lock to spinners does not leave it to a thread about to sleep.
 
 use crate::door::{
     AtomicU32, Order, Slept, Spinner, constructor, flaws, mutant, orders, sleep_within, wake,
@@ -26,7 +26,7 @@ use cohort_raw::{
 orders! {
     /// Sees what the last holder did.
     SPIN_PARK_TAKE = Acquire;
-    /// The same, for a waiter, which also says that it waits.
+    /// The same, for a waiter, which also marks that it waits.
     SPIN_PARK_TAKE_WAITING = Acquire;
     /// What this holder did is seen by the next.
     SPIN_PARK_RELEASE = Release;
@@ -44,18 +44,18 @@ const SPINNER: u32 = 4;
 /// There is one class of sleepers.
 const CLASS: u32 = 1;
 
-/// How often the pauses between looks double where waiters give their turns away after that.
+/// How often the pauses between looks double before waiters yield.
 const FEW: u32 = 3;
 
-/// The same where they do not: with the usual number of looks they spin about as long as a sleep
-/// and its wake-up take.
+/// The same for waiters that do not yield: with the usual number of looks they spin about as long
+/// as a sleep and its wake-up take.
 const MANY: u32 = 6;
 
 /// Any number of waiters may spin.
 const ALL: u32 = 0;
 
-/// The lock; all zero when new.  At most `MOST` of its waiters spin, 0: all, and each sleeps after
-/// `LOOKS` looks in vain.
+/// The lock; all zero when new.  At most `MOST` of its waiters spin (0: all), and each sleeps after
+/// `LOOKS` failed looks.
 ///
 /// ```
 /// use cohort::{Mutex, baseline::SpinPark};
@@ -82,7 +82,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
     }
 }
 
-/// Of which at most four spin.
+/// A [`SpinPark`] with at most four spinners.
 ///
 /// ```
 /// use cohort::{Mutex, baseline::SpinPark4};
@@ -94,7 +94,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
 pub type SpinPark4 = SpinPark<4>;
 
 impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
-    /// Spins for a bounded time, if there is room; whether the lock was taken, with that mark.
+    /// Spins for a bounded time, if there is room; whether the lock was acquired, with that mark.
     fn take_soon(&self, mark: u32) -> bool {
         if MOST == ALL {
             return self.spin(mark);
@@ -128,7 +128,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
         self.word.fetch_or(HELD | mark, SPIN_PARK_TAKE) & HELD == 0
     }
 
-    /// Frees the lock; whether a sleeper has to be woken, since no spinner is there to take it.
+    /// Frees the lock; whether a sleeper must be woken, since there is no spinner to acquire it.
     fn leave(&self) -> bool {
         if MOST == ALL {
             return self.word.swap(0, SPIN_PARK_RELEASE) & ASLEEP != 0;
@@ -149,7 +149,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
 
     #[cold]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
-        // A thread that has slept cannot know whether others still do.
+        // A thread that has slept cannot know whether others still sleep.
         let mut mark = 0;
         loop {
             if self.take_soon(mark) {
@@ -186,7 +186,7 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawLock for SpinPark<MOST, LOOKS>
     unsafe fn release(&self, (): &()) {
         let word = &raw const self.word;
         if self.leave() && !mutant(flaw::FORGET_WAKE) {
-            // The word may belong to somebody else by now; its address is a name.
+            // The word may already be reused; its address is a key.
             wake(word, 1, CLASS);
         }
     }
@@ -211,7 +211,7 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawTry for SpinPark<MOST, LOOKS> 
     }
 }
 
-// SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
+// SAFETY: a waiter that gives up was not woken, and leaves the mark for other sleepers.
 unsafe impl<const MOST: u32, const LOOKS: u32> Abortable for SpinPark<MOST, LOOKS> {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

@@ -1,9 +1,9 @@
-//! Compositions whose waiters can give up, by the names of their locks, up to four levels deep
+//! Compositions with waiters that can give up, by the names of their locks, up to four levels deep
 //! (Dice et al. 2015 §3.4): `clof:clh-bo-mcs/abortable`.
 //!
-//! They are `bo`, `clh` and `mcs`, below the top in the form that hands over to a waiter that stays;
-//! at the top that form of `mcs` is `hmcs-t` of one level.  That makes 120 types, of which a program
-//! has those that it names, and one that runs programs under any of them has all.
+//! They consist of `bo`, `clh` and `mcs`: below the top in the form that hands over to a waiter
+//! that stays; at the top, that form of `mcs` is one-level `hmcs-t`.  A program contains those of
+//! these 120 types that it names; a program that serves any of them contains all.
 
 use super::{AClof, AbortableVisitor, Chosen, Shareable, generated};
 use crate::abortable::{ABo, AClh, AMcs, clh};
@@ -12,13 +12,13 @@ use crate::numa::{HmcsT1, hmcs_t};
 use cohort_raw::Resumable;
 use cohort_raw::recipe::{Basic, LEVELS, Locks};
 
-/// All of them, smallest cohort first; those of fewer levels first.
+/// All of them, smallest cohort first, ordered by the number of levels.
 pub fn all() -> impl Iterator<Item = Locks> {
     generated::all_of(&Basic::ABORTABLE)
 }
 
-/// Tells `visitor` the composition of these locks, smallest cohort first, in the form
-/// whose waiters may sleep or not; none if they are too many or none, or may not stand so.
+/// Calls `visitor` with the composition of these locks, smallest cohort first, in the form with or
+/// without sleeping waiters.  `None` if there are too many locks, none, or they do not fit there.
 pub fn find<P: Form, V: AbortableVisitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
     const { assert!(LEVELS == 4) };
     let (top, below) = locks.split_last()?;
@@ -35,9 +35,9 @@ pub trait Form: clh::Form + hmcs_t::Form {}
 
 impl<P: clh::Form + hmcs_t::Form> Form for P {}
 
-/// Levels that may still come below one, counted in types.
+/// The levels that may still follow below, counted in types.
 trait Below {
-    /// Goes on below `High`.
+    /// Continues below `High`.
     fn on<P: Form, High: Shareable + Resumable, V: AbortableVisitor>(
         locks: &[Basic],
         visitor: V,

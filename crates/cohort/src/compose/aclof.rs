@@ -1,46 +1,46 @@
-//! `AClof<Low, High>`: [`Clof`](super::Clof) whose waiters can give up at either lock (Dice et
+//! `AClof<Low, High>`: [`Clof`](super::Clof) with waiters that can give up at either lock (Dice et
 //! al. 2015 §3.4; of more than two levels if the high lock is such a composition again).
 //!
-//! **Not for** waiters of endless patience: there a cohort is handed over by what its low lock
-//! knows anyway, here by an agreement with a waiter that may be about to leave.
+//! **Not for** waiters without a deadline: [`Clof`](super::Clof) hands over by what its low lock knows
+//! anyway, this lock by an agreement with a waiter that may be about to leave.
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `low` | its waiters | its waiters | which of them is next, and what came with it: 0: nothing; `BEGUN`: a wait at the high lock, which stays; more, by n: the high lock, handed over n times in a row |
-//! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
+//! | `low` | its waiters | its waiters | which of them is next, and what its grant carries: 0: nothing; `BEGUN`: a wait at the high lock, which stays; `BEGUN` + n: the high lock, handed over n times in a row |
+//! | `until` | the holder of `low` | the next one | when the cohort must give up the high lock, if its bound is a time |
 //! | `given` | the holder of `low` | the next one | how often in a row a wait at the high lock was handed on |
 //! | `bound` | the maker of the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | a holder of `low` that acquires or releases the high lock | by that lock's rules | the context with which the cohort holds it, or waits for it |
 //!
 //! **A waiter that gives up** at the low lock holds nothing.  At the high lock it holds the low
-//! one, and, if the high lock is a composition again, some locks of that too.  It keeps them all,
-//! and the wait stays as it is, with the cohort's context: a waiter of the cohort that does not
-//! leave any more is handed the low lock with it, and goes on where this one has stopped.  Only if
-//! there is none does the wait end, in the same way a level higher up, and the low lock is released
-//! at last.  So a waiter that gives up goes up once, to the smallest of its cohorts that has a
-//! waiter, and down again (Chabbi et al. 2017 §4), and takes no more steps for it than one of
-//! [`hmcs-t`](crate::numa::hmcs_t), where the levels are of its queues.  Where the high lock is no
-//! composition, a wait holds nothing of it: the low one is released with nothing, and the next
-//! of the cohort acquires the high lock for itself, with the cohort's context, by which a queue finds
-//! the place that it has left there.
+//! one, and some locks of the high lock, if that is a composition again.  It keeps them all, and
+//! the wait stays, with the cohort's context.  A waiter of the cohort that stays is handed the low
+//! lock with this wait, and continues it.  Without such a waiter, the wait ends in the same way a
+//! level higher, and the low lock is released last.  So a waiter that gives up goes up once, to the
+//! smallest of its cohorts with a waiter, and down again (Chabbi et al. 2017 §4).  That takes as
+//! many steps as in [`hmcs-t`](crate::numa::hmcs_t), whose levels are those of its queues.
 //!
-//! **A wait is handed on** within a cohort no more often in a row than the lock, and 64 times at
-//! most.  Chabbi et al. 2017 set no such bound: a cohort of which one after the other gives up, and
-//! never has the lock, could stay before one with patience for ever.
+//! If the high lock is not a composition, a wait holds nothing of it.  The low lock is released
+//! without a wait, and the cohort's next thread acquires the high lock itself, with the cohort's
+//! context, by which a queue finds the place left there.
 //!
-//! **Handing over.**  A releaser gives the low lock, and with it the high one, to a waiter that
-//! does not leave any more, or learns that there is none; then it releases the high lock, and
-//! the low one after it, so that nobody of the cohort uses the cohort's context for a second
-//! acquisition (Dice et al. 2015 §3.4; Chehab et al. 2021 §4.1.3).  A low lock that can only
-//! tell whether somebody waits does not do, and does not compile:
+//! **A wait is handed on** within a cohort no more often in a row than the lock, and at most 64
+//! times. Chabbi et al. 2017 set no such bound: a cohort in which one waiter after another gives up
+//! without the lock could delay a patient waiter for ever.
+//!
+//! **Handing over.**  A releaser hands the low lock, and with it the high one, to a waiter that
+//! stays, or detects that there is none.  In the latter case it releases the high lock first and
+//! the low one after it, so that no thread of the cohort uses the cohort's context for a second
+//! acquisition (Dice et al. 2015 §3.4; Chehab et al. 2021 §4.1.3).  A low lock that can only detect
+//! waiters does not suffice, and does not compile:
 //!
 //! ```compile_fail,E0277
 //! # use cohort::{RawLock, basic::{Bo, Mcs}, compose::AClof};
-//! // SAFETY: nobody comes to the lock any more.
+//! // SAFETY: no other thread uses the lock.
 //! unsafe { AClof::<Mcs, Bo>::default().acquire(&Default::default()) };
 //! ```
 //!
-//! One that hands over does:
+//! A low lock that hands over compiles:
 //!
 //! ```
 //! # use cohort::{Abortable, Deadline, Outcome, Patience, RawLock, abortable::AClh, basic::Bo};
@@ -55,7 +55,7 @@
 //! }
 //! ```
 //!
-//! One that was moved while it was held is not used any more, as [of `Clof`](super::clof).
+//! A lock that was moved while held cannot be used, as [with `Clof`](super::clof).
 
 use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, Home, constructor, flaws, mutant, now};
@@ -72,24 +72,24 @@ flaws! {
     KEEP_FOR_EVER = "aclof.keep-for-ever";
     /// The low lock is released before the high one.
     LOW_FIRST = "aclof.low-first";
-    /// A wait is handed on for as long as one waiter gives up after the other.
+    /// A wait is handed on for as long as one waiter after another gives up.
     STAY_FOR_EVER = "aclof.stay-for-ever";
     /// A thread that was handed a wait begins another one.
     BEGIN_ANEW = "aclof.begin-anew";
-    /// A wait that nobody goes on with does not end.
+    /// A wait that no thread continues does not end.
     LEAVE_WAIT = "aclof.leave-wait";
     /// The low lock is released before the wait at the high one has ended.
     END_LATE = "aclof.end-late";
 }
 
-/// What comes with the low lock where a wait at the high one does; as many more as the high lock
-/// was handed over, where that does.
+/// The number carried with the low lock if a wait at the high one stays; larger by the number of
+/// hand-overs if the high lock itself is carried.
 const BEGUN: u32 = 1;
 
-/// How often in a row a wait is handed on at most.
+/// The most times in a row that a wait is handed on.
 const GIVEN: u32 = 64;
 
-/// What one acquisition carries: the low lock's context, and in which cohort.
+/// The context of an acquisition: the low lock's context, and the cohort.
 #[derive(Debug, Default)]
 pub struct AClofContext<C> {
     cohort: Cell<usize>,
@@ -104,7 +104,7 @@ impl<C> AClofContext<C> {
         self.cohort.with(|cohort| unsafe { *cohort })
     }
 
-    /// An acquisition begins in that cohort.
+    /// Begins an acquisition in that cohort.
     fn begin(&self, cohort: usize) {
         // SAFETY: as above.
         self.cohort.with_mut(|place| unsafe { *place = cohort });
@@ -112,7 +112,7 @@ impl<C> AClofContext<C> {
     }
 
     fn stays(&self) -> bool {
-        // SAFETY: as above; a wait that stays is gone on with, or ended, by one thread.
+        // SAFETY: as above; one thread continues or ends a wait that stays.
         self.stays.with(|stays| unsafe { *stays })
     }
 
@@ -122,7 +122,7 @@ impl<C> AClofContext<C> {
     }
 }
 
-/// What goes with a cohort's low lock, on lines that its waiters leave alone.
+/// The data of a cohort's low lock, on lines that its waiters do not access.
 #[repr(C)]
 struct Held<C> {
     until: Cell<u64>,
@@ -132,17 +132,17 @@ struct Held<C> {
 }
 
 impl<C> Held<C> {
-    /// The high lock has come from elsewhere: the time begins, where it is bounded.
+    /// Starts the bound's time: the high lock was acquired, not handed over.
     fn begin(&self) {
         self.give(0);
         if self.bound.nanoseconds > 0 {
             let until = now() + self.bound.nanoseconds;
-            // SAFETY: the caller holds the low lock, as all that read or write it do.
+            // SAFETY: the caller holds the low lock, as every reader or writer of it does.
             self.until.with_mut(|place| unsafe { *place = until });
         }
     }
 
-    /// Whether the bound allows one more hand-over after so many.
+    /// Whether the bound allows another hand-over after `handed` of them.
     fn allows(&self, handed: u32) -> bool {
         // SAFETY: as in `begin`.
         let in_time = || now() < self.until.with(|until| unsafe { *until });
@@ -150,13 +150,13 @@ impl<C> Held<C> {
         counts && (self.bound.nanoseconds == 0 || in_time())
     }
 
-    /// A wait was handed on so often in a row.
+    /// Sets how often in a row the wait was handed on.
     fn give(&self, given: u32) {
         // SAFETY: as in `begin`.
         self.given.with_mut(|place| unsafe { *place = given });
     }
 
-    /// Whether a wait may be handed on once more, which counts.
+    /// Whether the wait may be handed on once more; counts it.
     fn gives(&self) -> bool {
         // SAFETY: as in `begin`.
         let given = self.given.with(|given| unsafe { *given });
@@ -168,7 +168,7 @@ impl<C> Held<C> {
     }
 }
 
-/// A low lock and what goes with it, on lines of their own.
+/// A low lock and its data, on lines of their own.
 #[repr(C, align(128))]
 pub(super) struct Cohort<Low, C> {
     low: Low,
@@ -177,7 +177,7 @@ pub(super) struct Cohort<Low, C> {
 
 impl<Low, C> Cohort<Low, C> {
     constructor! {
-        /// Around that low lock, with that context for the high one, which it does not hold.
+        /// A cohort with that low lock and that context for the high lock, which it does not hold.
         pub(super) fn around(low: Low, high: C, bound: Bound) -> Self {
             Self {
                 low,
@@ -192,8 +192,8 @@ impl<Low, C> Cohort<Low, C> {
     }
 }
 
-/// The lock; `At` is the level of the low locks, and the high lock is handed over within a
-/// cohort up to `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
+/// The lock; `At` is the level of the low locks.  A cohort hands the high lock over up to
+/// `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
 ///
 /// ```
 /// use cohort::{Mutex, abortable::AClh, compose::AClof, numa::HmcsT1};
@@ -210,7 +210,7 @@ where
     High: RawLock,
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],
-    /// On lines of its own.
+    /// On separate lines.
     high: CachePadded<High>,
     at: At,
     home: Home,
@@ -251,10 +251,11 @@ where
     High: RawLock,
     At: Place,
 {
-    /// Makes all but the high lock at `place`: the whole may be larger than a thread's stack.
+    /// Makes everything but the high lock at `place`: the whole may be larger than a thread's
+    /// stack.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's; `low` makes a low lock where it is to lie.
+    /// The place is valid for writes, and unused; `low` makes a low lock at its final address.
     unsafe fn made_at(place: *mut Self, bound: Bound, at: At, low: impl Fn(*mut Low)) {
         const { assert!(COHORTS > 0) };
         // SAFETY: the caller's; each field is written once.
@@ -293,8 +294,8 @@ where
     High: ThreadOblivious<Context: Send + Sync> + Resumable,
     At: Place,
 {
-    /// Goes on for the holder of the low lock, with what has come with that, until patience runs
-    /// out: then the wait stays, if it has begun.
+    /// Continues as the holder of the low lock, with what that carried, until patience runs out; a
+    /// wait that has begun then stays.
     #[inline]
     fn go_on(&self, cx: &AClofContext<Low::Context>, patience: &Patience) -> Outcome {
         let (low, held) = self.held_in(cx);
@@ -307,8 +308,8 @@ where
         }
         let high = &self.high.0;
         if self.home.is_here_within(patience, || high.is_locked()) {
-            // SAFETY: the holder of a low lock alone uses its cohort's context, which stays as long as
-            // this lock does, and where that is not where it was, it is not acquired.
+            // SAFETY: only the holder of a low lock uses its cohort's context, which lives as long
+            // as this lock; if the lock has moved, the high lock is not acquired.
             let outcome = unsafe { high.begin_within(&held.high, patience) };
             return self.has_waited(cx, outcome);
         }
@@ -317,16 +318,16 @@ where
         Outcome::GaveUp
     }
 
-    /// Goes on for the holder of the low lock, with a wait that stays.
+    /// Continues a wait that stays, as the holder of the low lock.
     fn resume_above(&self, cx: &AClofContext<Low::Context>, patience: &Patience) -> Outcome {
         let (_, held) = self.held_in(cx);
-        // SAFETY: a wait came with the low lock, or was begun by this acquisition; it has stayed
+        // SAFETY: a wait was carried with the low lock, or begun by this acquisition; it has stayed
         // since, with the cohort's context.
         let outcome = unsafe { self.high.0.resume_within(&held.high, patience) };
         self.has_waited(cx, outcome)
     }
 
-    /// So a wait at the high lock has ended.
+    /// Records the end of a wait at the high lock.
     #[inline]
     fn has_waited(&self, cx: &AClofContext<Low::Context>, outcome: Outcome) -> Outcome {
         let acquired = outcome == Outcome::Acquired;
@@ -337,7 +338,7 @@ where
         outcome
     }
 
-    /// Ends a wait, if it has come to hold anything.
+    /// Ends a wait, if it holds anything.
     #[inline]
     fn give_up(&self, cx: &AClofContext<Low::Context>) {
         if cx.stays() {
@@ -349,8 +350,8 @@ where
     fn hand_on(&self, cx: &AClofContext<Low::Context>) {
         cx.stay(false);
         let (low, held) = self.held_in(cx);
-        // SAFETY: the low lock is held by this context, and the wait at the high one stays with
-        // the cohort's.
+        // SAFETY: the low lock is held by this context, and the wait at the high one stays with the
+        // cohort's.
         unsafe {
             if High::STAYS && held.gives() && low.hand_over(&cx.low, BEGUN) == HandOver::Done {
                 return;
@@ -423,9 +424,8 @@ where
 }
 
 // SAFETY: a thread that returns from an acquisition with the lock holds its cohort's low lock, and
-// the high lock with that cohort's context: acquired by itself, or handed over with the low
-// one.  The high lock is held for one cohort at a time, the low one by one thread; both
-// publish what was done before.
+// the high lock with that cohort's context: acquired by itself, or handed over with the low one.
+// One cohort at a time holds the high lock, and one thread the low one; both publish earlier work.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawLock
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -509,8 +509,8 @@ where
     }
 }
 
-// SAFETY: as above; a waiter that gives up has left both locks, or handed the low one on, with
-// its cohort's wait at the high one.
+// SAFETY: as above; a waiter that gives up has left both locks, or handed the low one on, with its
+// cohort's wait at the high one.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Abortable
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -530,7 +530,7 @@ where
 }
 
 // SAFETY: a wait that stays has given up at the low lock and holds nothing, or holds that and its
-// cohort's wait at the high one, with which nobody else goes on as long as it does.
+// cohort's wait at the high one, which no other thread continues meanwhile.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Resumable
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -554,7 +554,7 @@ where
         if cx.stays() {
             self.resume_above(cx, patience)
         } else {
-            // SAFETY: nothing is held by the context of a wait that stays and has given up at the low lock.
+            // SAFETY: the context of a wait that has given up at the low lock holds nothing.
             unsafe { self.begin_within(cx, patience) }
         }
     }
@@ -564,8 +564,8 @@ where
     }
 }
 
-// SAFETY: giving up is that of one lock, and handing on or a release of the other, which wait for
-// nobody if that is bounded itself.
+// SAFETY: giving up is that of one lock, and a hand-over or release of the other; these do not wait
+// for other threads if that lock is bounded too.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> BoundedAbort
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -592,7 +592,7 @@ where
         // SAFETY: acquired above.
         match unsafe { low.handed(&cx.low) } {
             0 => {}
-            // It was handed to the first that comes.
+            // The wait was handed to the first arrival.
             BEGUN => {
                 let acquired = self.resume_above(cx, &Patience::NONE) == Outcome::Acquired;
                 if !acquired {
@@ -615,8 +615,8 @@ where
     }
 }
 
-// SAFETY: release reads the cohort from the context and goes on to locks that do not
-// depend on the thread either.
+// SAFETY: release reads the cohort from the context and continues with locks that are
+// thread-oblivious too.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> ThreadOblivious
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where

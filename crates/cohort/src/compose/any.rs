@@ -1,10 +1,9 @@
-//! `Any`: whichever of the basic locks is named when it is made, so that a composition
-//! can be built from a text.
+//! `Any`: a basic lock chosen when it is made, so that a composition can be built from a text.
 //!
-//! **Not for** programs that can name a type: every call asks which lock it is.
+//! **Not for** programs that can name a type: every call dispatches on the kind of lock.
 //!
-//! A lock of each kind stands side by side, of which one is used: together they are
-//! smaller than a line, and none owns anything while it is free.
+//! It contains a lock of each kind, and uses one: together they are smaller than a line, and none
+//! owns memory while free.
 
 use super::{Composed, Plan};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
@@ -14,19 +13,19 @@ use cohort_raw::{
     DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
 };
 
-/// Ends the process: recipes refuse all other locks, since the interposer, which builds such
-/// compositions, does without them.
+/// Ends the process: recipes refuse all other locks, which the interposer's run-time compositions
+/// do not support.
 #[cold]
 #[inline(never)]
 fn none_such() -> ! {
     unreachable!("recipes refuse it")
 }
 
-/// The lock; a ticket lock, unless it is told otherwise.
+/// The lock; a ticket lock by default.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Any {
-    /// Written before anybody else has the lock.
+    /// Written before the lock is shared.
     kind: Cell<Basic>,
     ticket: Ticket,
     mcs: Mcs,
@@ -34,7 +33,7 @@ pub struct Any {
     hemlock: Hemlock<false>,
 }
 
-/// What one acquisition carries, whichever lock it is.
+/// The context of an acquisition of any kind.
 #[derive(Debug, Default)]
 pub struct AnyContext {
     mcs: <Mcs as RawLock>::Context,
@@ -43,10 +42,10 @@ pub struct AnyContext {
 }
 
 impl Any {
-    /// Makes it that lock.
+    /// Sets its kind.
     ///
     /// # Safety
-    /// The lock is free, and nobody else has it.
+    /// The lock is free, and not shared.
     pub(super) unsafe fn become_one(&self, basic: Basic) {
         // SAFETY: the caller's.
         self.kind.with_mut(|kind| unsafe { *kind = basic });
@@ -54,12 +53,12 @@ impl Any {
 
     #[inline(always)]
     fn kind(&self) -> Basic {
-        // SAFETY: nobody writes it any more.
+        // SAFETY: no thread writes it once the lock is shared.
         self.kind.with(|kind| unsafe { *kind })
     }
 }
 
-/// Goes on with the lock that it is, and with that lock's part of a context.
+/// Dispatches on the lock's kind, with that kind's part of the context.
 macro_rules! with {
     ($any:expr, $cx:expr, |$lock:ident, $context:ident| $body:expr) => {{
         let (any, cx) = ($any, $cx);
@@ -124,12 +123,12 @@ unsafe impl RawTry for Any {
     }
 }
 
-// SAFETY: so are all four.
+// SAFETY: all four are.
 unsafe impl ThreadOblivious for Any {}
 
 impl Fair for Any {}
 
-// SAFETY: every call goes to the same one of four locks that keep to it.
+// SAFETY: every call goes to the same one of four locks, which all detect waiters.
 unsafe impl DetectsWaiters for Any {
     #[inline]
     unsafe fn has_waiters(&self, cx: &AnyContext) -> bool {
@@ -179,7 +178,7 @@ unsafe impl LowLock for Any {
 // SAFETY: as above.
 unsafe impl Inherit for Any {
     unsafe fn inherit(&self, holder: Option<&AnyContext>) {
-        // SAFETY: the caller's, for the one that is used; the others are free.
+        // SAFETY: the caller's, for the lock in use; the others are free.
         unsafe {
             match self.kind() {
                 Basic::Ticket => self.ticket.inherit(holder.map(|_| &())),

@@ -1,20 +1,19 @@
-//! `Bypass<L>`: a composition whose threads first try its top lock itself, and go by way
-//! of their cohorts only if that is taken (Dice et al. 2015 §5.1.5).
+//! `Bypass<L>`: a composition whose threads first try its top lock directly, and take the way
+//! through their cohorts only if that is taken (Dice et al. 2015 §5.1.5).
 //!
-//! **Not for** locks that are always wanted by many: the look at the top lock is in vain
-//! then, and it is everybody's line.
+//! **Not for** permanently contended locks: there the look at the top lock fails, and its line is
+//! shared by all.
 //!
-//! A thread that meets nobody pays for one lock, however many levels there are.  It has a
-//! context of its own for the top lock, since it does not hold the low lock that owns a
-//! cohort's.  Fairness is the top lock's: a cohort's first waiter stands in the top lock's
-//! order like anybody else, and a thread that bypasses finds that lock free.
+//! An uncontended acquisition costs one lock, whatever the number of levels.  It has its own
+//! context for the top lock, since it does not hold the low lock that owns a cohort's context.
+//! Fairness is the top lock's: a cohort's first waiter has its place in the top lock's order, and a
+//! bypassing thread finds that lock free.
 //!
-//! [`Fast`] puts a test-and-set word above a composition and bypasses to that (Chehab et al.
-//! 2021 §6).
+//! [`Fast`] puts a test-and-set word above a composition as the bypass (Chehab et al. 2021 §6).
 //!
-//! [`Adaptive`] looks at the top lock more and more rarely while that is in vain, and again
-//! at each acquisition once it was not (Dice et al. 2015 §5.1.5).  What it has learnt is in the
-//! context, so that a thread learns from its own acquisitions and nobody writes for it.
+//! [`Adaptive`] looks at the top lock ever more rarely while that fails, and at each acquisition
+//! after a success (Dice et al. 2015 §5.1.5).  This history is in the context, so that a thread
+//! learns from its own acquisitions without shared writes.
 
 use super::forward::composed;
 use super::{Clof, Composed, Place, Shareable, Visitor};
@@ -30,8 +29,8 @@ flaws! {
     FORGET_WAY = "bypass.forget-way";
 }
 
-/// A composition under a word: a thread that finds it free takes it and nothing else; a queue that
-/// has it keeps it for up to `HAND_OFFS` hand-offs.
+/// A composition under a word: an arrival acquires a free word and nothing else; a queue that holds
+/// it keeps it for up to `HAND_OFFS` hand-offs.
 ///
 /// ```
 /// use cohort::{Mutex, compose::{CTktMcs, Fast}};
@@ -52,8 +51,8 @@ pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
 /// ```
 pub type Adaptive<L> = Bypass<L, true>;
 
-/// The most acquisitions in a row that go by way of the cohorts without a look at the top
-/// lock: a lock that has become quiet is bypassed again after as many.
+/// The most consecutive acquisitions through the cohorts without a look at the top lock: a lock
+/// that has become uncontended is bypassed again after as many.
 const LONGEST_ABSTENTION: u8 = 63;
 
 /// All threads as one cohort.
@@ -62,7 +61,7 @@ const LONGEST_ABSTENTION: u8 = 63;
 /// use cohort::basic::{Mcs, Ttas};
 /// use cohort::{Mutex, compose::{Clof, Everybody}};
 ///
-/// // A word that is handed over within a queue of all.
+/// // A word that is handed over within one queue of all threads.
 /// let total: Mutex<u64, Clof<Mcs, Ttas, Everybody, 128, 1>> = Mutex::from(1);
 /// *total.lock() += 1;
 /// ```
@@ -82,8 +81,8 @@ impl Place for Everybody {
     }
 }
 
-/// What one acquisition carries: the composition's context, one for the top lock alone,
-/// and which of them it used.
+/// The context of an acquisition: the composition's context, the top lock's, and which of them is
+/// in use.
 #[derive(Debug, Default)]
 pub struct BypassContext<C, T> {
     whole: C,
@@ -92,12 +91,12 @@ pub struct BypassContext<C, T> {
     learnt: Cell<Learnt>,
 }
 
-/// What a thread remembers of its bypasses.
+/// A thread's history of bypasses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learnt {
-    /// Acquisitions to come that do not look.
+    /// How many further acquisitions do not look.
     abstain: u8,
-    /// How many did not after the last look in vain.
+    /// How many did not after the last failed look.
     abstained: u8,
 }
 
@@ -122,7 +121,7 @@ impl<C, T> BypassContext<C, T> {
         self.learnt.with_mut(|place| unsafe { *place = learnt });
     }
 
-    /// Tries to bypass, unless it has been in vain of late.
+    /// Tries to bypass, unless that failed recently.
     fn bypasses(&self, attempt: impl FnOnce() -> bool) -> bool {
         let Learnt { abstain, abstained } = self.learnt();
         if abstain > 0 {
@@ -143,8 +142,8 @@ impl<C, T> BypassContext<C, T> {
     }
 }
 
-/// The composition; nothing is added to it.  Threads try to bypass it each time, or, if it
-/// `LEARNS`, as often as pays.
+/// The composition, without additions.  Threads try to bypass it each time, or, with `LEARNS`, as
+/// often as pays.
 ///
 /// ```
 /// use cohort::{Mutex, compose::{Bypass, CTktMcs}};
@@ -180,8 +179,8 @@ impl<L, const LEARNS: bool> Bypass<L, LEARNS> {
 type Top<L> = <L as Composed>::Top;
 
 impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
-    /// Whether the context's acquisition has the top lock by itself; it is noted to go by way
-    /// of the whole if not.
+    /// Whether the acquisition has the top lock directly; otherwise the context notes the way
+    /// through the cohorts.
     ///
     /// # Safety
     /// As [`RawTry::try_acquire`].
@@ -201,8 +200,8 @@ impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
     }
 }
 
-// SAFETY: an acquisition that returns holds the composition or its top lock, and
-// one that holds the composition holds its top lock, which excludes.
+// SAFETY: an acquisition that returns holds the composition or its top lock, and a holder of the
+// composition holds its top lock, which excludes.
 unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, LEARNS> {
     type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
 
@@ -302,7 +301,7 @@ where
 {
     #[inline]
     unsafe fn has_waiters(&self, cx: &Self::Context) -> bool {
-        // SAFETY: the caller's: it holds the lock in the one way or the other.
+        // SAFETY: the caller's: it holds the lock in one of the two ways.
         unsafe {
             if cx.has_bypassed() {
                 self.lock.top().has_waiters(&cx.top)
@@ -322,8 +321,8 @@ standalone! {
 
 impl<L: Composed<Top: RawTry + Fair> + Fair, const LEARNS: bool> Fair for Bypass<L, LEARNS> {}
 
-// SAFETY: afterwards the composition is free or held in the holder's way: a free one has
-// a free top lock, which is then held for the holder alone.
+// SAFETY: afterwards the composition is free, or held in the holder's way: a free composition has a
+// free top lock, which is then held for the holder alone.
 unsafe impl<L, const LEARNS: bool> Inherit for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + Inherit> + Inherit,
@@ -353,7 +352,7 @@ where
     type Spinning = Bypass<L::Spinning, LEARNS>;
 }
 
-/// Tells another visitor the composition that this one is told, with a bypass.
+/// A visitor that passes the visited composition to another visitor, with a bypass.
 #[derive(Debug)]
 pub struct WithBypass<V, const LEARNS: bool = false>(pub V);
 
@@ -369,7 +368,7 @@ impl<V: Visitor, const LEARNS: bool> Visitor for WithBypass<V, LEARNS> {
 mod tests {
     use super::*;
 
-    /// Looks among so many acquisitions.
+    /// The number of looks among so many acquisitions.
     fn looks(cx: &BypassContext<(), ()>, acquisitions: u32, succeeds: bool) -> u32 {
         let mut looks = 0;
         for _ in 0..acquisitions {

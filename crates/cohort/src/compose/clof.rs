@@ -1,31 +1,28 @@
-//! `Clof<Low, High>`: a low lock for each cohort of a level below one high lock, which
-//! may be a composition again; a thread that holds its cohort's low lock acquires the
-//! high one, and on release passes it to a waiter of its own cohort while there is one
-//! (Chehab et al. 2021 §4.1).
+//! `Clof<Low, High>`: a low lock for each cohort of a level, below one high lock, which may be a
+//! composition again.  A thread that holds its cohort's low lock acquires the high one, and on
+//! release passes it to a waiter of its own cohort while there is one (Chehab et al. 2021 §4.1).
 //!
-//! **Not for** locks that are seldom contended across cohorts: an acquisition that
-//! meets nobody acquires every level.  Nor for many small objects: each cohort takes
-//! lines of its own, waited for or not.
+//! **Not for** locks seldom contended across cohorts: an uncontended acquisition acquires every
+//! level. Nor for many small objects: each cohort takes its own lines, even without waiters.
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
 //! | `low` | its waiters | its waiters | which thread of the cohort is next |
-//! | `hand_offs` | the holder of `low` | the next one, unless `low` has carried it | how often the high lock was passed in a row; not 0: it is held for the holder of `low` |
-//! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
+//! | `hand_offs` | the holder of `low` | the next one, unless `low` has carried it | how often the high lock was passed in a row; if not 0, it is held for the holder of `low` |
+//! | `until` | the holder of `low` | the next one | when the cohort must give up the high lock, if its bound is a time |
 //! | `bound` | the maker of the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | threads that acquire or release the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
 //!
-//! A low lock that [passes a count on](cohort_raw::LowLock::hand_off_limit) to the next
-//! holder has `hand_offs` there, in the word that the next one waits for, as the local locks
-//! of Dice et al. 2015 §3.3 and of HMCS say there whether the global lock is passed: one line
-//! less that moves with each hand-off.  The field is for those that do not, and for numbers that
-//! are too large to be carried.
+//! A low lock that [passes a count on](cohort_raw::LowLock::hand_off_limit) has `hand_offs` in the
+//! word that the next holder waits for.  The local locks of Dice et al. 2015 §3.3 and of HMCS store
+//! there whether the global lock is passed.  This saves the transfer of a line for each hand-off.
+//! The field serves other low locks, and numbers that are too large to carry.
 //!
-//! The fields beside `low` are plain memory: the low lock's own orders suffice, as
-//! Chehab et al. 2021 §4.2.3 found.  The high lock is released before the low one, so that nobody
-//! uses the cohort's context for a second acquisition of it (the context invariant,
-//! Chehab et al. 2021 §4.1.3), and often by a thread that did not acquire it, so it has to be
-//! [`ThreadOblivious`].  One that is not does not compile:
+//! The fields beside `low` are plain memory: the low lock's own orders suffice, as Chehab et al.
+//! 2021 §4.2.3 found.  The high lock is released before the low one, so that no thread uses the
+//! cohort's context for a second acquisition of it (the context invariant, Chehab et al. 2021
+//! §4.1.3).  Often another thread releases it, so it must be [`ThreadOblivious`].  Any other lock
+//! does not compile:
 //!
 //! ```compile_fail,E0277
 //! # use cohort::{RawLock, basic::Ticket, compose::Clof, standalone};
@@ -40,24 +37,23 @@
 //!     fn is_locked(&self) -> bool { self.0.is_locked() }
 //! }
 //! standalone!([] Bound: Hosted, HighLock);
-//! // SAFETY: nobody comes to the lock any more.
+//! // SAFETY: no other thread uses the lock.
 //! unsafe { Clof::<Ticket, Bound>::default().acquire(&Default::default()) };
 //! ```
 //!
-//! A low lock that cannot tell whether others wait is [`Counted`](super::Counted).
+//! A low lock that does not detect waiters is wrapped in [`Counted`](super::Counted).
 //!
-//! A cohort keeps the high lock up to a [`Bound`] on hand-offs in a row, on time, or on
-//! both (Dice et al. 2015 §2.2), and begins to count anew whenever it gives the high lock away.
+//! A cohort keeps the high lock up to a [`Bound`] on consecutive hand-offs, on time, or on both
+//! (Dice et al. 2015 §2.2).  The count restarts whenever it gives the high lock up.
 //!
-//! Which cohort a thread is in is asked once an acquisition and kept in the context:
-//! a thread that is moved meanwhile releases what it has acquired.  In which cohort of the
-//! level above a cohort is, its first holder asks, and it is kept in the cohort's context
-//! until the bound has run out once: threads that were moved between the two questions, and
-//! cohorts beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is
-//! slower, and as safe.
+//! Each acquisition determines its thread's cohort once and keeps it in the context: a thread that
+//! migrates releases what it has acquired.  A cohort's first holder determines the cohort of the
+//! level above, and the cohort's context keeps it until the bound has run out once.  Threads that
+//! migrate in between, and cohorts beyond `COHORTS`, which share low locks, use a wrong cohort for
+//! that long at most.  That is slower, but safe.
 //!
-//! The high lock's queue leads to the cohorts' contexts, which are parts of this lock.  So one that
-//! was moved while it was held, as a forgotten guard allows, is [not used any more](Home).
+//! The high lock's queue points to the cohorts' contexts, which are parts of this lock.  So a lock
+//! that was moved while held, as a forgotten guard allows, [cannot be used](Home).
 
 use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, Home, PAGE, constructor, flaws, mutant, now, place_here};
@@ -77,7 +73,7 @@ flaws! {
     KEEP_FOR_EVER = "clof.keep-for-ever";
 }
 
-/// What one acquisition carries: the low lock's context, and in which cohort.
+/// The context of an acquisition: the low lock's context, and the cohort.
 #[derive(Debug, Default)]
 pub struct ClofContext<C> {
     /// The cohort's number, plus one.
@@ -90,7 +86,7 @@ const NOWHERE: usize = 0;
 
 impl<C> ClofContext<C> {
     constructor! {
-        /// Of no acquisition yet, with a low lock's.
+        /// Without an acquisition, with a low lock's context.
         #[must_use]
         pub fn new(low: C) -> Self {
             Self {
@@ -118,7 +114,7 @@ impl<C> ClofContext<C> {
     }
 }
 
-/// What the holder of a cohort's low lock has.
+/// The data of the holder of a cohort's low lock.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Metadata<C> {
@@ -149,8 +145,7 @@ impl<C> Metadata<C> {
         }
     }
 
-    /// Acquires both if neither takes waiting; a thread that finds the high lock taken
-    /// gives the low one back.
+    /// Acquires both if neither takes waiting; if the high lock is taken, releases the low one.
     ///
     /// # Safety
     /// As [`RawTry::try_acquire`], of the low lock by `cx`.
@@ -179,12 +174,12 @@ impl<C> Metadata<C> {
         false
     }
 
-    /// Passes both to a waiter of the cohort, if there is one and the bound allows it, or
+    /// Passes both to a waiter of the cohort, if there is one and the bound allows it; otherwise
     /// releases the high lock and then the low one.
     ///
     /// # Safety
-    /// The caller holds the low lock by `cx`, and the high one with the cohort's context,
-    /// which `release_high` releases; it is told whether the bound has run out.
+    /// The caller holds the low lock by `cx`, and the high one with the cohort's context, which
+    /// `release_high` releases; its argument: whether the bound has run out.
     #[inline(always)]
     pub(super) unsafe fn release<Low: LowLock>(
         &self,
@@ -201,11 +196,11 @@ impl<C> Metadata<C> {
         }
         let low_first = hand_offs == 0 && mutant(flaw::LOW_FIRST);
         if low_first {
-            // SAFETY: none: this is the flaw.
+            // SAFETY: none: this is the fault.
             unsafe { low.release(cx) };
         }
         let limit = low.hand_off_limit();
-        // A store that changes nothing would keep the locked instruction behind it waiting.
+        // A store that changes nothing would delay the following locked instruction.
         if hand_offs >= limit && hand_offs != self.hand_offs() {
             let forgets = hand_offs == 0 && mutant(flaw::FORGET_CLEAR);
             if !forgets {
@@ -216,25 +211,24 @@ impl<C> Metadata<C> {
             release_high(ran_out);
         }
         if !low_first {
-            // SAFETY: the caller's; it is 0 unless there are waiters.
+            // SAFETY: the caller's; the number is 0 unless there are waiters.
             unsafe { low.release_counted(cx, hand_offs.min(limit)) };
         }
     }
 
-    /// Forgets that anything was passed: only the holder, if any, is left.
+    /// Forgets all hand-offs: only the holder, if any, is left.
     pub(super) fn forget(&self) {
         self.set_hand_offs(0);
     }
 
-    /// Whether the high lock came with the low one.
+    /// Whether the high lock was passed with the low one.
     #[inline(always)]
     fn is_passed<Low: LowLock>(&self, low: &Low, carried: u32) -> bool {
         let passed = self.count(low, carried) > 0;
         passed && !(carried > 0 && mutant(flaw::FORGET_CARRIED))
     }
 
-    /// How often the high lock was passed in a row, of which the low lock has carried that
-    /// much.
+    /// How often the high lock was passed in a row; the low lock has carried `carried`.
     #[inline(always)]
     fn count<Low: LowLock>(&self, low: &Low, carried: u32) -> u32 {
         if carried < low.hand_off_limit() {
@@ -255,7 +249,7 @@ impl<C> Metadata<C> {
             .with_mut(|place| unsafe { *place = hand_offs });
     }
 
-    /// The high lock has come from elsewhere: the time begins, where it is bounded.
+    /// Starts the bound's time: the high lock was acquired, not passed.
     #[inline(always)]
     fn begin(&self, bound: &Bound) {
         if bound.nanoseconds > 0 {
@@ -270,7 +264,7 @@ impl<C> Metadata<C> {
         self.until.with_mut(|place| unsafe { *place = until });
     }
 
-    /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
+    /// The number of hand-offs in a row including this one; 0 if the bound does not allow it.
     #[inline(never)]
     fn one_more<Low: LowLock>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
         // SAFETY: the caller holds the cohort's low lock, by that context.
@@ -288,16 +282,16 @@ impl<C> Metadata<C> {
     }
 }
 
-/// What goes with a cohort's low lock, on lines that its waiters leave alone.
+/// The data of a cohort's low lock, on lines that its waiters do not access.
 #[repr(C)]
 struct Held<C> {
     metadata: Metadata<C>,
     bound: Bound,
-    /// Whether the cohort has been put into its own node's memory, if it ever is.
+    /// Whether the cohort's memory has been moved to its own node, if it ever is.
     placed: Cell<bool>,
 }
 
-/// A low lock and what goes with it, on lines of their own.
+/// A low lock and its data, on lines of their own.
 #[repr(C, align(128))]
 pub(super) struct Cohort<Low, C> {
     low: Low,
@@ -306,7 +300,7 @@ pub(super) struct Cohort<Low, C> {
 
 impl<Low, C> Cohort<Low, C> {
     constructor! {
-        /// Around that low lock, with that context for the high one, which it does not hold.
+        /// A cohort with that low lock and that context for the high lock, which it does not hold.
         pub(super) fn around(low: Low, high: C, bound: Bound) -> Self {
             Self {
                 low,
@@ -331,14 +325,13 @@ impl<Low, C: Default> Cohort<Low, C> {
 }
 
 impl<Low, C> Cohort<Low, C> {
-    /// Whether no other cohort is in its pages: [`OnPages`](super::OnPages).
+    /// Whether the cohort has its pages to itself: [`OnPages`](super::OnPages).
     const FILLS_PAGES: bool = align_of::<Self>().is_multiple_of(PAGE);
 
-    /// Has its pages moved to where the calling thread runs, once.  The caller holds the
-    /// low lock.
+    /// Moves the cohort's pages to the calling thread's node, once.  The caller holds the low lock.
     #[cold]
     fn place(&self) {
-        // SAFETY: the holder of the low lock alone touches it.
+        // SAFETY: only the holder of the low lock accesses it.
         let placed = self
             .held
             .0
@@ -355,8 +348,8 @@ impl<Low, C> Cohort<Low, C> {
     }
 }
 
-/// The lock; `At` is the level of the low locks, and the high lock is passed within a
-/// cohort up to `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
+/// The lock; `At` is the level of the low locks.  A cohort passes the high lock on up to
+/// `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
 ///
 /// ```
 /// use cohort::basic::{Mcs, Ticket};
@@ -375,7 +368,7 @@ where
     High: RawLock,
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],
-    /// On lines of its own.
+    /// On separate lines.
     high: CachePadded<High>,
     at: At,
     home: Home,
@@ -419,8 +412,8 @@ where
     /// Acquires the high lock for the cohort.
     ///
     /// # Safety
-    /// The context is of a cohort of this lock, of which the caller holds the low lock, and not the high
-    /// one; so for both below.
+    /// The context is a cohort's of this lock; the caller holds that cohort's low lock, and not the
+    /// high lock; so for both below.
     #[inline(always)]
     unsafe fn acquire_high(&self, cx: &High::Context) {
         // SAFETY: the caller's.
@@ -442,16 +435,16 @@ where
     #[inline(always)]
     unsafe fn acquire_high_here(&self, cx: &High::Context) {
         let high = &self.high.0;
-        // Where it is not, this does not return.
+        // If the lock has moved, this does not return.
         let _ = self
             .home
             .is_here_within(&Patience::ENDLESS, || high.is_locked());
-        // SAFETY: the holder of the low lock alone uses its cohort's context, which stays as long as this
-        // lock does; where that is not where it was, the call above has not returned.
+        // SAFETY: only the holder of the low lock uses its cohort's context, which lives as long as
+        // this lock; if the lock has moved, the call above has not returned.
         unsafe { high.acquire_at_cached_place(cx) };
     }
 
-    /// Releases the high lock, which somebody of the cohort has acquired.
+    /// Releases the high lock, which a thread of the cohort has acquired.
     ///
     /// # Safety
     /// The caller holds the high lock by that context.
@@ -579,10 +572,10 @@ where
     }
 }
 
-// SAFETY: a thread that returns from an acquisition holds its cohort's low lock, and the high
-// lock with that cohort's context: acquired by itself, or passed to it by the last
-// holder of that low lock.  The high lock is held for one cohort at a time, the low one
-// by one thread; both publish what was done before.
+// SAFETY: a thread that returns from an acquisition holds its cohort's low lock, and the high lock
+// with that cohort's context: acquired by itself, or passed to it by the last holder of that low
+// lock. One cohort at a time holds the high lock, and one thread the low one; both publish earlier
+// work.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawLock
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -606,8 +599,8 @@ where
                 metadata, bound, ..
             },
         ) = self.held_in(cx).parts();
-        // SAFETY: both are held: the low lock by this context, the high one with its
-        // cohort's, by any thread of it.  Once the high lock is released, nothing uses its context.
+        // SAFETY: both are held: the low lock by this context, the high one with its cohort's, by
+        // any thread of it.  After the release of the high lock, its context is unused.
         unsafe {
             metadata.release(low, &cx.low, bound, |ran_out| {
                 self.release_high(&metadata.high);
@@ -695,8 +688,8 @@ where
     }
 }
 
-// SAFETY: release reads the cohort from the context and goes on to locks that do not
-// depend on the thread either.
+// SAFETY: release reads the cohort from the context and continues with locks that are
+// thread-oblivious too.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> ThreadOblivious
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -706,7 +699,7 @@ where
 {
 }
 
-// SAFETY: the low lock's waiters want the whole, and so do the high one's.
+// SAFETY: the waiters of both locks wait for the whole composition.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> DetectsWaiters
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where

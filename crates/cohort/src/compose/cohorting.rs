@@ -1,20 +1,19 @@
-//! The cohort locks of Dice et al. 2015 §3 and their like, as compositions: one lock for each NUMA
-//! node below one for all, named top lock first (Dice et al. 2015 §1.3), which stay in a node
+//! The cohort locks of Dice et al. 2015 §3 and similar ones, as compositions: one lock for each
+//! NUMA node below a global one, named top lock first (Dice et al. 2015 §1.3).  They stay in a node
 //! for up to a hundred hand-offs (Dice et al. 2015 §2.2).
 //!
-//! **Not for** machines of one node, where the lower lock is a lock too many.
+//! **Not for** machines with one node, where the lower lock is superfluous.
 //!
-//! **Deadlines.**  Waiters of [`ACBoBo`] and [`ACBoClh`] give up where they are.  Those of the others
-//! cannot: with them `Mutex::try_lock_for` does not compile, and a program's timed waiter, which must
-//! have the lock somehow, polls: it tries again and again until its deadline, in no queue (`cohort
-//! list`: timed).
+//! **Deadlines.**  Waiters of [`ACBoBo`] and [`ACBoClh`] can give up anywhere.  Those of the others
+//! cannot.  With them `Mutex::try_lock_for` does not compile, and a program's timed waiter polls
+//! until its deadline, outside any queue (`cohort list`: timed).
 
 use super::{AClof, AbortableVisitor, Clof, Counted, Numa, Visitor};
 use crate::abortable::{ABo, AClh, clh};
 use crate::basic::{Bo, Mcs, Ptl, Ticket};
 use crate::wait::{MayPark, Parking};
 
-/// Hand-offs within a node after which another node has its turn (Dice et al. 2015 §2.2).
+/// The most hand-offs within a node (Dice et al. 2015 §2.2).
 const HAND_OFFS: u32 = 100;
 
 /// A cohort lock: `Local` in each node, `Global` above.
@@ -82,7 +81,7 @@ pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
 /// ```
 pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
 
-/// As [`Cohorts`], of locks whose waiters can give up.
+/// As [`Cohorts`], with locks whose waiters can give up.
 type AbortableCohorts<Global, Local> = AClof<Local, Global, Numa, HAND_OFFS>;
 
 /// `a-c-bo-bo` (Dice et al. 2015 §3.4.1, with a bound, which figure 6 does not show).
@@ -112,14 +111,14 @@ pub type ACBoClh<P = MayPark> = AbortableCohorts<Bo<P>, AClh<P>>;
 
 macro_rules! cohort_locks {
     ($($name:literal = $lock:ident),+; abortable: $($abortable:literal = $abortable_lock:ident),+) => {
-        /// The printed names of those that [`find`] finds, a line each.
+        /// The printed names of the locks of [`find`], a line each.
         pub(crate) const NAMES: &str = concat!($($name, "\n"),+);
 
-        /// The same of those that [`find_abortable`] finds.
+        /// The printed names of the locks of [`find_abortable`].
         pub(crate) const ABORTABLE_NAMES: &str = concat!($($abortable, "\n"),+);
 
-        /// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may
-        /// sleep or not; none if there is none.
+        /// Calls `visitor` with the cohort lock of that printed name, in the form with or without
+        /// sleeping waiters; `None` if there is none.
         pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> {
             Some(match name {
                 $($name => visitor.found::<$lock<P>>(),)+
@@ -127,7 +126,7 @@ macro_rules! cohort_locks {
             })
         }
 
-        /// The same of those whose waiters can give up; see [`gives_up`].
+        /// As [`find`], for locks with waiters that can give up; see [`gives_up`].
         pub fn find_abortable<P: clh::Form, V: AbortableVisitor>(
             name: &str,
             visitor: V,

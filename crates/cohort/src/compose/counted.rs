@@ -1,12 +1,12 @@
-//! `Counted<L>`: any lock, with a count of its waiters, so that its holder can tell
-//! whether there are any (Chehab et al. 2021 §4.1.2: `inc_waiters`, `dec_waiters`, `has_waiters`).
+//! `Counted<L>`: any lock, with a count of its waiters, so that its holder can detect them (Chehab
+//! et al. 2021 §4.1.2: `inc_waiters`, `dec_waiters`, `has_waiters`).
 //!
-//! **Not for** locks that can tell by themselves: the count costs two
-//! read-modify-writes an acquisition, and the second of them in the section.
+//! **Not for** locks that detect waiters themselves: the count costs two read-modify-writes an
+//! acquisition, the second of them in the critical section.
 //!
-//! A waiter has raised `waiters` before and lowers it once it holds the lock.  The
-//! accesses are relaxed: a holder sees what every holder before it did,
-//! so it never counts one of them; of those still waiting it may miss some.
+//! A waiter raises `waiters` first and lowers it once it holds the lock.  The accesses are relaxed:
+//! a holder sees what every earlier holder did, so it counts none of those; it may miss some
+//! waiters.
 
 use super::Composed;
 use super::forward::composed;
@@ -31,7 +31,7 @@ pub struct Counted<L> {
 
 impl<L> Counted<L> {
     constructor! {
-        /// That lock, for which nobody waits.
+        /// That lock, without waiters.
         #[must_use]
         pub fn new(lock: L) -> Self {
             Self {
@@ -100,7 +100,7 @@ unsafe impl<L: HighLock> HighLock for Counted<L> {
     }
 }
 
-// SAFETY: a thread that is counted has come to acquire and does not hold it.
+// SAFETY: a counted thread is about to acquire and does not hold the lock.
 unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     unsafe fn has_waiters(&self, _cx: &L::Context) -> bool {
@@ -108,7 +108,7 @@ unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     }
 }
 
-// SAFETY: the lock's own; nobody waits any more.
+// SAFETY: the lock's own; there is no waiter.
 unsafe impl<L: Inherit> Inherit for Counted<L> {
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         self.waiters.store(0, Order::RELAXED);

@@ -1,8 +1,8 @@
-//! What a wrapper takes over from a composition inside it, beside what [`cohort_raw::forwards!`]
-//! does.
+//! The methods that a wrapper forwards to a composition inside it, in addition to those of
+//! [`cohort_raw::forwards!`].
 
-/// All of [`Composed`](super::Composed) but its bounds, for a wrapper with a composition in one of its
-/// fields; the fields beside it begin with their defaults.
+/// All of [`Composed`](super::Composed) except its bounds, for a wrapper with a composition in one
+/// of its fields; the other fields start with their defaults.
 macro_rules! composed {
     ($lock:ident in $field:tt $(, beside $other:ident)*) => {
         type Top = $lock::Top;
@@ -43,18 +43,18 @@ mod tests {
     use std::cell::Cell;
 
     std::thread_local! {
-        /// The last thing that a [`Probe`] was asked for, other than by its default.
+        /// The last call of a [`Probe`], other than by its default.
         static ASKED: Cell<&'static str> = const { Cell::new("") };
-        /// The place that came with it.
+        /// The address in that call.
         static PLACE: Cell<*const Probe> = const { Cell::new(ptr::null()) };
     }
 
-    /// A lock of one thread that has all that a wrapper could take over, each unlike the usual.
+    /// A single-threaded lock with all that a wrapper could forward, each different from the usual.
     #[derive(Default)]
     #[repr(align(8))]
     struct Probe;
 
-    // SAFETY: one thread has it.
+    // SAFETY: only one thread has it.
     unsafe impl RawLock for Probe {
         type Context = ();
 
@@ -65,7 +65,7 @@ mod tests {
         unsafe fn release(&self, (): &()) {}
 
         fn is_locked(&self) -> bool {
-            // A bypass then goes by way of the whole.
+            // A bypass then takes the way through the whole.
             true
         }
     }
@@ -148,7 +148,7 @@ mod tests {
 
     impl Fair for Probe {}
 
-    // SAFETY: nothing is left of an acquisition.
+    // SAFETY: acquisitions leave nothing behind.
     unsafe impl Inherit for Probe {
         unsafe fn inherit(&self, _holder: Option<&()>) {}
     }
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// That the lock inside was asked for that, within the wrapper.
+    /// Asserts that the lock inside got that call, within the wrapper.
     fn was_asked<W>(what: &str, wrapper: *const W) {
         assert_eq!(ASKED.take(), what);
         let place = PLACE.replace(ptr::null());
@@ -179,7 +179,7 @@ mod tests {
         assert!(within.contains(&place.cast()), "{place:?} in {within:?}");
     }
 
-    /// What every wrapper takes over.
+    /// Tests the forwarding of every wrapper.
     fn forwards_what_all_have<W: Hosted + HighLock>() {
         assert_eq!(W::HOSTING, Probe::HOSTING);
         let mut place = MaybeUninit::<W>::uninit();
@@ -189,7 +189,7 @@ mod tests {
 
         let (lock, cx) = (W::default(), W::Context::default());
         assert_eq!(lock.turn(), 77);
-        // SAFETY: the context is this function's, and leads nowhere in a lock of one thread.
+        // SAFETY: the context is this function's, and unused by a single-threaded lock.
         unsafe {
             lock.acquire(&cx);
             assert_eq!(ASKED.take(), "acquire");
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(ASKED.take(), "forget_cached_place");
     }
 
-    /// What a wrapper takes over whose release is that of the lock inside.
+    /// Tests a wrapper whose release is that of the lock inside.
     fn forwards_its_release<W: QuickRelease<Context = ()>>() {
         let lock = W::default();
         // SAFETY: as above.
@@ -215,7 +215,7 @@ mod tests {
         was_asked("wake_everybody", &raw const lock);
     }
 
-    /// What a wrapper takes over that is a cohort's lock as the lock inside is.
+    /// Tests a wrapper that is a cohort's lock as the lock inside is.
     fn forwards_what_it_carries<W: LowLock<Context = ()>>() {
         let lock = W::default();
         // SAFETY: as above.
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(ASKED.take(), "release_counted");
     }
 
-    /// What a wrapper takes over that is made by a plan.
+    /// Tests a wrapper that is made by a plan.
     fn forwards_its_plan<W: Composed>() {
         let mut place = MaybeUninit::<W>::uninit();
         // SAFETY: the place is this function's.

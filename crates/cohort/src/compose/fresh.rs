@@ -1,12 +1,10 @@
-//! What a constant makes, so that a composition of such locks stands in a static.
+//! Constants of new locks, so that a static can contain a composition of them.
 //!
-//! A composition's type says which locks it is made of, and a generic `const fn` calls no function
-//! of theirs; but it may use constants of theirs.  A composition is not of all zeros: its cohorts know
-//! their bound.
+//! A generic `const fn` cannot call functions of a composition's lock types, but may use their
+//! constants.  A composition is not all zero: its cohorts have a bound.
 //!
-//! **Not for** locks of which a plan or a recipe says at run time what they are made of
-//! ([`Any`](super::Any), [`Chosen`](super::Chosen), [`Stacked`](super::Stacked)): there
-//! `Mutex::from(data)` makes them.
+//! **Not for** locks with parts chosen at run time by a plan or recipe ([`Any`](super::Any),
+//! [`Chosen`](super::Chosen), [`Stacked`](super::Stacked)): there `Mutex::from(data)` makes them.
 
 use super::aclof::{self, AClof};
 use super::clof::{self, Clof, ClofContext};
@@ -20,14 +18,14 @@ use crate::wait::Parking;
 use cohort_raw::RawLock;
 use cohort_raw::recipe::Bound;
 
-/// A lock that nobody holds, a context of no acquisition or a level, as a constant.
+/// A free lock, an unused context or a level, as a constant.
 #[diagnostic::on_unimplemented(
     message = "no constant makes `{Self}`, so that no composition with it stands in a static",
     label = "made at run time only",
     note = "`Mutex::from(data)` makes it at run time, for a `LazyLock` if need be"
 )]
 pub trait Fresh: Sized {
-    /// A new one at each use.
+    /// A new value at each use.
     #[allow(
         clippy::declare_interior_mutable_const,
         reason = "each use is a lock of its own, as it is meant"
@@ -100,7 +98,7 @@ macro_rules! compositions {
 }
 
 compositions! {
-    /// A free lock, for statics; `default` makes the same of whatever locks.
+    /// A free lock, for statics; `default` makes the same from any locks.
     ///
     /// ```
     /// use cohort::Mutex;
@@ -116,7 +114,7 @@ compositions! {
     /// assert_eq!(*TOTAL.lock(), 2);
     /// ```
     Clof in clof;
-    /// A free lock, for statics; `default` makes the same of whatever locks.
+    /// A free lock, for statics; `default` makes the same from any locks.
     ///
     /// ```
     /// use cohort::{Mutex, compose::ACBoClh};

@@ -1,20 +1,19 @@
-//! `Gated<L>`: a lock that serves in order of arrival, behind a [`Gate`]: no more waiters
-//! queue than there are CPUs to run them, but for those that the gate wakes now and then.
-//! Under a program every strict lock has one; this gives it to a type.
+//! `Gated<L>`: a FIFO lock behind a [`Gate`] (admission control).  The queue has no more waiters
+//! than there are CPUs, except for those that the gate wakes now and then.  In a served program
+//! every strict lock has a gate; this adds one to a type.
 //!
-//! **Not for** a part of a composition: the gate belongs before the whole.  Nor where
-//! threads never exceed CPUs: there a waiter counts itself in and out for nothing.
+//! **Not for** a part of a composition: the gate belongs before the whole.  Nor where threads never
+//! exceed CPUs: there a waiter registers and unregisters for nothing.
 //!
-//! A thread that finds the lock free takes it past those outside, so the order is no longer
-//! strict; nobody is passed over for ever ([`Gate`] says why).  Only under the policy that
-//! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
-//! newcomers take past its waiters, more and more that the gate has woken would wait there.
+//! An arrival at a free lock acquires it ahead of parked waiters, so the order is no longer strict;
+//! starvation is excluded ([`Gate`] says why).  Waiters park outside only under the policy that
+//! parks. The lock must be [`Fair`]: under a lock that permits barging, more and more waiters woken
+//! by the gate would queue.
 //!
-//! A waiter with a deadline stands beside the queue, where it can leave, by a
-//! [`Claim`](crate::host::Claim) in the gate's word: it takes the lock when that comes free, and once
-//! it has waited for half a millisecond, or for half of its time, the next holder hands over to it what
-//! it holds.  That holder must have nothing in its frame that belongs to the lock: so this is for locks
-//! without contexts.
+//! A waiter with a deadline waits beside the queue, where it can leave, by a
+//! [`Claim`](crate::host::Claim) in the gate's word.  It acquires a free lock.  After half a
+//! millisecond, or half of its time, the next holder hands its acquisition over to it.  That holder
+//! must have nothing of the lock in its frame: so this is for locks without contexts.
 
 use crate::basic::{K42, Ticket};
 use crate::door::constructor;
@@ -28,7 +27,7 @@ use cohort_raw::{
 
 /// The lock and its gate.
 ///
-/// A lock that serves in no order is refused:
+/// A lock without FIFO order is refused:
 ///
 /// ```compile_fail
 /// use cohort::compose::Gated;
@@ -44,7 +43,7 @@ pub struct Gated<L> {
 
 impl<L> Gated<L> {
     constructor! {
-        /// That lock, behind a gate at which nobody waits.
+        /// That lock, behind a gate without waiters.
         #[must_use]
         pub fn new(lock: L) -> Self {
             Self {
@@ -64,7 +63,8 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
         // SAFETY: the caller's.
         unsafe {
             if !self.lock.try_acquire(cx) {
-                // In the queue also where there is one place: a fair release is to one that waits there.
+                // In the queue even if it has one slot: a fair release hands over to a waiter
+                // there.
                 let passed = self.gate.enter(None);
                 self.lock.acquire(cx);
                 self.gate.leave(passed);
@@ -88,7 +88,7 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     }
 }
 
-// The gate asks nothing of the thread that passes on, and a try passes no gate.
+// The gate is thread-oblivious, and a `try_acquire` passes no gate.
 forwards! {
     [L: RawTry + Fair] Gated<L>: L in lock, beside gate;
     RawTry: inner,
@@ -107,7 +107,7 @@ forwards! {
     Resumable: none,
 }
 
-// SAFETY: every release goes to the first that has passed the gate.
+// SAFETY: every release goes to the first waiter that has passed the gate.
 unsafe impl<L: RawTry + Fair + ThreadOblivious> ReleaseFairly for Gated<L> {
     #[inline]
     unsafe fn release_fairly(&self, cx: &L::Context) {
@@ -121,7 +121,7 @@ unsafe impl<L: RawTry + Fair + ThreadOblivious> ReleaseFairly for Gated<L> {
 }
 
 impl<L: RawTry<Context = ()> + Fair> Gated<L> {
-    /// Blocks until the lock is held, or is handed over, or patience runs out.
+    /// Blocks until the lock is held, by acquisition or hand-over, or patience runs out.
     ///
     /// # Safety
     /// As [`Abortable::acquire_within`].
@@ -138,8 +138,8 @@ impl<L: RawTry<Context = ()> + Fair> Gated<L> {
     }
 }
 
-// SAFETY: what is handed over is an acquisition, which ends no sooner than its new holder releases;
-// any thread may release the lock inside.
+// SAFETY: what is handed over is an acquisition, which lasts until its new holder releases; any
+// thread may release the lock inside.
 unsafe impl<P: Parking, const UNIT: u64> Abortable for Gated<Ticket<P, UNIT>> {
     #[inline]
     unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
@@ -178,7 +178,7 @@ unsafe impl<L: RawTry + Fair + HighLock> HighLock for Gated<L> {
     }
 }
 
-// SAFETY: afterwards nobody is at the gate, and the lock inside is as the holder has it.
+// SAFETY: afterwards the gate has no waiter, and the lock inside is as the holder has it.
 unsafe impl<L: RawTry + Fair + Inherit> Inherit for Gated<L> {
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         self.gate.reset();

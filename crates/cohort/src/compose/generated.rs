@@ -1,9 +1,8 @@
-//! All compositions of a few basic locks, up to four levels deep (Chehab et al. 2021 §4.1,
-//! §4.3): 340 types, of which a program has those that it names, and one that compares them has
-//! all; and 85 with `near` at the top, where alone it has anything to prefer.
+//! All compositions of a few basic locks, up to four levels deep (Chehab et al. 2021 §4.1, §4.3):
+//! 340 types, plus 85 with `near` at the top, the only place where it has a preference.  A program
+//! contains those that it names; a program that compares them contains all.
 //!
-//! [`find`] goes from names to a type: each level is one step of a recursion that the
-//! compiler unfolds.
+//! [`find`] maps names to a type: each level is one step of a recursion that the compiler unfolds.
 
 use super::{Chosen, Clof, Shareable, Visitor};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
@@ -12,15 +11,15 @@ use crate::wait::{MayPark, Parking};
 use cohort_raw::recipe::{Basic, LEVELS, Locks};
 use cohort_raw::{Capability, DetectsWaiters, Fair, HighLock};
 
-/// Cohorts of each level that have a low lock of their own; others share.
+/// The number of cohorts of a level with their own low lock; further cohorts share.
 const COHORTS: usize = 64;
 
-/// What may stand at any level of a generated composition.
+/// A lock for any level of a generated composition.
 pub trait Part: Shareable + HighLock + DetectsWaiters + Fair {}
 
 impl<L: Shareable + HighLock + DetectsWaiters + Fair> Part for L {}
 
-/// What all of them can do, as the compiler has checked for [`Part`].
+/// The capabilities of all of them, which the compiler has checked for [`Part`].
 pub const CAPABILITIES: &[Capability] = &[
     Capability::RawTry,
     Capability::ThreadOblivious,
@@ -29,13 +28,13 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Inherit,
 ];
 
-/// All of the locks that may stand at any level, smallest cohort first; those of fewer levels
-/// first.
+/// All combinations of the locks for any level, smallest cohort first, ordered by the number of
+/// levels.
 pub fn all() -> impl Iterator<Item = Locks> {
     all_of(&Basic::ALL)
 }
 
-/// All of those locks.
+/// All combinations of those locks.
 pub(super) fn all_of(basic: &'static [Basic]) -> impl Iterator<Item = Locks> {
     (1..=LEVELS).flat_map(move |levels| {
         let count = basic.len();
@@ -51,7 +50,7 @@ pub(super) fn all_of(basic: &'static [Basic]) -> impl Iterator<Item = Locks> {
     })
 }
 
-/// Bytes of the composition of these locks, used raw; none if there is no such one.
+/// Bytes of the composition of these locks, used raw; `None` if it does not exist.
 #[must_use]
 pub fn bytes(locks: &[Basic]) -> Option<usize> {
     struct Size;
@@ -64,8 +63,8 @@ pub fn bytes(locks: &[Basic]) -> Option<usize> {
     find::<MayPark, _>(locks, Size)
 }
 
-/// Tells `visitor` the composition of these locks, smallest cohort first, in the form
-/// whose waiters may sleep or not; none if they are too many or none, or may not stand so.
+/// Calls `visitor` with the composition of these locks, smallest cohort first, in the form with or
+/// without sleeping waiters.  `None` if there are too many locks, none, or they do not fit there.
 pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
     let (top, below) = locks.split_last()?;
     match top {
@@ -78,9 +77,9 @@ pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Fo
     }
 }
 
-/// Levels that may still come below one, counted in types.
+/// The levels that may still follow below, counted in types.
 trait Below {
-    /// Goes on below `High`.
+    /// Continues below `High`.
     fn on<P: Parking, High: Part, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Found>;
 }
 

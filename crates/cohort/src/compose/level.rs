@@ -1,25 +1,25 @@
-//! The levels of a machine's hierarchy, as types: a composition names one for each of
-//! its locks but the top one.
+//! The levels of a machine's hierarchy, as types: a composition names one for each of its locks
+//! except the top one.
 
 use crate::door;
 
-/// A level at which threads are in cohorts, as a type.
+/// A level of cohorts, as a type.
 pub trait StaticLevel: Send + Sync + 'static {
-    /// The cohort of the calling thread at this moment.  Never blocks.
+    /// The calling thread's present cohort.  Never blocks.
     fn cohort() -> usize;
 }
 
-/// What tells a composition in which cohort a thread is: a [`StaticLevel`], which takes no
-/// room, or one that is [`Chosen`] when the lock is made.
+/// The source of a thread's cohort in a composition: a [`StaticLevel`], which takes no memory, or a
+/// level [`Chosen`] when the lock is made.
 pub trait Place: Default + Send + Sync + 'static {
-    /// Whether compositions with it are compiled by the hundred: then those that differ in
-    /// their lowest lock alone share the code of the others, which is a call for each level.
+    /// Whether compositions with it are compiled by the hundred.  Then compositions that differ
+    /// only in their lowest lock share the rest of the code, at the price of a call for each level.
     const SHARES_CODE: bool;
 
     /// As [`StaticLevel::cohort`].
     fn cohort(&self) -> usize;
 
-    /// The place for that level; a level that is a type is itself, whatever is asked.
+    /// The place for that level; a level that is a type ignores the argument.
     fn at(level: door::Level) -> Self;
 }
 
@@ -36,7 +36,7 @@ impl<L: StaticLevel + Default> Place for L {
     }
 }
 
-/// A level that is chosen when the lock is made.
+/// A level chosen when the lock is made.
 ///
 /// ```
 /// use cohort::basic::{Mcs, Ticket};
@@ -88,9 +88,9 @@ macro_rules! levels {
 levels! {
     /// Hardware threads of one core.
     Core;
-    /// CPUs that share their last cache.
+    /// CPUs with a common last cache.
     CacheGroup;
-    /// CPUs that share their nearest memory.
+    /// CPUs with a common nearest memory.
     Numa;
     /// CPUs of one package.
     Package;

@@ -1,25 +1,25 @@
-//! `OnPages<L>`: a low lock that begins a page of memory, so that a composition's cohorts
-//! share none, and each can be put into its own NUMA node's memory (Dice et al. 2015 §7).
+//! `OnPages<L>`: a low lock at the start of a page, so that a composition's cohorts share no page,
+//! and each can be placed on its own NUMA node (Dice et al. 2015 §7).
 //!
-//! [`Clof`](super::Clof) does that where its low locks are such: the first of a cohort's
-//! threads that comes for the high lock has the cohort's pages moved to where it runs.
-//! The kernel may refuse; then they stay where they are.
+//! [`Clof`](super::Clof) does that with such low locks: the first thread of a cohort that acquires
+//! the high lock moves the cohort's pages to its node.  The kernel may refuse; then they stay in
+//! place.
 //!
-//! **Not for** many small locks: each cohort takes two pages.  Nor for what a program under
-//! `cohort run` takes, whose fat locks are kept small; those that are built at run time have
-//! the nodes of each NUMA node in pages of its own, many locks' together.
+//! **Not for** many small locks: each cohort takes two pages.  Nor for programs under `cohort run`,
+//! where inflated locks are kept small; compositions built at run time keep each NUMA node's queue
+//! nodes on pages of that node, shared by many locks.
 
 use super::Composed;
 use super::forward::composed;
 use cohort_raw::{RawLock, TwoForms, forwards};
 
-/// The lock, at the beginning of a page.
+/// The lock, at the start of a page.
 ///
 /// ```
 /// use cohort::basic::{Mcs, Ticket};
 /// use cohort::{Mutex, compose::{Clof, Numa, OnPages}};
 ///
-/// // Of two NUMA nodes: their locks take two pages each.
+/// // With two NUMA nodes: their locks take two pages each.
 /// let total: Mutex<u64, Clof<OnPages<Mcs>, Ticket, Numa, 128, 2>> = Mutex::from(1);
 /// *total.lock() += 1;
 /// ```

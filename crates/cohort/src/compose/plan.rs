@@ -1,4 +1,4 @@
-//! What is decided when a composition is made and not when it is compiled.
+//! The decisions about a composition that are made at run time.
 
 use crate::abortable::{AClh, clh};
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
@@ -8,14 +8,14 @@ use crate::wait::Parking;
 use cohort_raw::recipe::{Basic, Bound, Level, Recipe};
 use cohort_raw::{Abortable, RawLock};
 
-/// How a composition is to be made.
+/// How a composition is made.
 ///
 /// ```
 /// use cohort::compose::{Any, Chosen, Clof, Composed, Plan};
 /// use cohort::recipe::{Basic, Level};
 /// use cohort::Mutex;
 ///
-/// // What a composition is made of is decided at run time.
+/// // The parts of this composition are chosen at run time.
 /// let plan = Plan { locks: &[Basic::Mcs, Basic::Ticket], levels: &[Level::Numa], bound: None };
 /// type Two = Clof<Any, Any, Chosen>;
 /// let total: Mutex<u64, Two> = Mutex::from_raw(Two::planned(&plan), 1);
@@ -25,15 +25,15 @@ use cohort_raw::{Abortable, RawLock};
 pub struct Plan<'a> {
     /// Its basic locks, smallest cohort first, if its type leaves that open.
     pub locks: &'a [Basic],
-    /// The levels of its locks but the top one, smallest cohort first, for those whose
-    /// level is [`Chosen`](super::Chosen).
+    /// The levels of its locks except the top one, smallest cohort first, where the type says
+    /// [`Chosen`](super::Chosen).
     pub levels: &'a [Level],
-    /// The bound at each level; its type's if there is none.
+    /// The bound at each level; the type's if `None`.
     pub bound: Option<Bound>,
 }
 
 impl<'a> Plan<'a> {
-    /// The part of the lowest level, and that of the others.
+    /// The plans for the lowest level and for the others.
     pub(super) fn split(&self) -> (Self, Self) {
         let at = self.levels.len().min(1);
         let (low, high) = self.levels.split_at(at);
@@ -56,12 +56,12 @@ impl<'a> From<&'a Recipe> for Plan<'a> {
     }
 }
 
-/// A lock that can be made by a plan and be seen from its top; a basic lock has nothing
-/// to plan, and is its own top.
+/// A lock that a plan can make and whose top is accessible; a basic lock ignores the plan, and is
+/// its own top.
 ///
 /// # Safety
-/// Compositions exclude by it: no acquisition of the lock returns while its [top](Self::top) is held
-/// apart from it, and the top is a part of the lock, always the same.
+/// Compositions exclude by it: no acquisition of the lock returns while its [top](Self::top) is
+/// held directly, and the top is always the same part of the lock.
 pub unsafe trait Composed: RawLock {
     /// The lock that all cohorts share.
     type Top: RawLock;
@@ -70,10 +70,11 @@ pub unsafe trait Composed: RawLock {
     #[must_use]
     fn planned(plan: &Plan<'_>) -> Self;
 
-    /// The same, made at `place`: a composition may be larger than a thread's stack.
+    /// As [`planned`](Self::planned), made at `place`: a composition may be larger than a thread's
+    /// stack.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's.
+    /// The place is valid for writes, and unused.
     unsafe fn plan_at(place: *mut Self, plan: &Plan<'_>) {
         // SAFETY: the caller's.
         unsafe { place.write(Self::planned(plan)) };
@@ -83,26 +84,26 @@ pub unsafe trait Composed: RawLock {
     fn top(&self) -> &Self::Top;
 }
 
-/// A composition that hosts can serve, and its top lock by itself too.
+/// A composition that hosts can serve, as well as its top lock.
 pub trait Shareable: Served + Composed<Top: Served> {}
 
 impl<L: Served + Composed<Top: Served>> Shareable for L {}
 
-/// Is told the type of a lock that was found by name.
+/// Receives the type of a lock that was found by name.
 pub trait Visitor {
-    /// What becomes of it.
+    /// The result.
     type Found;
 
-    /// The type is `L`.
+    /// Receives the type `L`.
     fn found<L: Shareable>(self) -> Self::Found;
 }
 
-/// As [`Visitor`], for locks whose waiters can give up.
+/// As [`Visitor`], for locks with waiters that can give up.
 pub trait AbortableVisitor {
-    /// What becomes of it.
+    /// The result.
     type Found;
 
-    /// The type is `L`.
+    /// Receives the type `L`.
     fn found<L: Shareable + Abortable>(self) -> Self::Found;
 }
 

@@ -1,5 +1,5 @@
-//! `RecipeBuilt`: a compiled composition whose locks are all made by the same recipe, for hosts,
-//! which make locks without saying how.
+//! `RecipeBuilt`: a compiled composition that always uses the same recipe, for hosts, which make
+//! locks without arguments.
 
 use super::stacked::Text;
 use super::{Composed, Plan, Shareable};
@@ -7,7 +7,7 @@ use cohort_raw::{Hosted, Hosting, RawLock, forwards};
 use core::fmt;
 use core::marker::PhantomData;
 
-/// `L`, made by the recipe of `T`, whose locks are `L`'s.
+/// `L`, made by the recipe of `T`, which lists the locks of `L`.
 #[repr(transparent)]
 pub struct RecipeBuilt<L, T> {
     lock: L,
@@ -69,12 +69,12 @@ forwards! {
     Resumable: none,
 }
 
-// SAFETY: what the one lock says.
+// SAFETY: as the one lock.
 unsafe impl<L: Shareable, T: Text> Hosted for RecipeBuilt<L, T> {
     const HOSTING: Hosting = L::HOSTING;
 
     unsafe fn make_at(place: *mut Self) {
-        // SAFETY: the caller's; the lock is all there is.
+        // SAFETY: the caller's; the lock is the only field with a size.
         unsafe { L::plan_at(&raw mut (*place).lock, &Plan::from(&T::recipe())) };
     }
 

@@ -1,21 +1,20 @@
-//! `Stacked`: a composition built at run time from a text, for programs that nobody
-//! compiles: `cohort run --lock clof:ticket-clh-mcs`.
+//! `Stacked`: a composition built at run time from a text, for programs that are not recompiled:
+//! `cohort run --lock clof:ticket-clh-mcs`.
 //!
-//! **Not for** programs that can name the type: [`Clof`](super::Clof) asks at no level
-//! which lock it is, and its cohorts stand in one block.
+//! **Not for** programs that can name the type: [`Clof`](super::Clof) needs no dispatch at any
+//! level, and its cohorts are in one block.
 //!
-//! Each step is [`Clof`](super::Clof)'s (Chehab et al. 2021 §4.1), between a cohort's low lock
-//! and all that is above it: another cohort, or the lock for all.  A cohort is made when a
-//! thread of it first comes.
+//! Each step is [`Clof`](super::Clof)'s (Chehab et al. 2021 §4.1), between a cohort's low lock and
+//! all above it: another cohort, or the root lock.  A cohort is made at its first acquisition.
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
-//! | `low` | its waiters | which of the cohort is next |
-//! | `above` | its maker | the cohort around it; null: that is the whole system |
+//! | `low` | its waiters | which thread of the cohort is next |
+//! | `above` | its maker | the enclosing cohort; null: the whole system |
 //! | `metadata` | the holder of `low` | as in [`clof`](super::clof) |
 //!
-//! Nobody may drop the lock before all releases have returned, as a borrow ensures, but of a guard
-//! that is forgotten; an inflated object never drops it.
+//! The lock must not be dropped before all releases have returned.  A borrow ensures that, except
+//! for forgotten guards; an inflated object never drops it.
 
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
@@ -33,13 +32,13 @@ flaws! {
     FORGET_ABOVE = "stacked.forget-above";
 }
 
-/// Says what the locks of a type are made of, which can be stacked.
+/// The description of a stacked lock's type.
 pub trait Text: Send + Sync + 'static {
     /// The recipe of a lock that is made without a plan.
     fn recipe() -> Recipe;
 }
 
-/// Nobody has said anything: locks are made by a [`Plan`].
+/// No description: locks are made by a [`Plan`].
 #[derive(Debug)]
 pub struct Unsaid;
 
@@ -55,7 +54,7 @@ impl Text for Unsaid {
 pub struct Cohort {
     low: Any,
     above: AtomicPtr<Cohort>,
-    /// On lines that waiters leave alone.
+    /// On lines that waiters do not access.
     metadata: CachePadded<Metadata<AnyContext>>,
 }
 
@@ -77,15 +76,15 @@ pool! {
     static COHORTS: Cohort, placed
 }
 
-/// Bytes of all cohorts made so far.
+/// Bytes of all cohorts made.
 pub(crate) fn pool_bytes() -> usize {
     COHORTS.bytes()
 }
 
-/// What one acquisition carries.
+/// The context of an acquisition.
 #[derive(Debug, Default)]
 pub struct StackedContext {
-    /// The cohort that it came with; null: there are none.
+    /// The acquisition's cohort; null: there are none.
     cohort: AtomicPtr<Cohort>,
     low: AnyContext,
 }
@@ -97,8 +96,8 @@ impl StackedContext {
     }
 }
 
-/// The lock, with places for `LEAVES` cohorts of the smallest level and `INNER` of all
-/// others together.
+/// The lock, with places for `LEAVES` cohorts of the smallest level and `INNER` of all others
+/// together.
 ///
 /// ```
 /// use cohort::compose::{Composed, Plan, Stacked, stacked::Unsaid};
@@ -171,8 +170,8 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort {
         let new = COHORTS.take();
         new.above.store(self.find(level + 1), Order::RELAXED);
-        // SAFETY: taken just now, and seen by nobody.  One that was given back may still be held, where
-        // a guard of its lock was forgotten.
+        // SAFETY: taken just now, and not yet shared.  A node that was given back may still be
+        // held, if a guard of its lock was forgotten.
         unsafe {
             new.low.inherit(None);
             new.low.become_one(self.recipe.locks()[level]);
@@ -189,7 +188,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         cx.cohort()
     }
 
-    /// Blocks until all is held from that cohort upwards.
+    /// Blocks until all locks from that cohort upwards are held.
     ///
     /// # Safety
     /// As [`RawLock::acquire`], of the cohort's low lock, or of the root where there is no cohort.
@@ -199,8 +198,8 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
             return unsafe { self.root.0.acquire(cx) };
         };
         let metadata = &here.metadata.0;
-        // SAFETY: the caller's; the holder of a low lock alone uses its cohort's context, and the cohort is
-        // a node of a pool, which stays.
+        // SAFETY: the caller's; only the holder of a low lock uses its cohort's context, and the
+        // cohort is a node of a pool, which stays.
         unsafe {
             metadata.acquire(&here.low, cx, self.recipe.bound(), || {
                 self.climb(here.above(), &metadata.high);
@@ -208,7 +207,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         }
     }
 
-    /// The same, if it takes no waiting: once in the library, where there is little room.
+    /// As [`climb`](Self::climb), if it takes no waiting; not inlined, to keep the library small.
     ///
     /// # Safety
     /// As [`RawTry::try_acquire`], of the same lock.
@@ -227,11 +226,11 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         }
     }
 
-    /// Passes all that is held from that cohort upwards to a waiter of the cohort, or
-    /// releases it from above.
+    /// Passes everything held from that cohort upwards to a waiter of the cohort, or releases it
+    /// from the top.
     ///
     /// # Safety
-    /// The caller holds it, by that context and those of the cohorts.
+    /// The caller holds all of it, by that context and those of the cohorts.
     unsafe fn pass_on(&self, cohort: Option<&Cohort>, cx: &AnyContext) {
         let Some(here) = cohort else {
             // SAFETY: the caller's.
@@ -250,8 +249,8 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
 }
 
 // SAFETY: a thread that returns from an acquisition holds its cohort's low lock and, passed or
-// acquired, all above it with its cohorts' contexts; each has one holder, and publishes
-// what was done before.
+// acquired, all above it with its cohorts' contexts; each has one holder, and publishes earlier
+// work.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
     for Stacked<T, LEAVES, INNER>
 {
@@ -284,7 +283,7 @@ standalone! {
     HighLock
 }
 
-// SAFETY: as above; a thread that finds a lock taken gives back those below it.
+// SAFETY: as above; a thread that finds a lock taken releases the locks below it.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawTry for Stacked<T, LEAVES, INNER> {
     unsafe fn try_acquire(&self, cx: &StackedContext) -> bool {
         // SAFETY: the caller's.
@@ -292,7 +291,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawTry for Stacked
     }
 }
 
-// SAFETY: release reads the cohort from the context, and nothing of the thread.
+// SAFETY: release depends on the context's cohort, not on the thread.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
     for Stacked<T, LEAVES, INNER>
 {
@@ -300,14 +299,15 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
 
 impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVES, INNER> {}
 
-// SAFETY: a thread that waits for a lock on the way up wants the whole.
+// SAFETY: a thread that waits for a lock on the way up waits for the whole composition.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {
     unsafe fn has_waiters(&self, cx: &StackedContext) -> bool {
         let (mut cohort, mut low) = (cx.cohort(), &cx.low);
         while let Some(here) = cohort {
-            // SAFETY: the caller's; a holder holds each lock on its way up, by that cohort's context.
+            // SAFETY: the caller's; a holder holds each lock on its way up, by that cohort's
+            // context.
             if unsafe { here.low.has_waiters(low) } {
                 return true;
             }
@@ -318,14 +318,12 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     }
 }
 
-// SAFETY: afterwards every lock is free, but for those on the holder's way up, and nothing
-// is passed.
+// SAFETY: afterwards every lock is free except on the holder's way up, and nothing is passed.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Inherit
     for Stacked<T, LEAVES, INNER>
 {
     unsafe fn inherit(&self, holder: Option<&StackedContext>) {
-        // SAFETY: the caller is alone, and holds every lock on its way up by these
-        // contexts.
+        // SAFETY: the caller is alone, and holds every lock on its way up by these contexts.
         unsafe {
             for cohort in self.cohorts.all() {
                 cohort.low.inherit(None);
@@ -351,7 +349,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Composed
     type Top = Any;
 
     /// # Panics
-    /// If the plan's locks and levels do not fit together, or cannot be stacked.
+    /// If the plan's locks and levels do not match, or cannot be stacked.
     fn planned(plan: &Plan<'_>) -> Self {
         let recipe = Recipe::of(plan.locks, plan.levels, plan.bound);
         let recipe = recipe.filter(Recipe::is_stackable);

@@ -1,9 +1,8 @@
-//! The cohorts of one lock, by level: a cohort is made when a thread of it first comes, and
-//! stays with the lock, so what a lock costs follows from where it is used and not from how
-//! large the machine is.
+//! The cohorts of one lock, by level.  A cohort is made at its first acquisition and stays with the
+//! lock, so a lock's memory depends on where it is used, not on the size of the machine.
 //!
-//! Cohorts beyond the places that there are share one; for a lock that keeps its waiters'
-//! way up in their cohorts that is slower, and as safe.
+//! Cohorts beyond the number of places share one.  For a lock that keeps its waiters' way up in
+//! their cohorts, that is slower, but safe.
 
 use crate::door::{AtomicPtr, constructor, orders, repeated};
 use crate::host::Pool;
@@ -37,12 +36,12 @@ impl<C, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER> {
 }
 
 impl<C: 'static, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER> {
-    /// Whether each of so many levels has a place at least.
+    /// Whether each of so many levels has at least one place.
     pub(crate) const fn has_room_for(levels: usize) -> bool {
         levels == 0 || LEAVES >= 1 && INNER + 1 >= levels
     }
 
-    /// The cohort of that number at that one of so many levels; null if it is not made yet.
+    /// The cohort with that number, at level `level` of `levels`; null if it does not exist yet.
     #[inline]
     pub(crate) fn find(&self, level: usize, levels: usize, cohort: usize) -> *mut C {
         self.place(level, levels, cohort).load(TREE_FIND)
@@ -53,13 +52,13 @@ impl<C: 'static, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER>
         if level == 0 {
             return &self.leaves[cohort % LEAVES];
         }
-        // Levels take turns, so that no two of them share a place.
+        // The levels are interleaved, so that no two share a place.
         let inner = levels - 1;
         &self.inner[cohort % (INNER / inner) * inner + level - 1]
     }
 
-    /// Puts a cohort that was taken from `pool`, and is ready, where [`find`](Self::find)
-    /// found none; the one that is there from then on, which may be another thread's.
+    /// Stores a finished cohort from `pool` where [`find`](Self::find) found none; returns the
+    /// cohort stored there, which may be another thread's.
     pub(crate) fn put(
         &self,
         (level, levels, cohort): (usize, usize, usize),
@@ -71,21 +70,21 @@ impl<C: 'static, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER>
         match place.compare_exchange(ptr::null_mut(), pointer, TREE_MAKE, TREE_FIND) {
             Ok(_) => pointer,
             Err(theirs) => {
-                // SAFETY: taken by the caller, and seen by nobody.
+                // SAFETY: taken by the caller, and not yet shared.
                 unsafe { pool.give(new) };
                 theirs
             }
         }
     }
 
-    /// Every cohort made so far.
+    /// All existing cohorts.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static C> {
         let places = self.leaves.iter().chain(&self.inner);
         // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
         places.filter_map(|place| unsafe { place.load(TREE_FIND).as_ref() })
     }
 
-    /// Returns them all, of a lock that is going.
+    /// Returns all cohorts of a lock that is being dropped.
     pub(crate) fn give_back(&self, pool: &impl Pool<C>) {
         for cohort in self.all() {
             // SAFETY: put here for this lock alone.

@@ -1,5 +1,5 @@
-//! A claim to a held lock, for waiters with deadlines. A queue's waiters cannot leave it, so these
-//! wait beside it, and a holder hands the lock over unchanged to one of them at a time.
+//! A claim to a held lock, for waiters with deadlines. Waiters cannot leave a queue, so these wait
+//! beside it. A holder hands the lock over, unchanged, to one of them at a time.
 //!
 //! A holder that hands over to a claim releases nothing: the lock stays held, by the same record,
 //! and another thread becomes its holder. So a claim works with every lock, and a waiter with a

@@ -36,9 +36,9 @@
 //!
 //! A thread stays registered until it releases the lock. From this count, arrivals know whether to
 //! stop at the group's gate. It costs a third addition, which is omitted once a group has been
-//! *calm* for a while. A group is calm if each look by a holder finds at most as many new
-//! commitments, and as many registered threads, as the group has CPUs. All threads stay registered
-//! while CPUs are oversubscribed, and at a lock that adapts to its number of waiters.
+//! *calm* for a while. At each look by a holder, a calm group has no more new commitments and no
+//! more registered threads than CPUs. All threads stay registered while CPUs are oversubscribed,
+//! and at a lock that adapts to its number of waiters.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|

@@ -33,20 +33,20 @@
 //! starves.
 //!
 //! **One slot.** On one or two CPUs a single thread is inside, so no order needs to be kept among
-//! the admitted. While others sleep outside, it does not queue but tries the lock, as do spinners
-//! outside: a queued thread would be granted the lock while another thread has its CPU. So a
+//! the admitted. While others sleep outside, it tries the lock instead of queueing, as do spinners
+//! outside. A queued thread could be granted the lock while another thread has its CPU. So a
 //! preempted waiter is passed over, and competes again once it runs, at any lock. (He, Scherer and
-//! Scott 2005 let holders remove such waiters from the queue.) After the time that a wait spins
-//! before it sleeps, the admitted thread queues and keeps spinning.
+//! Scott 2005 let holders remove such waiters from the queue.) When the spin budget of its wait
+//! ends, the admitted thread queues and keeps spinning.
 //!
 //! **Oversubscription.** Admitted threads detect it when they are preempted. Then few are admitted,
-//! so each of them has a CPU and the lock is handed to a running thread; a thread without a slot
-//! sleeps at once. A holder wakes a sleeper ahead of need, while half of the slots are still taken:
-//! the lock circulates among those until the woken thread arrives. It wakes the first sleeper.
-//! Sleepers near the holder's caches may share a CPU with an admitted thread; in simulation,
-//! preferring them cost up to half of the critical sections. A detection applies to all gates of
-//! the process for a tenth of a second, and may last as long in a forked child. Afterwards more
-//! threads are admitted one by one.
+//! so each of them has a CPU, and the lock is handed to a running thread. A thread without a slot
+//! sleeps at once. A holder wakes a sleeper ahead of need, while half of the slots are still taken.
+//! The lock circulates among those until the woken thread arrives. The holder wakes the first
+//! sleeper. Sleepers near its caches may share a CPU with an admitted thread; in simulation,
+//! preferring them cost up to half of the throughput. A detection applies to all gates of the
+//! process for a tenth of a second, and may last as long in a forked child. Afterwards more threads
+//! are admitted one by one.
 //!
 //! No sleeper is forgotten. It sleeps only while a thread is inside. That thread will hold the
 //! lock, and then looks at the gate unless another thread is inside. A lock may have one gate per
@@ -59,7 +59,7 @@
 //! so no addition reaches a mark, however many threads add after seeing a free slot. Excess threads
 //! stay admitted and run; the gate stays closed until as many have left.
 //!
-//! A signal handler that interrupts a thread at a gate, or inside one, stops at no gate: its own
+//! A signal handler that interrupts a thread at a gate, or inside one, passes all gates. Its own
 //! thread may have the slot that it would wait for.
 //!
 //! The gate neither orders memory nor guards data; the lock behind it does.

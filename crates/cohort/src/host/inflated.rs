@@ -31,7 +31,7 @@
 //!
 //! A lock that [adapts](cohort_raw::Adapts) may be in a mode that permits barging. Threads then
 //! take its fat lock *past* its waiters, uncounted. The last counted holder granted the object to
-//! one of these waiters, which still waits; so the counts are valid during and after a barging
+//! one of these waiters, which still waits. So the counts stay valid during and after a barging
 //! acquisition.
 //!
 //! Where waiters can give up, the last user may be one that does. So the word counts all users: a
@@ -71,7 +71,7 @@ orders! {
     INFLATED_PUBLISH = Release;
     /// Sees the fat lock behind the number.
     INFLATED_ENTER = Acquire;
-    /// If the word counts users: the next thin holder sees the writes of the last holder, and the
+    /// Used if the word counts users. The next thin holder sees the writes of the last holder. The
     /// last user sees all others' changes to the fat lock before it returns it.
     INFLATED_LEAVE = AcqRel;
     /// The thin holder finds a fat lock published meanwhile.
@@ -865,8 +865,8 @@ impl Inflated {
         if claim.hand_over(|| true) {
             return true;
         }
-        // Before the fat lock can serve another object: there, no thread and no interrupting signal
-        // handler may wait for the slot of a thread that is leaving here.
+        // The slot is left before the fat lock can serve another object. There, neither a thread
+        // nor a signal handler may wait for the slot of a thread that is leaving here.
         if record != NOBODY {
             self.holder.store(NOBODY, Order::RELAXED);
             comers.gate(0).pass_on();

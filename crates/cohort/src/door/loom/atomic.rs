@@ -1,15 +1,14 @@
 //! Atoms and cells: loom's, with named orders.
 //!
-//! Dropping an atom counts as a plain write to it: a thread that destroys a lock
-//! must come after every thread that still looks at it, and loom reports one that does not.
+//! Dropping an atom counts as a plain write to it. A thread that destroys a lock must be ordered
+//! after all other accesses to it, and loom reports a violation.
 //!
-//! Loom does not know that nothing comes between the two halves of a
-//! read-modify-write: where a plain store races with one, it also tries later ones
-//! that overlook the store.  No machine does that.  So loom's own atom holds only
-//! the number of a write, its value is kept beside it, and an execution ends,
-//! uncounted, where a read-modify-write finds another than the last.  Where locks
-//! are released by plain stores, those are exchanges here: then loom knows what comes
-//! after what, and orders a little more than a store does.
+//! Loom does not know that a read-modify-write is indivisible: where a plain store races with one,
+//! loom also tries later ones that overlook the store. No machine does that. So loom's own atom
+//! holds only the number of a write, and its value is kept beside it. An execution ends, uncounted,
+//! where a read-modify-write finds another number than the last. In locks with plain-store
+//! releases, those stores are exchanges here: loom then knows the order, and orders a little more
+//! than a store does.
 
 use super::super::Order;
 use super::execution::{Nothing, end_unreal, is_going_on, step, with};
@@ -20,15 +19,15 @@ use core::sync::atomic::Ordering;
 use loom::sync::atomic;
 use std::vec::Vec;
 
-/// The number of no write.
+/// Stands for no write.
 const NONE: usize = usize::MAX;
 
 /// An atom; see `core::sync::atomic`.
 #[derive(Debug)]
 pub struct Atom<V> {
-    /// The number of the write that a thread finds here.
+    /// The number of the write that a thread sees here.
     write: atomic::AtomicUsize,
-    /// What was written, by number.
+    /// The written values, by number.
     values: cell::RefCell<Vec<V>>,
     /// The number of the last write.
     latest: cell::Cell<usize>,
@@ -85,7 +84,7 @@ impl<V: Nothing> Atom<V> {
         self.values.borrow()[write]
     }
 
-    /// The number of a write of `value` that is about to be made.
+    /// Numbers a write of `value` about to be made.
     fn number(&self, value: V) -> usize {
         let mut values = self.values.borrow_mut();
         values.push(value);
@@ -144,7 +143,7 @@ impl<V: Nothing> Atom<V> {
         }
     }
 
-    /// A read-modify-write; `change` says what to write, if anything.
+    /// A read-modify-write; `change` returns the new value, if any.
     fn change_if(
         &self,
         success: Ordering,
@@ -152,7 +151,7 @@ impl<V: Nothing> Atom<V> {
         change: impl Fn(V) -> Option<V>,
     ) -> Result<V, V> {
         loop {
-            // Other threads may write before loom exchanges: then try again.
+            // Other threads may write before loom's exchange: then try again.
             let latest = self.latest.get();
             let (old, new) = match change(self.value(latest)) {
                 Some(new) => (latest, self.number(new)),
@@ -179,7 +178,7 @@ impl<V: Nothing> Atom<V> {
         }
     }
 
-    /// What was last written, for the kernel to compare.
+    /// The last written value, for the kernel to compare.
     #[track_caller]
     pub(super) fn latest(&self) -> V {
         step("compare", || {
@@ -219,7 +218,7 @@ macro_rules! arithmetic {
 }
 arithmetic!(u32 u64 usize);
 
-/// A fence.  One that was weakened until it orders nothing is none.
+/// A fence, unless weakened to no order.
 #[track_caller]
 pub fn fence(order: Order) {
     step("fence", || match ordering(order) {
@@ -228,7 +227,7 @@ pub fn fence(order: Order) {
     });
 }
 
-/// A fence right after a read-modify-write: no less of one here.
+/// A fence right after a read-modify-write: a full one here.
 #[track_caller]
 pub fn fence_after_update(order: Order) {
     fence(order);
@@ -248,22 +247,20 @@ impl<T> Cell<T> {
     pub fn new(value: T) -> Self {
         Self(loom::cell::UnsafeCell::new(value))
     }
-    /// What it holds.
+    /// The value in it.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// Lends a pointer for reading; the caller may read through it only while
-    /// nobody writes.
+    /// Lends a pointer for reading, valid for reads only while no thread writes.
     #[track_caller]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         step("read", || ());
         self.0.with(read)
     }
-    /// Lends a pointer for writing; the caller may write through it only while
-    /// nobody else reads or writes.
+    /// Lends a pointer for writing, valid for writes only while no other thread reads or writes.
     #[track_caller]
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         step("write", || ());

@@ -1,14 +1,14 @@
-//! Panics that go from the thread that ran into one to the thread that it concerns.
+//! Panics on their way from the thread that ran into one to the thread that it concerns.
 
 use super::execution::Abandoned;
 use super::std;
 use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 
-/// What a panic was about.
+/// A panic's payload.
 pub type Panic = std::boxed::Box<dyn core::any::Any + Send>;
 
-/// Runs `body`; what it panicked with, if it did.  An execution that is abandoned goes on being so.
+/// Runs `body`; returns its panic, if any. An abandoned execution stays abandoned.
 ///
 /// # Errors
 /// The panic.
@@ -19,7 +19,7 @@ pub fn caught<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
     }
 }
 
-/// Goes on with a panic.
+/// Resumes a panic.
 pub fn panic_on(panic: Panic) -> ! {
     resume_unwind(panic)
 }

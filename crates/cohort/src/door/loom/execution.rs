@@ -1,14 +1,12 @@
-//! What this world knows about the execution being explored, beside loom.
+//! This backend's state of the execution being explored, beside loom's.
 //!
-//! Loom cannot see that a polling thread waits: two of them keep reactivating
-//! each other and the execution never ends.  So each thread counts its failed
-//! polls, and one that has polled in vain more often than the model allows ends
-//! the execution one way or the other:
+//! Loom cannot see that a polling thread waits: two such threads keep reactivating each other, and
+//! the execution never ends. So each thread counts its failed polls. A thread beyond the model's
+//! limit ends the execution:
 //!
-//! - if a thread is left that does not wait, this schedule is merely unkind to it;
-//!   the execution is *abandoned*: every thread unwinds at its next poll or sleep;
-//! - if every thread left waits, none will ever go on: that is a deadlock, and
-//!   the model fails.
+//! - If a living thread does not wait, this schedule is merely unkind to it. The execution is
+//!   *abandoned*: every thread unwinds at its next poll or sleep.
+//! - If every living thread waits, that is a deadlock, and the model fails.
 //!
 //! The counts start again whenever a thread leaves a wait or ends.
 
@@ -28,33 +26,31 @@ use std::format;
 use std::rc::Rc;
 use std::vec::Vec;
 
-/// Polls that a thread makes in vain after all have waited long enough, before
-/// that is called a deadlock: loom may let it see each older value of a word
-/// first, and remembers seven of them.
+/// Further failed polls of a thread, after all have waited long enough, before a deadlock is
+/// reported: loom may first show it each older value of a word, and remembers seven of them.
 const GRACE: u32 = 8;
 
-/// Polls that a thread makes in vain while another, which waits as well, is not let
-/// look: loom may keep two pollers going and starve a third, of whose answer both
-/// depend.  Left to itself loom lets those go first that have polled least, so a
-/// deadlock is found before.
+/// Failed polls of a thread while another waiter gets no poll: loom may keep two pollers going and
+/// starve a third that both depend on. By default loom prefers threads with the fewest polls, so a
+/// deadlock is found earlier.
 const UNKIND: u32 = 3 * GRACE;
 
-/// What an abandoned thread unwinds with.
+/// The payload with which an abandoned thread unwinds.
 pub(super) struct Abandoned;
 
 /// One of the model's threads.
 pub(super) struct Thread {
-    /// Whether its body is running or has still to begin.
+    /// Whether its body is running or has yet to begin.
     pub(super) lives: bool,
     /// Its failed polls since the last event.
     polls: u32,
     /// Whether it has slept until a deadline.
     pub(super) overslept: bool,
-    /// The words a lock keeps for it.
+    /// A lock's words for it.
     pub(super) record: Box<ThreadRecord>,
 }
 
-/// Somebody asleep on a word.
+/// A thread asleep on a word.
 pub(super) struct Sleeper {
     pub(super) thread: usize,
     pub(super) address: usize,
@@ -65,7 +61,7 @@ pub(super) struct Sleeper {
 }
 
 impl Sleeper {
-    /// Lets it run.
+    /// Wakes it.
     pub(super) fn rouse(&self) {
         if let Some(thread) = &self.parked {
             thread.unpark();
@@ -96,30 +92,29 @@ pub(super) struct Settings {
 /// The execution being explored.
 pub(super) struct Execution {
     pub(super) settings: Settings,
-    /// Counts executions, so that what outlives one can tell.
+    /// Number of this execution, by which objects that outlive one detect the next.
     pub(super) serial: u64,
-    /// Which thread runs.
+    /// The running thread.
     pub(super) current: usize,
     pub(super) threads: Vec<Thread>,
     /// Nanoseconds on every clock.
     pub(super) clock: u64,
-    /// What was last said of whether CPUs are lacking.
+    /// The last answer on whether CPUs are lacking.
     pub(super) lacking: bool,
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) abandoned: bool,
-    /// Whether loom has done what no machine could.
+    /// Whether loom has done what no machine can.
     pub(super) unreal: bool,
     /// The process's generation; raised by a fork.
     pub(super) generation: u32,
-    /// After a fork: the one thread that the child has.
+    /// After a fork: the child's only thread.
     pub(super) survivor: Option<usize>,
-    /// Stands for whatever threads meet in outside the lock: the kernel's
-    /// queue of sleepers, a fork.  Touching it tells loom that the order
-    /// matters; it carries no order itself.
+    /// Stands for whatever threads share outside the lock, such as the kernel's queue of sleepers,
+    /// or a fork. An access tells loom that the order matters; it orders nothing itself.
     kernel: Rc<AtomicU32>,
-    /// The process's count of quick times revoked.
+    /// The process's count of revoked quick modes.
     revocations: Box<super::AtomicU32>,
-    /// The time of each thread, in a model in which deadlines pass sooner or later.
+    /// The time of each thread, in a model whose deadlines pass nondeterministically.
     pub(super) hours: Option<Hours>,
     /// Whether all hours have been written.
     pub(super) struck: bool,
@@ -129,7 +124,7 @@ std::thread_local! {
     static EXECUTION: RefCell<Option<Execution>> = const { RefCell::new(None) };
 }
 
-/// Looks at the execution, outside of which no part of this world works.
+/// Accesses the execution, outside of which no part of this backend works.
 pub(super) fn with<R>(look: impl FnOnce(&mut Execution) -> R) -> R {
     EXECUTION.with_borrow_mut(|execution| {
         look(
@@ -140,18 +135,18 @@ pub(super) fn with<R>(look: impl FnOnce(&mut Execution) -> R) -> R {
     })
 }
 
-/// Whether an execution is being explored, rather than cleared away.
+/// Whether an execution is being explored, rather than torn down.
 pub(super) fn is_going_on() -> bool {
     let look = |execution: &RefCell<Option<Execution>>| {
         execution
             .try_borrow()
             .is_ok_and(|execution| execution.is_some())
     };
-    // The process may be on its way out.
+    // The process may be exiting.
     EXECUTION.try_with(look).unwrap_or(false)
 }
 
-/// How often a quick time has been revoked in this process; it wraps.
+/// How often the quick mode was revoked in this process; it wraps.
 #[must_use]
 pub fn revocations() -> &'static super::AtomicU32 {
     let count: *const _ = with(|execution| &raw const *execution.revocations);
@@ -200,7 +195,7 @@ impl Execution {
         &mut self.threads[self.current]
     }
 
-    /// A thread got on: a waiter may go on waiting for a while longer.
+    /// Notes progress of a thread: waiters may wait longer.
     pub(super) fn event(&mut self) {
         for thread in &mut self.threads {
             thread.polls = 0;
@@ -213,7 +208,7 @@ impl Execution {
             .any(|sleeper| sleeper.thread == thread && !sleeper.woken)
     }
 
-    /// Whether every living thread sleeps or has polled that often in vain.
+    /// Whether every living thread sleeps or has made that many failed polls.
     pub(super) fn all_wait(&self, polls: u32) -> bool {
         (0..self.threads.len()).all(|index| {
             let thread = &self.threads[index];
@@ -221,13 +216,13 @@ impl Execution {
         })
     }
 
-    /// Nothing that happens from here on counts.
+    /// Abandons the execution: nothing counts from here on.
     pub(super) fn abandon(&mut self) {
         self.abandoned = true;
         self.rouse_all();
     }
 
-    /// Lets every sleeper find out why.
+    /// Wakes every sleeper, which then finds out why.
     pub(super) fn rouse_all(&self) {
         for sleeper in &self.sleepers {
             sleeper.rouse();
@@ -241,20 +236,19 @@ impl Execution {
     }
 }
 
-/// Whether the thread is on its way out, so that nothing it does counts.
+/// Whether the thread is unwinding, so that its operations do not count.
 fn unwinding() -> bool {
     std::thread::panicking()
 }
 
-/// Ends the thread's part in an execution that is abandoned.
+/// Unwinds the thread from an abandoned execution.
 pub(super) fn unwind() -> ! {
     std::panic::resume_unwind(Box::new(Abandoned))
 }
 
-/// What an operation yields in a thread that is on its way out, and an atom holds
-/// at first.
+/// The result of an operation in an unwinding thread, and an atom's initial value.
 pub trait Nothing: Copy + PartialEq + Debug {
-    /// A value that leads nowhere.
+    /// A null value.
     fn nothing() -> Self;
 }
 
@@ -276,10 +270,11 @@ nothing! {
     [<T: Nothing>] Result<T, T> = Ok(T::nothing());
 }
 
-/// Runs one operation of loom's, after which other threads may have run; or none
-/// if the thread is unwinding.
+/// Runs one operation of loom's, after which other threads may have run; does nothing in an
+/// unwinding thread.
 ///
-/// A client compiles this anew for each operation of each lock, so it is the operation and calls.
+/// Each operation of each lock in a client instantiates this, so it contains only the operation and
+/// calls.
 #[track_caller]
 pub(super) fn step<R: Nothing>(name: &'static str, operation: impl FnOnce() -> R) -> R {
     if unwinding() {
@@ -291,7 +286,7 @@ pub(super) fn step<R: Nothing>(name: &'static str, operation: impl FnOnce() -> R
     result
 }
 
-/// What comes before the operation; the running thread.
+/// The part before the operation; returns the running thread.
 fn before_step() -> usize {
     let (me, forks) = with(|execution| (execution.current, execution.settings.forks));
     if forks {
@@ -301,7 +296,7 @@ fn before_step() -> usize {
     me
 }
 
-/// What comes after it.
+/// The part after the operation.
 fn after_step(me: usize, place: &Location<'_>, name: &str, result: &dyn Debug) {
     with(|execution| execution.current = me);
     leave_if_ended();
@@ -309,15 +304,15 @@ fn after_step(me: usize, place: &Location<'_>, name: &str, result: &dyn Debug) {
     stepped();
 }
 
-/// A fork ends every other thread before its next step, and an execution that no
-/// machine could have ends them all.
+/// Ends the thread: after a fork, every other thread before its next step; after an impossible
+/// execution, every thread.
 pub(super) fn leave_if_ended() {
     if with(|execution| execution.unreal || execution.is_left_behind()) {
         unwind();
     }
 }
 
-/// Ends an execution that no machine could have.
+/// Ends an execution impossible on a machine.
 pub(super) fn end_unreal() {
     with(|execution| {
         execution.unreal = true;
@@ -325,7 +320,7 @@ pub(super) fn end_unreal() {
     });
 }
 
-/// Lets loom try both orders of this and any other thread's part in the kernel.
+/// Lets loom try both orders of this and any other thread's kernel call.
 pub(super) fn touch_kernel(changes: bool) {
     let (me, kernel) = with(|execution| (execution.current, Rc::clone(&execution.kernel)));
     if changes {
@@ -343,7 +338,7 @@ pub(super) fn give_way() {
     with(|execution| execution.current = me);
 }
 
-/// One more failed look of the running thread.
+/// Counts one more failed look of the running thread.
 #[track_caller]
 pub(super) fn poll() {
     let place = Location::caller();
@@ -363,7 +358,7 @@ pub(super) fn poll() {
         if unkind || (failed > allowed && !execution.all_wait(allowed)) {
             execution.abandon();
         }
-        // A drop behind an abandoned execution may wait for a thread that has unwound.
+        // A drop after an abandoned execution may wait for an unwound thread.
         assert!(
             execution.abandoned || !execution.all_wait(allowed + GRACE),
             "deadlock: every thread waits for ever"
@@ -376,7 +371,7 @@ pub(super) fn poll() {
     give_way();
 }
 
-/// The process in which the running thread lives: raised by [`super::fork`].
+/// The generation of the running thread's process: raised by [`super::fork`].
 #[must_use]
 pub fn generation() -> u32 {
     if unwinding() {

@@ -1,9 +1,8 @@
-//! A pair of fences of which one is free natively.
+//! An asymmetric pair of fences, one of them free natively.
 //!
-//! Both are fences here.  That promises less than the kernel's barrier does, which
-//! would also order threads that do not come by the cheap side.  Loom's sequentially
-//! consistent fences order more than the language's do: models in which they are
-//! met may miss a race, so the others meet none.
+//! Both are fences here. That promises less than the kernel's barrier, which also orders threads
+//! that do not pass the cheap side. Loom's sequentially consistent fences order more than the
+//! language's: a model with these fences may miss a race, so the other models have none.
 
 use super::super::Order;
 use super::execution::with;
@@ -15,13 +14,13 @@ pub fn fence_here(agreement: Order) {
     fence(agreement);
 }
 
-/// The dear side.
+/// The expensive side.
 #[track_caller]
 pub fn fence_everywhere(agreement: Order) {
     fence(agreement);
 }
 
-/// Whether the model is one of a lock that has long been quiet.
+/// Whether the model's locks have long been quiet.
 #[must_use]
 pub fn is_long_quiet() -> bool {
     !std::thread::panicking() && with(|execution| execution.settings.quiet)

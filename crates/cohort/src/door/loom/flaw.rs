@@ -1,7 +1,7 @@
-//! The one flaw that this process's locks have, for the mutation suite.
+//! The one injected fault of this process's locks, for the mutation suite.
 //!
-//! `COHORT_MUTANT` names it: `NAME:strength` weakens the order of that name, any
-//! other text switches on the flaw of that name in the locks' code.
+//! `COHORT_MUTANT` names it: `NAME:strength` weakens the order of that name; any other text
+//! switches on the fault of that name in the locks' code.
 
 use super::super::{Order, Strength};
 use super::std;
@@ -32,7 +32,7 @@ fn chosen() -> &'static Flaw {
     })
 }
 
-/// Whether a flaw is switched on.
+/// Whether a fault is injected.
 #[must_use]
 pub fn mutant(flaw: super::super::Flaw) -> bool {
     matches!(chosen(), Flaw::Named(name) if name == flaw.0)

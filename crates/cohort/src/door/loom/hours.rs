@@ -1,9 +1,9 @@
 //! Deadlines that pass at one failed look or at a later one, as the checker chooses.
 //!
-//! Loom chooses which of several writes a load sees, and shows a thread that has given way no
-//! write that it saw before, unless that is the last.  So the time of each thread is an atom that a thread
-//! of its own has written, which is ordered with no other: a look at it may see any hour that it has
-//! not seen yet, and a look after so many failed ones sees the last.
+//! Loom chooses which of several writes a load sees, and after a yield shows a thread no write that
+//! it saw before, except the last. So each thread's time is an atom written by a thread of its own,
+//! which is ordered with no other. A look may see any hour not seen before; after enough failed
+//! looks, it sees the last.
 
 use super::execution::{step, with};
 use super::std;
@@ -18,7 +18,7 @@ const THREADS: usize = 4;
 /// The hour of each thread.
 pub(super) type Hours = Rc<Vec<AtomicU32>>;
 
-/// Lets so many hours strike for each thread; no order of these among themselves is explored.
+/// Writes so many hours for each thread; no order among them is explored.
 pub(super) fn begin(hours: u32) {
     if hours == 0 {
         return;
@@ -28,7 +28,7 @@ pub(super) fn begin(hours: u32) {
     loom::stop_exploring();
     let first = loom::thread::current();
     loom::thread::spawn(move || {
-        // Before the writes: the thread that it wakes is to know of none.
+        // Before the writes: the woken thread must not be ordered after any.
         first.unpark();
         for hour in 1..=hours {
             for of_thread in all.iter() {
@@ -45,7 +45,7 @@ pub(super) fn begin(hours: u32) {
     );
 }
 
-/// Whether the running thread's time is up: for one that has slept until its deadline it is.
+/// Whether the running thread's deadline has passed; always after a sleep until it.
 pub(super) fn are_over() -> bool {
     if std::thread::panicking() {
         return true;

@@ -1,17 +1,17 @@
-//! A signal handler, which comes in the middle of what a thread does with what is its alone.
+//! A signal handler that interrupts a thread amid accesses to its own data.
 //!
-//! What threads share changes in single steps, each of which may be the last before a handler
-//! as it may be before another thread's; what a thread keeps for itself has no steps, and says
-//! where a handler may find it: at each of its [interruption]s.
+//! Shared data changes in single steps, and a handler may run after any of them. A thread's own
+//! data has no steps; its code marks where a handler may run by an [interruption].
 //!
-//! A handler that waits for the thread that it interrupts waits for ever.  So a model of one thread shows
-//! whether it does: it comes after each [step](interrupted_at_step) in turn, up to the thread's first wait.
+//! A handler that waits for the interrupted thread waits for ever. To find that, a model of one
+//! thread runs the handler after each [step](interrupted_at_step) in turn, up to the thread's first
+//! wait.
 
 use super::std;
 use core::cell::{Cell, RefCell};
 use std::boxed::Box;
 
-/// What a handler may come after.
+/// The kind of point at which a handler runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
     Interruption,
@@ -19,27 +19,27 @@ enum Moment {
 }
 
 struct Handler {
-    /// Moments that pass before it comes.
+    /// Points to pass before it runs.
     left: u32,
-    /// Of that kind.
+    /// Their kind.
     after: Moment,
     run: Box<dyn FnOnce()>,
 }
 
 std::thread_local! {
-    /// The one that is to come; the threads of a model run on one.
+    /// The pending handler; a model's threads run on one system thread.
     static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
 
-    /// Whether the last one came because the thread began to wait.
+    /// Whether the last handler ran because the thread began to wait.
     static LATE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Where the handler may come.
+/// A point where a handler may run.
 pub(crate) fn interruption() {
     passes(Moment::Interruption);
 }
 
-/// The same: a step has been taken.
+/// The same, after a step.
 pub(super) fn stepped() {
     passes(Moment::Step);
 }
@@ -59,7 +59,7 @@ fn passes(moment: Moment) {
     }
 }
 
-/// The thread is about to wait: a handler that was to come after a later step comes now.
+/// Runs a handler meant for a later step, since the thread is about to wait.
 pub(super) fn waits() {
     let due =
         HANDLER.with_borrow_mut(|handler| handler.take_if(|known| known.after == Moment::Step));
@@ -69,14 +69,14 @@ pub(super) fn waits() {
     }
 }
 
-/// Does `it`, interrupted once by `handler` after so many interruptions; false if there are
-/// fewer.  For a model of one thread.
+/// Runs `it`, interrupted once by `handler` after `left` interruptions; false if there are fewer.
+/// For a model of one thread.
 pub fn interrupted_after(left: u32, handler: impl FnOnce() + 'static, it: impl FnOnce()) -> bool {
     interrupted(left, Moment::Interruption, Box::new(handler), it)
 }
 
-/// The same, after so many steps; false if there are fewer before it is done or waits, and then the
-/// handler comes just before the wait.
+/// The same after `left` steps. False if there are fewer before it ends or waits; the handler then
+/// runs just before the wait.
 pub fn interrupted_at_step(left: u32, handler: impl FnOnce() + 'static, it: impl FnOnce()) -> bool {
     interrupted(left, Moment::Step, Box::new(handler), it)
 }

@@ -1,8 +1,8 @@
 //! Memory that stays until the execution ends.
 //!
-//! A thread that unwinds from an abandoned execution leaves its queue nodes
-//! behind, and others may still follow pointers to them; so no memory that a
-//! lock can see is freed while an execution lasts.
+//! A thread that unwinds from an abandoned execution leaves its queue nodes behind, and other
+//! threads may still follow pointers to them. So memory visible to a lock is never freed during an
+//! execution.
 
 use super::execution::with;
 use super::std;
@@ -29,10 +29,10 @@ std::thread_local! {
     static BLOCKS: core::cell::RefCell<Vec<Block>> = const { core::cell::RefCell::new(Vec::new()) };
 }
 
-/// Zeroed memory until the execution ends.
+/// Allocates zeroed memory until the end of the execution.
 pub(super) fn allocate(layout: Layout) -> NonNull<u8> {
     let serial = with(|execution| execution.serial);
-    // SAFETY: no caller asks for zero bytes; `Kept` pads its type to one.
+    // SAFETY: no call is for zero bytes; `Kept` pads its type to one.
     let at = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("no memory left for the model");
     BLOCKS.with_borrow_mut(|blocks| {
         blocks.retain(|block| block.serial == serial);
@@ -41,44 +41,43 @@ pub(super) fn allocate(layout: Layout) -> NonNull<u8> {
     at
 }
 
-/// Nodes in an arena's first segment: few, since each is made in advance.
+/// Nodes in an arena's first segment: few, since each is created in advance.
 pub const ARENA_FIRST_SEGMENT: u32 = 2;
 
-/// Nodes of one arena that one thread may keep: few, so that a model reaches the
-/// common list.
+/// Cached nodes of one arena per thread: few, so that a model reaches the common list.
 pub const ARENA_CACHED: u32 = 2;
 
-/// Nodes given out before an arena looks for orphans.
+/// Nodes in use before an arena searches for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 2;
 
 /// Bytes for the context of any lock, whose atoms are large here.
 pub const CONTEXT_BYTES: usize = 2048;
 
-/// Places for queues that put a lock's waiters in order: so few that two locks want the same.
+/// Queues that order a lock's waiters: so few that two locks compete for one.
 pub const QUEUES: usize = 1;
 
-/// Cache groups that such a queue tells apart.
+/// Distinct cache groups in such a queue.
 pub const QUEUE_GROUPS: usize = 2;
 
-/// NUMA nodes that such a queue tells apart.
+/// Distinct NUMA nodes in such a queue.
 pub const QUEUE_NODES: usize = 2;
 
-/// Cache groups that the waiters of an inflated lock are counted by.
+/// Distinct cache groups in the count of an inflated lock's waiters.
 pub const FAT_GROUPS: usize = 2;
 
-/// How often a holder finds groups calm before those that come are not counted as here any more.
+/// How often a holder finds groups uncontended before their arrivals need no registration.
 pub const CALM_LOOKS: u32 = 1;
 
-/// What is static natively: made anew in each execution, by its first user.
+/// A static of the native backend: created in each execution by its first user.
 #[derive(Debug)]
 pub struct OfExecution<T> {
     make: fn() -> T,
-    /// In which execution it was made last, and where it is.
+    /// The execution of its last creation, and its address.
     made: Mutex<(u64, usize)>,
 }
 
 impl<T: 'static> OfExecution<T> {
-    /// Made by `make`.
+    /// Wraps the function that creates it.
     #[must_use]
     pub const fn new(make: fn() -> T) -> Self {
         Self {
@@ -105,19 +104,18 @@ impl<T: 'static> OfExecution<T> {
     }
 }
 
-/// Makes it now, if it is not made yet: a thread that comes later sees it as it sees a static,
-/// if that was before there were threads.
+/// Creates it now, if necessary: before there are threads, so that each thread sees it as a static.
 pub fn beforehand<T: 'static>(it: &'static OfExecution<T>) {
     let _ = it.get();
 }
 
-/// What a hash of an object's address begins with.
+/// The input for a hash of an object's address.
 #[must_use]
 pub const fn key_of(address: usize) -> usize {
     address
 }
 
-/// Room for `count` slots, each as `make` says, until the execution ends.
+/// Room for `count` slots, each created by `make`, until the execution ends.
 #[must_use]
 pub fn map_slots<S>(count: usize, make: fn() -> S) -> Option<NonNull<S>> {
     let slots = allocate(Layout::array::<S>(count).ok()?).cast::<S>();
@@ -128,11 +126,10 @@ pub fn map_slots<S>(count: usize, make: fn() -> S) -> Option<NonNull<S>> {
     Some(slots)
 }
 
-/// Natively, gives that room back, which nobody has used.
+/// Natively, unmaps that room, still unused.
 pub const fn unmap_slots<S>(_slots: NonNull<S>, _count: usize) {}
 
-/// A value whose memory outlives it: it is dropped in place, and not even that
-/// if its thread unwinds.
+/// A value whose memory outlives it: dropped in place, or not at all if its thread unwinds.
 #[derive(Debug)]
 pub struct Kept<T>(NonNull<T>);
 

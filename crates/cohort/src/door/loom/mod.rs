@@ -1,9 +1,9 @@
-//! The loom world: every interleaving and reordering of a small client, up to
-//! the bounds of its [`Model`].
+//! The loom backend: every interleaving and reordering of a small client, up to the bounds of its
+//! [`Model`].
 //!
-//! Loom itself knows atoms, cells and threads.  What it lacks is modelled here:
-//! polling that ends ([`execution`]), a futex ([`sleep`]), clocks, a fork, and
-//! flaws that are switched on to see that the checker notices ([`flaw`]).
+//! Loom itself knows atoms, cells and threads. The rest is modelled here: polling that ends
+//! ([`execution`]), a futex ([`sleep`]), clocks, a fork, and faults that test the checker
+//! ([`flaw`]).
 
 extern crate std;
 
@@ -51,25 +51,25 @@ pub use thread::{
 };
 pub use trace::steps;
 
-/// Whether other threads may go on; if none does, the caller unwinds at its next poll.
+/// Whether other threads may go on; if not, the caller unwinds at its next poll.
 #[inline(always)]
 pub(crate) const fn others_go_on() -> bool {
     true
 }
 
-/// Natively, the hearer of locks that change their form.
+/// Natively, the observer of locks' mode changes.
 #[inline(always)]
 #[must_use]
 pub const fn hearer() -> Option<&'static crate::door::Hearer> {
     None
 }
 
-/// Natively, keeps a locked instruction off the store before it.
+/// Natively, separates a locked instruction from a store before it.
 #[inline(always)]
 pub const fn keep_off() {}
 
-/// Declares a static pool of nodes of one type.  Here it is not an arena, which
-/// has models of its own, but one that adds no steps to the lock's.
+/// Declares a static pool of nodes of one type. Here it is not an arena, which has models of its
+/// own, but a pool that adds no steps to the lock's.
 macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
         $(#[$meta])* $vis static $name: $crate::door::Nodes<$node> = $crate::door::Nodes::new();
@@ -80,7 +80,7 @@ macro_rules! pool {
 }
 pub(crate) use pool;
 
-/// Declares what is static natively, and one of each execution here.
+/// Declares a native static, which each execution has anew here.
 macro_rules! process_wide {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $of:ty = $make:path) => {
         $(#[$meta])* $vis static $name: $crate::door::OfExecution<$of> =
@@ -89,7 +89,7 @@ macro_rules! process_wide {
 }
 pub(crate) use process_wide;
 
-/// An array of things that are all made alike.
+/// An array of equal elements.
 macro_rules! repeated {
     ($make:expr, $count:expr) => {
         core::array::from_fn::<_, { $count }, _>(|_| $make)
@@ -97,13 +97,13 @@ macro_rules! repeated {
 }
 pub(crate) use repeated;
 
-/// Declares a constructor that is `const` where the world's atoms can be made so.
+/// Declares a constructor, `const` where the backend's atoms allow it.
 macro_rules! constructor {
     ($($item:tt)*) => { $($item)* };
 }
 pub(crate) use constructor;
 
-/// Natively, puts pages into the memory of the caller's NUMA node.  There are no pages here.
+/// Natively, moves pages to the caller's NUMA node. There are no pages here.
 #[must_use]
 pub const fn place_here(_pages: *const u8, _bytes: usize) -> bool {
     false

@@ -11,68 +11,66 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::vec::Vec;
 
-/// How a client is explored.
+/// The bounds and options of a client's exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// How often an execution may take the CPU from a thread that could go on.
+    /// How many preemptions an execution may have.
     pub preemptions: usize,
-    /// How often a thread may look in vain before its execution is abandoned.
+    /// How many failed looks a thread may make before its execution is abandoned.
     pub polls: u32,
     /// How waiters wait.
     pub policy: WaitPolicy,
-    /// How far the clock moves at each look at it.
+    /// How far the clock advances at each look at it.
     pub nanoseconds_per_look: u64,
-    /// How many failed looks of a thread its first deadline may outlast, six at most: at each of them
-    /// it passes or does not, and at the next it passes.  With none it passes by the clock, which a
-    /// failed poll moves.
+    /// How many failed looks a thread's first deadline may survive, six at most: it passes
+    /// nondeterministically at each of them, and at the next for certain. With 0 it passes by the
+    /// clock, which a failed poll advances.
     pub looks_in_time: u32,
     /// Whether every release finds that the lock has long been quiet.
     pub quiet: bool,
-    /// Whether whatever is worth a try now and then is tried each time.
+    /// Whether occasional attempts are made each time.
     pub tries: bool,
-    /// Whether threads that wait are ones that seldom do.
+    /// Whether waiting threads are ones that seldom wait.
     pub visits: bool,
-    /// Whether the thread that others wait for may have no CPU: a sleep that allows for it may end at any
+    /// Whether the awaited thread may have no CPU. A sleep that allows for it may then end at any
     /// moment, so this model shows no lost wake-up of such a sleeper.
     pub starves: bool,
     /// Whether waiters lose their CPUs, and show it.
     pub absent: bool,
-    /// Whether all threads are in one cache group, of a machine with so many CPUs that waiters
-    /// need an order; otherwise they are in two, of one with few.
+    /// Whether all threads are in one cache group of a machine with many CPUs, whose waiters need
+    /// an order; otherwise they are in two groups of a small one.
     pub one_group: bool,
-    /// Whether all threads are in one cache group, of a machine with two CPUs.
+    /// Whether all threads are in one cache group of a machine with two CPUs.
     pub two_cpus: bool,
     /// Whether threads count their read locks from the beginning.
     pub counts_reads: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
-    /// Whether it matters to the client when a thread ends.
+    /// Whether a thread's end matters to the client.
     pub ends: bool,
-    /// Whether a thread gets the identifier of one that has ended, as the kernel gives them again.
+    /// Whether a thread may get the identifier of an ended thread, as from the kernel.
     pub reuses_ids: bool,
 }
 
-/// What was explored.
+/// The extent of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
     /// Executions in all.
     pub executions: u64,
-    /// Those that were abandoned for want of progress.
+    /// Executions abandoned for lack of progress.
     pub abandoned: u64,
-    /// Whether these are all within the bounds.
+    /// Whether these are all executions within the bounds.
     pub whole: bool,
 }
 
-/// Executions from one look at the time to the next.
+/// Executions between two checks of the time limit.
 const INTERVAL: usize = 100;
 
 impl Model {
-    /// Explores every execution of `client` within the bounds, or as many as there is
-    /// time for.
+    /// Explores every execution of `client` within the bounds, or as many as the time permits.
     ///
     /// # Panics
-    /// If one of them fails; and if none of them ran to its end, because then
-    /// nothing was checked.
+    /// If one of them fails; and if none ran to its end, since then nothing was checked.
     pub fn check(
         &self,
         client: impl Fn() + Send + Sync + 'static,
@@ -116,8 +114,8 @@ impl Model {
             }
         });
         let executions = executions.load(Ordering::Relaxed);
-        // Loom looks at the time before every so manieth execution, and does not say that it
-        // went no further.
+        // Loom checks the time before every few executions, and does not report that it stopped
+        // early.
         let stopped = (executions + 1).is_multiple_of(INTERVAL as u64);
         let tally = Tally {
             executions,
@@ -135,14 +133,13 @@ impl Model {
 type Handles = Rc<RefCell<Vec<loom::thread::JoinHandle<()>>>>;
 
 std::thread_local! {
-    /// The threads that run beside the first one.
+    /// The threads beside the first one.
     static OTHERS: RefCell<Handles> = RefCell::default();
 }
 
-/// Runs `body` on that many threads, the caller's among them, each with its
-/// number.  Returns what they returned, or nothing if the execution was
-/// abandoned or some were left behind by a fork.  May be called again when all
-/// have ended.
+/// Runs `body` on that many threads, including the caller's, each with its number. Returns their
+/// results, or `None` if the execution was abandoned or a fork left some behind. May be called
+/// again when all have ended.
 ///
 /// # Panics
 /// If called by another thread than the first.
@@ -154,7 +151,7 @@ pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static)
     results.take()
 }
 
-/// What threads have returned, by number: its code is the same for all clients that return the like.
+/// Threads' results by number; shared by all clients with the same type of result.
 struct Results<R>(Rc<RefCell<Vec<Option<R>>>>);
 
 impl<R> Clone for Results<R> {
@@ -177,9 +174,9 @@ impl<R> Results<R> {
     }
 }
 
-/// The same of what returns nothing; compiled once, and not by each client of each lock.
+/// The same without results; compiled once for all clients of all locks.
 fn run_together(threads: usize, body: Rc<dyn Fn(usize)>) {
-    // Those of an earlier call keep their places.
+    // The threads of an earlier call keep their places.
     let others = with(|execution| {
         assert!(
             execution.current == 0,
@@ -213,13 +210,13 @@ fn join_others() {
     let handles = handles.take();
     let me = with(|execution| execution.current);
     for handle in handles {
-        // A thread that fails ends the whole model.
+        // A failing thread ends the whole model.
         let _ = handle.join();
         with(|execution| execution.current = me);
     }
 }
 
-/// Runs it to its end, or until the execution is abandoned.
+/// Runs `body` to its end, or until the execution is abandoned.
 fn unless_abandoned(body: impl FnOnce()) {
     match catch_unwind(AssertUnwindSafe(body)) {
         Err(reason) if !reason.is::<Abandoned>() => resume_unwind(reason),
@@ -239,13 +236,11 @@ fn run(index: usize, body: impl FnOnce()) {
     });
 }
 
-/// Forks, and goes on as the child: every other thread ends before its next
-/// step, with whatever it held, and the generation is a new one.  As in a real
-/// fork, the child sees all that they did.
+/// Forks, and goes on as the child: every other thread ends before its next step, with whatever it
+/// held, and the generation is new. As after a real fork, the child sees all their writes.
 ///
 /// # Panics
-/// If called by another thread than the first, or in a model that does not say
-/// that it forks.
+/// If called by another thread than the first, or in a model without the option for it.
 pub fn fork() {
     with(|execution| assert!(execution.current == 0 && execution.settings.forks));
     touch_kernel(true);

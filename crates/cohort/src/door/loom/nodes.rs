@@ -1,10 +1,9 @@
-//! A pool with hardly a step of its own, for models of whatever uses nodes.
+//! A pool with hardly a step of its own, for models of users of nodes.
 //!
-//! A node goes back to the thread that made it, which sees what was done to it by the
-//! thread that gave it back, as by way of the list that an arena's threads share: that is a
-//! step, where it was another thread.  After a fork, of which the child has seen all that went
-//! before, those of the threads that are not there any more go to the thread that comes first,
-//! as orphans do.
+//! A node goes back to the thread that created it, which sees the writes of the thread that gave it
+//! back, as through an arena's shared list: a step, if that was another thread. After a fork, whose
+//! child has seen everything before, the nodes of missing threads go to the first thread that needs
+//! one, like orphans.
 
 use super::execution::{step, with};
 use super::kept::allocate;
@@ -17,14 +16,14 @@ use std::alloc::Layout;
 use std::sync::Mutex;
 use std::vec::Vec;
 
-/// The pool; `const` to make, empty again at each execution.
+/// A pool; `const` to create, empty at the start of each execution.
 #[derive(Debug)]
 pub struct Nodes<T> {
     known: Known,
     node: PhantomData<fn() -> T>,
 }
 
-/// What is known of its nodes, whatever they are: compiled once for all pools.
+/// The state of its nodes, independent of their type: compiled once for all pools.
 #[derive(Debug)]
 struct Known(Mutex<State>);
 
@@ -37,7 +36,7 @@ struct State {
 #[derive(Debug)]
 struct Node {
     address: usize,
-    /// The thread that has it, and in which process that thread was.
+    /// Its thread, and that thread's process.
     thread: usize,
     generation: u32,
     free: bool,
@@ -58,15 +57,15 @@ impl Known {
         look(&mut state.nodes)
     }
 
-    /// Gives a free node to the running thread, if there is one for it: where it is, and whether
-    /// another thread has given it back.
+    /// Gives a free node to the running thread, if it has one: its address, and whether another
+    /// thread gave it back.
     fn take(&self) -> Option<(usize, bool)> {
         let (me, generation) = with(|execution| (execution.current, execution.generation));
         self.of_this_execution(|nodes| {
             nodes
                 .iter_mut()
                 .find(|node| {
-                    // The thread that forks is the first, and goes on.
+                    // The forking thread is the first, and goes on.
                     let is_orphan = node.generation < generation && node.thread != 0;
                     node.free && (node.thread == me || is_orphan)
                 })
@@ -78,7 +77,7 @@ impl Known {
         })
     }
 
-    /// Notes a node that the running thread has made.
+    /// Adds a node created by the running thread.
     fn add(&self, address: usize) {
         let (thread, generation) = with(|execution| (execution.current, execution.generation));
         self.of_this_execution(|nodes| {
@@ -92,13 +91,13 @@ impl Known {
         });
     }
 
-    /// Whether that node is the running thread's.
+    /// Whether that node belongs to the running thread.
     fn is_own(&self, address: usize) -> bool {
         let me = with(|execution| execution.current);
         self.of_this_execution(|nodes| nodes[place(nodes, address)].thread == me)
     }
 
-    /// Takes that node back, from its own thread or another one.
+    /// Takes that node back, from its own thread or another.
     fn give(&self, address: usize, own: bool) {
         self.of_this_execution(|nodes| {
             let place = place(nodes, address);
@@ -126,7 +125,7 @@ impl Known {
     }
 }
 
-/// Where a node stands among those of its pool.
+/// The index of a node in its pool.
 fn place(nodes: &[Node], address: usize) -> usize {
     let place = nodes.iter().position(|node| node.address == address);
     place.expect("a node of this pool, to which it goes back")
@@ -136,7 +135,7 @@ fn place(nodes: &[Node], address: usize) -> usize {
 #[repr(C)]
 struct Slot<T> {
     node: T,
-    /// Counts when it was given back by another thread than its own.
+    /// Counts returns by other threads than its own.
     returns: AtomicU32,
 }
 
@@ -228,12 +227,12 @@ impl<T: Default + Send + Sync + 'static> Census<T> for Nodes<T> {
     }
 }
 
-/// The running thread sees what was done to a node by the one that gave it back.
+/// Orders the running thread after the return of a node by another thread.
 fn take_back(returns: &AtomicU32) {
     step("take back", || returns.fetch_add(0, Acquire));
 }
 
-/// The running thread gives back a node of another one.
+/// Orders the return of another thread's node.
 fn give_back(returns: &AtomicU32) {
     step("give back", || returns.fetch_add(1, Release));
 }

@@ -1,13 +1,12 @@
 //! Time and sleep: a futex and clocks.
 //!
-//! The sleeper's comparison and its joining the queue are one step, as in the
-//! kernel.  A sleeper is a blocked thread and nobody is woken by chance, so a lost
-//! wake-up shows as a deadlock.  A wake-up publishes what the waker did; which
-//! orders a lock needs of its own is found where waiters spin.
+//! The sleeper's comparison and its joining the queue are one step, as in the kernel. A sleeper is
+//! a blocked thread without spurious wake-ups, so a lost wake-up shows as a deadlock. A wake-up
+//! publishes the waker's writes; spinning waiters show which orders a lock needs of its own.
 //!
-//! A thread that sleeps with a deadline may time out at any moment: the clock
-//! jumps there.  Otherwise it moves by as much as the model says at each look at
-//! it, and by a nanosecond at each failed poll; or its hours [strike](hours).
+//! A sleeper with a deadline may time out at any moment: the clock jumps there. Otherwise the clock
+//! advances as the model says at each look at it, and by a nanosecond at each failed poll; or its
+//! hours [strike](hours).
 
 use super::super::{AtomicU32, Slept};
 use super::execution::{Sleeper, give_way, leave_if_ended, poll, touch_kernel, unwind, with};
@@ -26,7 +25,7 @@ pub fn now() -> u64 {
     })
 }
 
-/// Bits that no execution depends on: a model explores every schedule already.
+/// Bits on which no execution depends: a model explores every schedule already.
 #[must_use]
 pub const fn random() -> u64 {
     0
@@ -36,20 +35,20 @@ fn nanoseconds(deadline: &Deadline) -> u64 {
     deadline.seconds as u64 * 1_000_000_000 + u64::from(deadline.nanoseconds)
 }
 
-/// Whether `deadline` has passed; all clocks are one here.
+/// Whether `deadline` has passed; all clocks are the same here.
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
     let at = nanoseconds(deadline);
     let (clock, strikes) = with(|execution| (execution.clock, execution.hours.is_some()));
-    // The clock's origin is past whatever strikes.
+    // The clock's origin has passed in any case.
     if strikes && at > 0 {
         return clock + 1 >= at && hours::are_over();
     }
     clock >= at
 }
 
-/// None, as a bound would hide a lost wake-up, but in a model in which threads may have
-/// [no CPU](super::Model::starves).
+/// `None`, since a bound would hide a lost wake-up; except in a model whose threads may have [no
+/// CPU](super::Model::starves).
 #[must_use]
 pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
     with(|execution| {
@@ -61,13 +60,13 @@ pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
 /// Notes nothing.
 pub const fn note(_object: *const AtomicU32, _time: u32) {}
 
-/// `now`: a checker's world has no table that objects could share by accident.
+/// `now`: a checker's backend has no table for objects to share by accident.
 #[must_use]
 pub const fn noted(_object: *const AtomicU32, now: u32) -> u32 {
     now
 }
 
-/// Lets other threads run first; the failed look before it has been counted.
+/// Lets other threads run first; the preceding failed look is already counted.
 pub fn nap(_nanoseconds: u64) {
     give_way();
 }
@@ -114,7 +113,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
             execution.clock = execution.clock.max(nanoseconds(deadline));
             execution.me().overslept = true;
         });
-        // A thread that looks now and then, instead of sleeping, waits all the same.
+        // A thread that polls instead of sleeping waits all the same.
         poll();
         return Slept::TimedOut;
     }
@@ -136,7 +135,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     Slept::Woken
 }
 
-/// Takes the thread out of the queue; whether it had been woken.
+/// Takes the thread out of the queue; returns whether it had been woken.
 fn end_sleep(me: usize) -> bool {
     with(|execution| {
         let index = execution
@@ -148,8 +147,7 @@ fn end_sleep(me: usize) -> bool {
     })
 }
 
-/// Wakes up to `count` sleepers that share one of `bits`, those that came first;
-/// returns how many.
+/// Wakes up to `count` sleepers that share one of `bits`, in FIFO order; returns how many.
 #[track_caller]
 pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     let place = Location::caller();
@@ -179,8 +177,8 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     woken
 }
 
-/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
-/// instead, behind all others there; whether there was one.
+/// Moves one sleeper on `word`, if that holds `expected`, to `to`, behind all others there; returns
+/// whether there was one.
 #[must_use]
 #[track_caller]
 pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {

@@ -9,16 +9,16 @@ use super::thread::visits;
 /// Does nothing: the model says how its waiters wait.
 pub fn set_policy(_policy: WaitPolicy) {}
 
-/// How waiters wait.
+/// The model's wait policy.
 #[must_use]
 pub fn policy() -> WaitPolicy {
     with(|execution| execution.settings.policy)
 }
 
-/// How many CPUs there are: so few that three threads exceed them.
+/// The number of CPUs: so few that three threads exceed them.
 #[must_use]
 pub fn cpus() -> u32 {
-    // So many that two of a cache group may be in a queue, in a model in which one loses its.
+    // So many that two of a cache group may queue, in a model with preemption.
     if with(|execution| execution.settings.one_group) {
         16
     } else if shows_absence() {
@@ -28,30 +28,29 @@ pub fn cpus() -> u32 {
     }
 }
 
-/// Whether what the calling thread does now is counted, for all of its kind: here all is.
+/// Whether to count the calling thread's present operation: always here.
 #[must_use]
 pub const fn is_counted(_one_in: u32) -> bool {
     true
 }
 
-/// Whether the calling thread should try what pays now and then only: always, in a
-/// model in which anything is tried.
+/// Whether the calling thread should try something that pays only now and then: always, in a model
+/// with such attempts.
 #[must_use]
 pub fn is_worth_a_try(_one_in: u32) -> bool {
     tries_anything()
 }
 
-/// Whether the calling thread should look before it sleeps: it may.
+/// Whether the calling thread should watch before it sleeps: it may.
 #[must_use]
 pub const fn hopes() -> bool {
     true
 }
 
-/// Does not look: what happens in between is explored all the same.
+/// Does nothing: what happens meanwhile is explored all the same.
 pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
 
-/// Whether threads ever try what is only worth a try: a model in which they do not
-/// has nothing to find there.
+/// Whether threads ever make occasional attempts: no model without them finds anything there.
 #[must_use]
 pub fn tries_anything() -> bool {
     with(|execution| execution.settings.tries)
@@ -60,13 +59,13 @@ pub fn tries_anything() -> bool {
 /// Does nothing: no time passes here.
 pub const fn keep_cpu(_keeps: bool) {}
 
-/// Nothing: no model depends on other processes.
+/// `None`: no model depends on other processes.
 #[must_use]
 pub const fn workload() -> Option<(i64, i64)> {
     None
 }
 
-/// Whether threads lack CPUs: yes and no by turns, whichever thread asks.
+/// Whether threads lack CPUs: yes and no in turns, for all threads together.
 #[must_use]
 pub fn threads_lack_cpus() -> Option<bool> {
     with(|execution| {
@@ -75,13 +74,13 @@ pub fn threads_lack_cpus() -> Option<bool> {
     })
 }
 
-/// Whether a wait has lost its CPU: threads have one each, but in a model in which they do not.
+/// Whether a wait has lost its CPU: only in a model that lacks CPUs.
 #[must_use]
 pub fn has_lost_cpu() -> bool {
     shows_absence()
 }
 
-/// Whether waiters show that they have given their CPU away: in a model in which they lack some.
+/// Whether waiters show that they have yielded: in a model that lacks CPUs.
 #[must_use]
 pub fn shows_absence() -> bool {
     with(|execution| execution.settings.absent)
@@ -95,21 +94,21 @@ pub(super) fn one_group() -> bool {
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 
-/// Whether the calling thread has waited a short while ago too: here every thread has, or in
-/// a model of [visits](super::Model::visits) none, nor a thread that [does not](super::visit).
+/// Whether the calling thread has waited recently: always here, except for all threads in a model
+/// of [visits](super::Model::visits), and for a thread that [visits](super::visit).
 #[must_use]
 pub fn waits_often() -> bool {
     !with(|execution| execution.settings.visits) && !visits()
 }
 
-/// One wait: made at its beginning, asked between looks.
+/// One wait: created at its beginning, called between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
     steps: u32,
 }
 
 impl Spinner {
-    /// At the beginning of a wait.
+    /// A spinner for an ordinary wait.
     #[must_use]
     pub const fn new() -> Self {
         Self { steps: 0 }
@@ -139,8 +138,8 @@ impl Spinner {
         Self::new()
     }
 
-    /// One failed look, by a caller that can sleep: advises to, at once, if the
-    /// policy is to park.
+    /// One failed look, by a caller that can sleep: advises to sleep at once, if the policy is to
+    /// park.
     #[track_caller]
     pub fn step(&mut self) -> Advice {
         self.steps += 1;
@@ -169,19 +168,19 @@ impl Spinner {
         self.step()
     }
 
-    /// One more look, at whether what was `so` still is.
+    /// One more look at `so`.
     pub fn watch(&mut self, _nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
         so()
     }
 
-    /// One failed look, by a caller that counts its looks itself.
+    /// One failed look, by a caller that counts its looks.
     #[track_caller]
     pub fn spin(&mut self) {
         self.turn();
     }
 
-    /// Goes on after an advice to sleep that the caller cannot follow: the failed look has
-    /// been counted.
+    /// Goes on after an advice to sleep that the caller cannot follow: the failed look is already
+    /// counted.
     pub const fn insist(&mut self) {}
 
     /// One failed look, by a caller that cannot sleep.

@@ -1,4 +1,4 @@
-//! What each thread keeps.
+//! A thread's record.
 
 use super::super::{Cache, ID_BITS, Level, Shown};
 use super::execution::{Execution, generation, touch_kernel, with};
@@ -16,25 +16,25 @@ pub struct ThreadRecord {
     generation: Cell<u32>,
     id: Cell<u32>,
     index: usize,
-    /// Where it runs.
+    /// Its place.
     core: Cell<usize>,
-    /// Whether it runs elsewhere each time it asks.
+    /// Whether it moves at each look-up of its place.
     wanders: Cell<bool>,
-    /// Whether it seldom waits, in a model in which others wait often.
+    /// Whether it seldom waits, in a model where others wait often.
     visits: Cell<bool>,
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
-    /// The cohort in which it is counted while it does.
+    /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
-    /// Since when waiting writers have refused it a read lock, as natively.
+    /// When waiting writers first refused it a read lock, as natively.
     pub refused: Cell<u64>,
-    /// Where its present wait shows that it has given its CPU away.
+    /// The flag by which its present wait shows that it has yielded its CPU.
     pub shown: Shown,
-    /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
+    /// Which of its held locks the thread acquired by a queue, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
-    /// How many sections of delegates the thread is in.
+    /// How many delegated sections the thread is in.
     pub inside: Cell<u32>,
-    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    /// Whether its present wait is at a `Gate`, or admitted by one.
     pub gated: Cell<bool>,
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
@@ -60,7 +60,7 @@ impl ThreadRecord {
         }
     }
 
-    /// Forgets what was true in the parent process.
+    /// Forgets the parent process's state.
     pub fn settle(&self) {
         if !self.is_settled() {
             self.id.set(given_id(self.index));
@@ -69,12 +69,12 @@ impl ThreadRecord {
         }
     }
 
-    /// Whether nothing was to be forgotten.
+    /// Whether there is nothing to forget.
     pub fn is_settled(&self) -> bool {
         self.generation.get() == generation()
     }
 
-    /// The thread's number in this process; good once [settled](Self::settle).
+    /// The thread's number in this process; valid once [settled](Self::settle).
     pub fn id(&self) -> u32 {
         self.id.get()
     }
@@ -90,8 +90,7 @@ const fn fresh_id(generation: u32, index: usize) -> u32 {
     generation * 0x100 + index as u32
 }
 
-/// The identifier of a thread that has it from here on: that of an ended thread in a model where
-/// the kernel gives them again.
+/// The identifier of a new thread: an ended thread's, in a model where identifiers are reused.
 fn given_id(index: usize) -> u32 {
     let fresh = fresh_id(generation(), index);
     if std::thread::panicking() || !with(|execution| execution.settings.reuses_ids) {
@@ -133,20 +132,19 @@ pub fn thread() -> &'static ThreadRecord {
     unsafe { &*record }
 }
 
-/// Whether threads count their read locks: in a model in which they have been found to need it, and
-/// in every other from there on.
+/// Whether threads count their read locks: from the beginning in a model that says so, otherwise
+/// once [required](count_reads).
 #[must_use]
 pub fn counts_reads() -> bool {
     with(|execution| execution.settings.counts_reads)
 }
 
-/// From here on they do.
+/// Turns that on.
 pub fn count_reads() {
     with(|execution| execution.settings.counts_reads = true);
 }
 
-/// The number of the calling thread in this process: a thread that forks has
-/// another one in the child.
+/// The number of the calling thread in this process: a forking thread has another one in the child.
 #[must_use]
 pub fn thread_id() -> u32 {
     let me = thread();
@@ -163,28 +161,28 @@ pub fn thread_number() -> u64 {
     u64::from(own) << ID_BITS | u64::from(me.id())
 }
 
-/// How many cache groups threads are in: more than one, but in a model of
+/// How many cache groups threads are in: several, except in a model of
 /// [one](super::Model::one_group).
 #[must_use]
 pub fn cache_groups() -> usize {
     if one_group() { 1 } else { 2 }
 }
 
-/// The CPU on which the calling thread runs.  They are one here, so that each waiter at a condition
-/// is offered to its mutex, and models see that too.
+/// The CPU of the calling thread. All are one here, so that each waiter at a condition is requeued
+/// to its mutex, and models cover that too.
 #[must_use]
 pub const fn cpu() -> u32 {
     0
 }
 
-/// The calling thread's priority under a real-time policy: all threads are equals here.
+/// The calling thread's priority under a real-time policy: equal for all threads here.
 #[must_use]
 pub const fn priority() -> u32 {
     0
 }
 
-/// The cohort of the calling thread.  The first and the third thread are neighbours, the
-/// second is elsewhere; a fourth shares its core, and a fifth the first one's.
+/// The cohort of the calling thread. The first and the third thread are neighbours, the second is
+/// elsewhere; a fourth shares its core, and a fifth the first one's.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     if std::thread::panicking() {
@@ -202,7 +200,7 @@ pub fn cohort(level: Level) -> usize {
     }
 }
 
-/// The calling thread is one that seldom waits.
+/// Makes the calling thread a rare waiter.
 pub fn visit() {
     thread().visits.set(true);
 }
@@ -212,12 +210,12 @@ pub(super) fn visits() -> bool {
     thread().visits.get()
 }
 
-/// Lets the calling thread be moved between two cohorts, each time it asks.
+/// Lets the calling thread move between two cohorts, at each look-up.
 pub fn wander() {
     thread().wanders.set(true);
 }
 
-/// How far two cohorts are from each other: the even ones, as the odd ones, are near.
+/// The distance of two cohorts: the even ones are near each other, and so are the odd ones.
 #[must_use]
 pub const fn distance(one: usize, other: usize) -> u8 {
     match one.abs_diff(other) {
@@ -244,7 +242,7 @@ pub fn is_alone() -> bool {
     })
 }
 
-/// Whether no thread of this process has that number any more.
+/// Whether this process has no thread with that number.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
     if std::thread::panicking() {

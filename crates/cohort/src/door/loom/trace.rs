@@ -1,5 +1,5 @@
-//! The steps of the execution being explored, for a person that looks into a failure:
-//! kept if `COHORT_TRACE` is set, and printed by the runner.
+//! The steps of the execution being explored, for debugging a failure: kept if `COHORT_TRACE` is
+//! set, and printed by the runner.
 
 use super::std;
 use core::cell::RefCell;

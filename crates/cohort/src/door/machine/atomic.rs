@@ -1,8 +1,7 @@
 //! Atoms and cells.
 //!
-//! All threads of a run are fibers of one thread of the host, so the core library's
-//! atoms are only asked for interior mutability; the order of steps is the
-//! machine's.
+//! All threads of a run are fibers of one system thread. So the core library's atoms provide
+//! interior mutability only; the machine orders the steps.
 
 use super::super::Order;
 use cohort_machine::door::{self, Change};
@@ -28,7 +27,7 @@ macro_rules! atom {
     };
 }
 
-/// The accesses that every atom has.
+/// The accesses of every atom.
 macro_rules! access {
     ($name:ty, $value:ty, [$($generic:tt)*]) => {
         impl $($generic)* $name {
@@ -157,8 +156,8 @@ pub fn fence_after_update(_order: Order) {
     door::fence_after_update();
 }
 
-/// Plain memory that a protocol guards.  Under schedules that chance decides, two
-/// threads that are in it at once, one of them writing, are reported.
+/// Plain memory that a protocol guards. Under random schedules, two simultaneous accesses by
+/// different threads, one of them a write, are reported.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Cell<T: ?Sized>(core::cell::UnsafeCell<T>);
@@ -173,21 +172,19 @@ impl<T> Cell<T> {
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
-    /// What it holds.
+    /// The value in it.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// Lends a pointer for reading; the caller may read through it only while
-    /// nobody writes.
+    /// Lends a pointer for reading, valid for reads only while no thread writes.
     #[inline]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         door::plain(self.0.get().addr(), false, || read(self.0.get()))
     }
-    /// Lends a pointer for writing; the caller may write through it only while
-    /// nobody else reads or writes.
+    /// Lends a pointer for writing, valid for writes only while no other thread reads or writes.
     #[inline]
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         door::plain(self.0.get().addr(), true, || write(self.0.get()))

@@ -1,12 +1,12 @@
-//! Panics that go from the thread that ran into one to the thread that it concerns.
+//! Panics on their way from the thread that ran into one to the thread that it concerns.
 
 use super::std;
 use core::panic::AssertUnwindSafe;
 
-/// What a panic was about.
+/// A panic's payload.
 pub type Panic = std::boxed::Box<dyn core::any::Any + Send>;
 
-/// Runs `body`; what it panicked with, if it did.
+/// Runs `body`; returns its panic, if any.
 ///
 /// # Errors
 /// The panic.
@@ -14,7 +14,7 @@ pub fn caught<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
     std::panic::catch_unwind(AssertUnwindSafe(body))
 }
 
-/// Goes on with a panic.
+/// Resumes a panic.
 pub fn panic_on(panic: Panic) -> ! {
     std::panic::resume_unwind(panic)
 }

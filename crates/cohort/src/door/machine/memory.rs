@@ -1,68 +1,67 @@
-//! Memory for nodes, from the run's arena; and what is one a run.
+//! Memory for nodes, from the run's arena; and values that exist once per run.
 
 use crate::host::{Census, Pool};
 use cohort_machine::door;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// As natively: nodes of a cache line in an arena's first segment.
+/// As natively: nodes in an arena's first segment.
 pub const ARENA_FIRST_SEGMENT: u32 = 64;
 
-/// As natively: nodes of one arena that one thread may keep.
+/// As natively: cached nodes of one arena per thread.
 pub const ARENA_CACHED: u32 = 8;
 
-/// As natively: nodes given out before an arena looks for orphans.
+/// As natively: nodes in use before an arena searches for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
 /// As natively: bytes for the context of any lock.
 pub const CONTEXT_BYTES: usize = 112;
 
-/// As natively: places for queues that put a lock's waiters in order.
+/// As natively: queues that order a lock's waiters.
 pub const QUEUES: usize = 256;
 
-/// As natively: cache groups that such a queue tells apart.
+/// As natively: distinct cache groups in such a queue.
 pub const QUEUE_GROUPS: usize = 64;
 
-/// As natively: NUMA nodes that such a queue tells apart.
+/// As natively: distinct NUMA nodes in such a queue.
 pub const QUEUE_NODES: usize = 16;
 
-/// As natively: cache groups that the waiters of an inflated lock are counted by.
+/// As natively: distinct cache groups in the count of an inflated lock's waiters.
 pub const FAT_GROUPS: usize = 16;
 
-/// As natively: how often a holder finds groups calm before those that come are not counted as here any more.
+/// As natively: uncontended looks before a group's arrivals need no registration.
 pub const CALM_LOOKS: u32 = 64;
 
-/// In loom's world, makes it before there are threads.
+/// For loom's backend, which creates it before there are threads.
 pub const fn beforehand<T>(_: &OfRun<T>) {}
 
-/// Room for `count` slots whose atoms are all zero, for as long as the run's memory
-/// lives; `None` outside of a run.  `make` says what a slot is where zero bytes are
-/// none.
+/// Room for `count` slots, all atoms zero, as long as the run's memory lives; `None` outside of a
+/// run. `make` creates a slot where zero bytes are none.
 #[must_use]
 pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
     let layout = Layout::array::<S>(count).ok()?;
     door::allocate(layout).map(NonNull::cast)
 }
 
-/// Natively, gives that room back, which nobody has used.
+/// Natively, unmaps that room, still unused.
 pub const fn unmap_slots<S>(_slots: NonNull<S>, _count: usize) {}
 
-/// What a hash of an object's address begins with: where the object is in the run's memory, so
-/// that no figure depends on where the host has put that memory.  Never 0, as no address is.
+/// The input for a hash of an object's address: the offset in the run's memory, so that no result
+/// depends on where the host has put that memory. Never 0, as no address is.
 #[must_use]
 pub fn key_of(address: usize) -> usize {
     door::offset(address).map_or(address, |offset| FIRST_KEY + offset)
 }
 
-/// As natively, where nothing lies in the first page.
+/// As natively, where the first page is empty.
 const FIRST_KEY: usize = 4096;
 
-/// What is static natively, and here made anew in each run by its first user.
+/// A static of the native backend: created in each run by its first user.
 #[derive(Debug)]
 pub struct OfRun<T>(fn() -> T);
 
 impl<T: 'static> OfRun<T> {
-    /// Made by `make`.
+    /// Wraps the function that creates it.
     #[must_use]
     pub const fn new(make: fn() -> T) -> Self {
         Self(make)
@@ -75,8 +74,8 @@ impl<T: 'static> OfRun<T> {
     pub fn get(&self) -> &'static T {
         let place = core::ptr::from_ref(self) as usize;
         let at = door::once(place, self.0).expect("locks with nodes live inside a run");
-        // SAFETY: it lives in the run's memory, which outlives the run, and locks
-        // that can reach it are used inside the run only.
+        // SAFETY: it lives in the run's memory, which outlives the run, and locks that can reach it
+        // are used only inside the run.
         unsafe { at.as_ref() }
     }
 }
@@ -88,7 +87,7 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
     }
 
     unsafe fn give(&self, node: &'static N) {
-        // Locks may be dropped after their run, whose memory takes its nodes along.
+        // Locks may be dropped after their run, whose memory took the nodes along.
         if cohort_machine::is_running() {
             // SAFETY: passed on.
             unsafe { self.get().give(node) };

@@ -1,9 +1,8 @@
-//! The machine world: the simulated machine, by virtual time or by schedules that
-//! chance decides.
+//! The machine backend: the simulated machine, by virtual time or by random schedules.
 //!
-//! Atoms and cells are the core library's, and each access is first a step of the
-//! calling simulated thread.  Outside of a run accesses take no time, so that
-//! objects can be made before it and looked at after it.
+//! Atoms and cells are the core library's, and each access is first a step of the calling simulated
+//! thread. Outside of a run accesses take no time, so that objects can be created before it and
+//! examined after it.
 
 extern crate std;
 
@@ -42,33 +41,33 @@ pub use thread::{
 mod hearer;
 pub use hearer::{hear, hearer};
 
-/// As in loom's world.
+/// As in loom's backend.
 #[must_use]
 pub const fn cpu() -> u32 {
     0
 }
 
-/// As in loom's world.
+/// As in loom's backend.
 #[must_use]
 pub const fn priority() -> u32 {
     0
 }
 
-/// Natively, keeps a locked instruction off the store before it.
+/// Natively, separates a locked instruction from a store before it.
 #[inline(always)]
 pub const fn keep_off() {}
 
-/// In loom's world, where a model's signal handler may come.
+/// For loom's backend, where a model's signal handler may run.
 #[inline(always)]
 pub(crate) const fn interruption() {}
 
-/// Declares a constructor that is `const` where the world's atoms allow it.
+/// Declares a constructor, `const` where the backend's atoms allow it.
 macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
 }
 pub(crate) use constructor;
 
-/// An array of things that are all made alike.
+/// An array of equal elements.
 macro_rules! repeated {
     ($make:expr, $count:expr) => {
         [const { $make }; $count]
@@ -76,7 +75,7 @@ macro_rules! repeated {
 }
 pub(crate) use repeated;
 
-/// What the world has once.
+/// The type of a value that exists once.
 pub use memory::OfRun as Static;
 
 /// Declares a pool of nodes of one type: static natively, one of each run here.
@@ -92,7 +91,7 @@ macro_rules! pool {
 }
 pub(crate) use pool;
 
-/// Declares what is static natively and one of each run here.
+/// Declares a native static, which each run has anew here.
 macro_rules! process_wide {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $of:ty = $make:path) => {
         $(#[$meta])* $vis static $name: $crate::door::OfRun<$of> = $crate::door::OfRun::new($make);
@@ -100,7 +99,7 @@ macro_rules! process_wide {
 }
 pub(crate) use process_wide;
 
-/// Natively, puts pages into the memory of the caller's NUMA node.  Here memory lies where it is touched first.
+/// Natively, moves pages to the caller's NUMA node. Here memory lies where it was first touched.
 #[must_use]
 pub const fn place_here(_pages: *const u8, _bytes: usize) -> bool {
     false

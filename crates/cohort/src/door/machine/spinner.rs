@@ -1,5 +1,4 @@
-//! How a waiter passes the time between two looks: as natively, by the machine's
-//! clock.
+//! How a waiter passes the time between two looks: as natively, by the machine's clock.
 
 use super::super::{Advice, WaitPolicy, loan};
 use super::{AtomicU32, nap};
@@ -8,7 +7,7 @@ use cohort_machine::{Waiting, door};
 /// Does nothing: the run says how its waiters wait.
 pub fn set_policy(_policy: WaitPolicy) {}
 
-/// How waiters wait.
+/// The run's wait policy.
 #[must_use]
 pub fn policy() -> WaitPolicy {
     match door::waiting() {
@@ -18,14 +17,14 @@ pub fn policy() -> WaitPolicy {
     }
 }
 
-/// How many CPUs the machine has.
+/// The machine's number of CPUs.
 #[must_use]
 pub fn cpus() -> u32 {
     door::cpus() as u32
 }
 
-/// Whether the calling thread should try, this time, what pays now and then only:
-/// once in `one_in`, a power of two.
+/// Whether the calling thread should try something that pays only now and then: once in `one_in`
+/// calls, a power of two.
 pub fn is_worth_a_try(one_in: u32) -> bool {
     let tries = &super::thread().tries;
     let count = tries.get().wrapping_add(1);
@@ -33,7 +32,7 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
-/// As natively: threads that began alike would all win the same lots.
+/// As natively: threads with one seed would all draw the same samples.
 #[must_use]
 pub fn is_counted(one_in: u32) -> bool {
     let lots = &super::thread().lots;
@@ -43,24 +42,24 @@ pub fn is_counted(one_in: u32) -> bool {
     super::super::draws(lots, one_in)
 }
 
-/// Whether waiters show that they have given their CPU away: they do.
+/// Whether waiters publish that they are off the CPU: they do.
 #[inline(always)]
 #[must_use]
 pub const fn shows_absence() -> bool {
     true
 }
 
-/// Whether the calling thread should look before it sleeps: it does not, as natively one that has looked
-/// in vain of late.
+/// Whether the calling thread should watch before it sleeps: never, like a native thread after
+/// recent failures.
 #[must_use]
 pub const fn hopes() -> bool {
     false
 }
 
-/// Does not look.
+/// Does nothing.
 pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
 
-/// Whether threads ever try what is only worth a try: here they do.
+/// Whether threads ever try what only pays now and then: here they do.
 #[inline(always)]
 #[must_use]
 pub const fn tries_anything() -> bool {
@@ -78,14 +77,14 @@ pub fn has_lost_cpu() -> bool {
     door::has_lost_cpu()
 }
 
-/// Threads that run or could, those of the background too, and CPUs.
+/// Runnable threads, including background ones, and CPUs.
 #[must_use]
 pub fn workload() -> Option<(i64, i64)> {
     let (threads, cpus) = door::workload()?;
     Some((threads as i64, cpus as i64))
 }
 
-/// Whether threads of the run stand in line for a CPU: the simulated scheduler knows.
+/// Whether threads of the run wait for a CPU: known to the simulated scheduler.
 #[must_use]
 pub fn threads_lack_cpus() -> Option<bool> {
     door::lacks_cpus()
@@ -94,13 +93,13 @@ pub fn threads_lack_cpus() -> Option<bool> {
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 
-/// Whether the calling thread has waited a short while ago too: here every thread has.
+/// Whether the calling thread has waited recently: always here.
 #[must_use]
 pub const fn waits_often() -> bool {
     true
 }
 
-/// One wait: made at its beginning, asked between looks.
+/// One wait: created at its beginning, called between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
     wait: door::Wait,
@@ -112,7 +111,7 @@ const fn advice(sleeps: bool) -> Advice {
 }
 
 impl Spinner {
-    /// At the beginning of a wait.
+    /// A spinner for an ordinary wait.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -121,7 +120,7 @@ impl Spinner {
         }
     }
 
-    /// At the beginning of a wait that is to sleep rather than give a turn away.
+    /// A spinner that sleeps rather than yields.
     #[must_use]
     pub const fn keeping_turns() -> Self {
         Self {
@@ -130,8 +129,7 @@ impl Spinner {
         }
     }
 
-    /// At the beginning of a wait that gives turns away: no thread remembers here whether its last
-    /// one was lost.
+    /// A spinner that yields: threads do not remember here whether their last turn was lost.
     #[must_use]
     pub const fn keeping_turns_if_lost() -> Self {
         Self::new()
@@ -143,7 +141,7 @@ impl Spinner {
         Self::keeping_turns()
     }
 
-    /// At the beginning of a wait for one's own place in a line.
+    /// A spinner for a wait for one's own place in a queue.
     #[must_use]
     pub const fn in_line() -> Self {
         Self {
@@ -152,13 +150,13 @@ impl Spinner {
         }
     }
 
-    /// Passes a little time and says what pays next.
+    /// Passes a little time and says what to do next.
     pub fn step(&mut self) -> Advice {
         let shown = &super::thread().shown;
         advice(self.wait.step_showing(|others| shown.away(others)))
     }
 
-    /// [`step`](Self::step), past others that sleep, or not.
+    /// [`step`](Self::step), past sleeping waiters or not.
     pub fn step_past(&mut self, sleepers: bool) -> Advice {
         advice(self.wait.step_past(sleepers))
     }
@@ -175,8 +173,8 @@ impl Spinner {
         }
     }
 
-    /// Passes a little time, for a wait that cannot sleep and is for the next few instructions
-    /// of another thread: lends the CPU once they are late, unless waiters never sleep.
+    /// Passes a little time, for a wait that cannot sleep, for the next few instructions of another
+    /// thread: lends the CPU once they are late, unless waiters never sleep.
     pub fn moment(&mut self) {
         if self.wait.step() {
             nap(loan(self.loans));
@@ -194,8 +192,7 @@ impl Spinner {
         self.step()
     }
 
-    /// Looks again and again for that many nanoseconds; false as soon as a look finds
-    /// what was `so` no longer so.
+    /// Polls for that many nanoseconds; false as soon as `so` is false.
     pub fn watch(&mut self, nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
         let until = super::now() + nanoseconds;
         while super::now() < until {
@@ -207,8 +204,8 @@ impl Spinner {
         true
     }
 
-    /// One failed look, by a caller that counts its looks itself: passes as little
-    /// time as can be, and never gives the CPU away.
+    /// One failed look, by a caller that counts its looks: takes as little time as possible, and
+    /// never yields.
     pub fn spin(&mut self) {
         door::spin_once();
     }

@@ -1,21 +1,20 @@
-//! Time, sleep, and the rest of what a kernel gives.
+//! Time, sleep, and other kernel services.
 
 use super::super::{AtomicU32, Flaw, Level, Order, Slept};
 use super::OfRun;
 use cohort_machine::door;
 use cohort_raw::Deadline;
 
-/// As natively: one quiet release in so many makes its lock quick, where quick times are revoked.
+/// As natively: quiet releases before a lock becomes quick, where that mode has been revoked.
 const QUIET_RELEASES: u32 = 8192;
 
-/// As natively: the same where none has been revoked since the thread's last one.
+/// As natively: the same without revocations since the thread's last one.
 const CALM_RELEASES: u32 = 256;
 
-/// Where chance decides, one release in so many finds that its lock has long been
-/// quiet.
+/// Under random schedules, one release in so many finds that its lock has long been quiet.
 const QUIET_CHANCE: u64 = 4;
 
-/// Nanoseconds on the clock; every clock is this one.
+/// Nanoseconds on the only clock.
 #[must_use]
 pub fn now() -> u64 {
     door::now()
@@ -40,8 +39,8 @@ pub fn expired(deadline: &Deadline) -> bool {
     door::expired(nanoseconds(deadline))
 }
 
-/// The cohort of the calling thread; 0 outside of a run.  A machine without such a level
-/// has the next larger one instead.  One without NUMA nodes, packages and blades is a single node, as
+/// The cohort of the calling thread; 0 outside of a run. A machine without such a level has the
+/// next larger one instead. A machine without NUMA nodes, packages and blades is a single node, as
 /// the kernel reports it natively.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
@@ -59,11 +58,11 @@ pub fn cache_groups() -> usize {
     }
 }
 
-/// The levels that may stand for one, the best first.
+/// The levels that may replace a level, the best first.
 const fn levels(level: Level) -> &'static [&'static str] {
     match level {
         Level::Core => &["core", "cache", "numa", "package"],
-        // No smaller one: CPUs that no such level divides share their last cache.
+        // No smaller one: CPUs without such a level share their last cache.
         Level::CacheGroup => &["cache", "numa", "package"],
         Level::Numa => NUMA,
         Level::Package => &["package", "numa"],
@@ -71,17 +70,17 @@ const fn levels(level: Level) -> &'static [&'static str] {
     }
 }
 
-/// The levels that may stand for NUMA nodes, the best first.
+/// The levels that may replace NUMA nodes, the best first.
 const NUMA: &[&str] = &["numa", "package"];
 
-/// How far two cohorts of [`Level::Numa`] are from each other: a number to compare with
-/// others, that of a cohort and itself the smallest.
+/// The distance of two cohorts of [`Level::Numa`]: a number to compare with others, smallest for a
+/// cohort and itself.
 #[must_use]
 pub fn distance(one: usize, other: usize) -> u8 {
     door::distance(NUMA, one, other)
 }
 
-/// Gives the CPU to another runnable thread, if there is one.
+/// Yields the CPU to another runnable thread, if there is one.
 pub fn yield_now() {
     door::yield_now();
 }
@@ -91,7 +90,7 @@ pub fn yield_now() {
 #[must_use]
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
     let address = core::ptr::from_ref(word) as usize;
-    // SAFETY: an atom is its value, and nobody else runs meanwhile.
+    // SAFETY: an atom is its value, and no other thread runs meanwhile.
     let read = || unsafe { core::ptr::read_volatile(address as *const u32) };
     match door::sleep(address, read, expected, bits, deadline.map(nanoseconds)) {
         door::Slept::Woken => Slept::Woken,
@@ -100,7 +99,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     }
 }
 
-/// None: every thread runs at last here, and a bound would hide a lost wake-up.
+/// `None`: every thread runs at last here, and a bound would hide a lost wake-up.
 #[must_use]
 pub const fn unless_starved(_nanoseconds: u64) -> Option<Deadline> {
     None
@@ -109,7 +108,7 @@ pub const fn unless_starved(_nanoseconds: u64) -> Option<Deadline> {
 /// Notes nothing.
 pub const fn note(_object: *const AtomicU32, _time: u32) {}
 
-/// `now`: a checker's world has no table that objects could share by accident.
+/// `now`: a checker's backend has no table for objects to share by accident.
 #[must_use]
 pub const fn noted(_object: *const AtomicU32, now: u32) -> u32 {
     now
@@ -137,12 +136,12 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     door::wake(word as usize, count, bits)
 }
 
-/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
-/// instead, behind all others there; whether there was one.
+/// Moves one sleeper on `word`, if that holds `expected`, to `to`, behind all others there; returns
+/// whether there was one.
 #[must_use]
 pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {
     let address = core::ptr::from_ref(word) as usize;
-    // SAFETY: an atom is its value, and nobody else runs meanwhile.
+    // SAFETY: an atom is its value, and no other thread runs meanwhile.
     let read = || unsafe { core::ptr::read_volatile(address as *const u32) };
     door::move_sleeper(address, read, expected, to as usize)
 }
@@ -152,7 +151,7 @@ pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     wake(word, count, bits)
 }
 
-/// How often a quick time has been revoked; it wraps.
+/// How often the quick mode was revoked; it wraps.
 #[must_use]
 pub fn revocations() -> &'static AtomicU32 {
     static REVOCATIONS: OfRun<AtomicU32> = OfRun::new(|| AtomicU32::new(0));
@@ -167,13 +166,13 @@ pub fn revocations() -> &'static AtomicU32 {
 /// The cheap side of a pair of fences: free, as natively.
 pub fn fence_here(_agreement: Order) {}
 
-/// The dear side.
+/// The expensive side.
 pub fn fence_everywhere(_agreement: Order) {
     door::barrier_everywhere();
 }
 
-/// Whether the calling thread has released so often without a thought that a plain
-/// store may be worth an agreement.
+/// Whether the calling thread has released often enough without contention that the quick mode may
+/// pay.
 #[must_use]
 pub fn is_long_quiet() -> bool {
     if door::chance(QUIET_CHANCE) {
@@ -196,13 +195,13 @@ pub fn is_long_quiet() -> bool {
     true
 }
 
-/// The process's generation: nobody forks here.
+/// The process's generation: constant, without forks here.
 #[must_use]
 pub const fn generation() -> u32 {
     1
 }
 
-/// Whether the run's locks shall have that flaw.
+/// Whether the run's locks have that fault injected.
 #[must_use]
 pub fn mutant(flaw: Flaw) -> bool {
     door::has_flaw(flaw.0)

@@ -1,4 +1,4 @@
-//! What each simulated thread keeps.
+//! A simulated thread's record.
 
 use super::super::{Cache, Counter, Shown};
 use super::std;
@@ -13,48 +13,48 @@ pub const CACHES: usize = 16;
 pub struct ThreadRecord {
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
-    /// The cohort in which it is counted while it does.
+    /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
-    /// Since when waiting writers have refused it a read lock, as natively.
+    /// When waiting writers first refused it a read lock, as natively.
     pub refused: Cell<u64>,
-    /// Releases since the last [`super::is_long_quiet`] that said yes.
+    /// Releases since the last positive [`super::is_long_quiet`].
     pub(super) quiet: Cell<u32>,
     /// The [revocations](super::revocations) of quick times at that time.
     pub(super) revoked: Cell<u32>,
-    /// Questions to [`super::is_worth_a_try`].
+    /// Calls of [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
-    /// What decides in [`super::is_counted`].
+    /// Random state of [`super::is_counted`].
     pub(super) lots: Cell<u32>,
-    /// Where its present wait shows that it has given its CPU away.
+    /// The flag by which its present wait shows that it has yielded its CPU.
     pub shown: Shown,
-    /// The object that it locked last, for `host::served`.
+    /// Its last locked object, for `host::served`.
     pub holds: Cell<usize>,
-    /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
+    /// Which of its held locks the thread acquired by a queue, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
-    /// How many sections of delegates the thread is in.
+    /// How many delegated sections the thread is in.
     pub inside: Cell<u32>,
-    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    /// Whether its present wait is at a `Gate`, or admitted by one.
     pub gated: Cell<bool>,
-    /// What it has counted, by [`Counter`].
+    /// Its counts, by [`Counter`].
     counted: [Cell<u64>; Counter::ALL.len()],
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }
 
-/// Counts what the calling thread does, which takes no time.
+/// Counts an event of the calling thread, at no cost.
 pub fn count(what: Counter, times: u64) {
     let count = &thread().counted[what as usize];
     count.set(count.get() + times);
 }
 
-/// How much the calling thread has counted so far.
+/// The calling thread's count so far.
 #[must_use]
 pub fn counted(what: Counter) -> u64 {
     thread().counted[what as usize].get()
 }
 
 std::thread_local! {
-    /// Of a thread that uses a lock outside of a run.
+    /// The record of a thread that uses a lock outside of a run.
     static OUTSIDE: &'static ThreadRecord = std::boxed::Box::leak(std::boxed::Box::default());
 }
 
@@ -70,10 +70,10 @@ pub fn thread() -> &'static ThreadRecord {
 }
 
 impl ThreadRecord {
-    /// Forgets what was true in the parent process: there is none.
+    /// Forgets the parent process's state: there is none.
     pub const fn settle(&self) {}
 
-    /// Whether nothing was to be forgotten.
+    /// Whether there is nothing to forget.
     pub const fn is_settled(&self) -> bool {
         true
     }
@@ -113,7 +113,7 @@ pub const fn is_alone() -> bool {
     false
 }
 
-/// Whether no thread of this run has that number any more.
+/// Whether this run has no thread with that number.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
     door::has_returned(id as usize - 1)

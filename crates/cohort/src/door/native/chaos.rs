@@ -75,8 +75,8 @@ fn disturb(place: &Location<'_>) {
 }
 
 /// The next number of the calling thread, by SplitMix64.
+///
 /// A signal handler between the two accesses repeats a number, which is harmless.
-/// A signal handler between the two accesses repeats a number, which harms nothing.
 fn draw() -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let kept = &thread().chaos;

@@ -1,4 +1,4 @@
-//! A pair of fences of which one is free.
+//! An asymmetric pair of fences: one side is free.
 //!
 //! [`fence_everywhere`] makes every running thread of the process execute a full
 //! barrier, so the other side of a store-then-load agreement needs none of its own:
@@ -10,20 +10,20 @@ use super::atoms::{AtomicU8, Ordering, compiler_fence};
 use super::system::{be_impatient, call, number};
 use super::thread::thread;
 
-/// One quiet release in so many makes its lock quick, where quick times are revoked.  Calling one off
-/// costs up to some ten microseconds, so it has to last about a hundred.
+/// Quiet releases before a lock becomes quick (released by a plain store), where that mode has been
+/// revoked. A revocation costs up to some ten microseconds, so the mode must last about a hundred.
 const QUIET_RELEASES: u32 = 8192;
 
-/// The same where none has been revoked since the thread's last one.  To begin one costs tens of
-/// nanoseconds, a fraction of one for each of so many releases; a program with thousands of mutexes
-/// has most of them quick after that many releases of each.
+/// The same without revocations since the thread's last one. To begin the mode costs tens of
+/// nanoseconds, a fraction of one per release. In a program with thousands of mutexes, most become
+/// quick after so many releases of each.
 const CALM_RELEASES: u32 = 256;
 
 const UNKNOWN: u8 = 0;
 const AVAILABLE: u8 = 1;
 const MISSING: u8 = 2;
 
-/// Whether the kernel lets this process use the barrier.
+/// Whether the kernel permits the barrier.
 static BARRIER: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 const CMD_PRIVATE_EXPEDITED: usize = 8;
@@ -35,7 +35,7 @@ fn membarrier(command: usize) -> bool {
     if_allowed(Beyond::Barrier, it)
 }
 
-/// How often a quick time has been revoked in this process; it wraps.
+/// How often the quick mode was revoked in this process; it wraps.
 #[inline(always)]
 #[must_use]
 pub fn revocations() -> &'static AtomicU32 {
@@ -50,28 +50,28 @@ pub fn fence_here(_agreement: Order) {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// The dear side: a full barrier in this thread and in every other that runs; or at least,
-/// from here on sleepers look for themselves until it is as good as passed.
+/// The expensive side: a full barrier in every running thread; or at least, from here on sleepers
+/// wake up periodically until an equivalent time has passed.
 pub fn fence_everywhere(_agreement: Order) {
     if membarrier(CMD_PRIVATE_EXPEDITED) {
         return;
     }
-    // A forked child has to register anew.
+    // A forked child must register again.
     if membarrier(CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(CMD_PRIVATE_EXPEDITED) {
         return;
     }
-    // The process gave the right away after it had it.  A thread that was
-    // running has passed through the kernel once its time slice ended, and what it had stored is
-    // seen long before; until then nobody relies on a wake.
+    // The process gave up the right after it had it. A thread that was running enters the kernel by
+    // the end of its time slice, which publishes its stores; until then sleepers do not rely on
+    // wakes.
     BARRIER.store(MISSING, Ordering::Relaxed);
     be_impatient(PASSED_NANOSECONDS);
 }
 
-/// As long as a time slice lasts at most.
+/// Upper bound of a time slice.
 const PASSED_NANOSECONDS: u64 = 100_000_000;
 
-/// Whether the calling thread has released so often without a thought that a
-/// plain store may be worth an agreement; never, if the kernel has no barrier.
+/// Whether the calling thread has released often enough without contention that the quick mode may
+/// pay; never without the kernel's barrier.
 #[inline(always)]
 pub fn is_long_quiet() -> bool {
     let quiet = &thread().quiet;
@@ -97,9 +97,9 @@ fn start_over() -> bool {
     }
 }
 
-/// Asks the kernel for the barrier; whether it may be used.  A process with one thread has the
-/// answer in microseconds, any other in up to twenty milliseconds, for which the kernel waits
-/// for all its CPUs.
+/// Registers for the kernel's barrier; returns whether it may be used. A single-threaded process
+/// gets the answer in microseconds, any other in up to twenty milliseconds, since the kernel waits
+/// for all CPUs.
 pub(super) fn register() -> bool {
     let available = membarrier(CMD_REGISTER_PRIVATE_EXPEDITED);
     let state = if available { AVAILABLE } else { MISSING };

@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// The waits among `waits` that watch, where `comes` says which succeed.
+    /// Which of `waits` waits watch; the second argument says which watches succeed.
     fn looking(waits: usize, comes: impl Fn(usize) -> bool) -> std::vec::Vec<usize> {
         let hope = Hope {
             level: Cell::new(0),

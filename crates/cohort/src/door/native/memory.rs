@@ -13,48 +13,46 @@ const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
 const SHARED_ANONYMOUS: usize = 0x01 | 0x20;
 const MADV_WIPEONFORK: usize = 18;
 
-/// Nodes of a cache line in an arena's first segment: a page.  Segments are mapped
-/// when they are needed, since a program may have all its memory locked.
+/// Nodes in an arena's first segment: a page, at a cache line each. Segments are mapped on demand,
+/// since a program may have all its memory locked.
 pub const ARENA_FIRST_SEGMENT: u32 = 64;
 
-/// Nodes of one arena that one thread may keep, so that most acquisitions touch
-/// no shared list.
+/// Cached nodes of one arena per thread, so that most acquisitions touch no shared list.
 pub const ARENA_CACHED: u32 = 8;
 
-/// Looking for orphans costs a system call for each keeper, so it waits until
-/// there may be as many as this, and again until the arena has doubled.
+/// Nodes before the first search for orphans. A search costs a system call for each owner, so the
+/// next one waits until the arena has doubled.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
-/// Bytes for the context of any lock: with a pool's tag they take two lines that no other shares.
+/// Bytes for the context of any lock: two lines of its own, with a pool's tag.
 pub const CONTEXT_BYTES: usize = 112;
 
-/// Places for queues that put a lock's waiters in order: more than a program has locks that many
-/// threads wait for.
+/// Queues that order a lock's waiters: more than a program has heavily contended locks.
 pub const QUEUES: usize = 256;
 
-/// Cache groups that such a queue tells apart; those beyond share.
+/// Distinct cache groups in such a queue; further groups share.
 pub const QUEUE_GROUPS: usize = 64;
 
-/// NUMA nodes that such a queue tells apart; those beyond share.
+/// Distinct NUMA nodes in such a queue; further nodes share.
 pub const QUEUE_NODES: usize = 16;
 
-/// Cache groups that the waiters of an inflated lock are counted by; those beyond share.
+/// Distinct cache groups in the count of an inflated lock's waiters; further groups share.
 pub const FAT_GROUPS: usize = 16;
 
-/// How often a holder finds groups calm before those that come are not counted as here any more.
+/// How often a holder finds groups uncontended before their arrivals need no registration.
 pub const CALM_LOOKS: u32 = 64;
 
-/// What the process has once.
+/// A value that exists once per process.
 #[derive(Debug)]
 pub struct OfProcess<T>(T);
 
 impl<T> OfProcess<T> {
-    /// That.
+    /// Wraps the value.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// What it is.
+    /// The value.
     #[inline(always)]
     pub const fn get(&'static self) -> &'static T {
         &self.0
@@ -96,24 +94,24 @@ unsafe impl<N: 'static, P: Pool<N>> Pool<N> for OfProcess<P> {
     }
 }
 
-/// In loom's world, makes it before there are threads.
+/// For loom's backend, which creates it before there are threads.
 pub const fn beforehand<T>(_: &OfProcess<T>) {}
 
-/// What a hash of an object's address begins with.
+/// The input for a hash of an object's address.
 #[inline(always)]
 #[must_use]
 pub const fn key_of(address: usize) -> usize {
     address
 }
 
-/// Maps room for `count` slots whose atoms are all zero; `None` if the kernel
-/// refuses, and the reserve is used up.  `make` says what a slot is where zero bytes are none.
+/// Maps room for `count` slots, all atoms zero; `None` if the kernel refuses and the reserve is
+/// used up. `make` creates a slot where zero bytes are none.
 #[must_use]
 pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
     map_room(count * size_of::<S>()).map(NonNull::cast)
 }
 
-/// Gives that room back, which nobody has used.
+/// Unmaps that room, still unused.
 pub fn unmap_slots<S>(slots: NonNull<S>, count: usize) {
     unmap_room(slots.cast(), count * size_of::<S>());
 }
@@ -135,13 +133,12 @@ fn unmap_room(room: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// Pages that are there from the beginning, and cost nothing until they are touched: a
-/// process whose address space is used up can still wait.
+/// Pages reserved from the beginning, at no cost until they are touched: a process without free
+/// address space can still wait.
 #[repr(C, align(4096))]
 struct Reserve(UnsafeCell<[u8; RESERVE]>);
 
-/// The first five segments of an arena whose nodes are cache lines, or the first few of
-/// several.
+/// The first five segments of an arena with nodes of a cache line, or the first few of several.
 const RESERVE: usize = 31 * PAGE;
 
 const _: () = assert!(align_of::<Reserve>() == PAGE);
@@ -151,7 +148,7 @@ unsafe impl Sync for Reserve {}
 
 static PAGES: Reserve = Reserve(UnsafeCell::new([0; RESERVE]));
 
-/// Bytes of it that are handed out.
+/// Bytes of it in use.
 static RESERVED: AtomicUsize = AtomicUsize::new(0);
 
 #[cold]
@@ -165,7 +162,7 @@ fn from_reserve(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(PAGES.0.get().cast::<u8>().wrapping_add(begin))
 }
 
-/// Takes a piece of the reserve back, if nobody got one since; false if it is none.
+/// Takes a piece of the reserve back, if it was the last; false if it is not part of it.
 fn to_reserve(piece: NonNull<u8>, bytes: usize) -> bool {
     let begin = (piece.as_ptr() as usize).wrapping_sub(PAGES.0.get() as usize);
     let end = begin.wrapping_add(bytes.next_multiple_of(PAGE));
@@ -176,10 +173,10 @@ fn to_reserve(piece: NonNull<u8>, bytes: usize) -> bool {
     is_reserve
 }
 
-/// Maps `bytes` of zeroes, which cost nothing until they are touched; `None` if
-/// the kernel refuses.  The flags are those of an anonymous mapping.
+/// Maps `bytes` of zeroes, at no cost until they are touched; `None` if the kernel refuses. The
+/// flags are an anonymous mapping's.
 fn map_pages(bytes: usize, flags: usize) -> Option<NonNull<u8>> {
-    // SAFETY: an anonymous mapping where the kernel pleases disturbs nothing.
+    // SAFETY: an anonymous mapping at an address of the kernel's choice disturbs nothing.
     let at = unsafe { call(number::MMAP, [0, bytes, READ_WRITE, flags, usize::MAX, 0]) };
     if (-4095..=0).contains(&at) {
         return None;
@@ -187,25 +184,25 @@ fn map_pages(bytes: usize, flags: usize) -> Option<NonNull<u8>> {
     NonNull::new(at as *mut u8)
 }
 
-/// Puts whole pages into the memory of the NUMA node on which the calling thread runs, what
-/// is in them included; false if the kernel refuses, as it may in a container.
+/// Moves whole pages, with their contents, to the calling thread's NUMA node; false if the kernel
+/// refuses, as it may in a container.
 ///
-/// Pages that are larger than [`PAGE`] are the kernel's to refuse.
+/// The kernel may refuse pages larger than [`PAGE`].
 #[must_use]
 pub fn place_here(pages: *const u8, bytes: usize) -> bool {
     const MPOL_PREFERRED: usize = 1;
     const MPOL_MF_MOVE: usize = 2;
     let mut node = 0u32;
     let mut nodes = [0u64; NODES / 64];
-    // SAFETY: the kernel writes the number of the node alone, and reads the set of nodes;
-    // where pages lie changes nothing of what is in them.
+    // SAFETY: the kernel writes only the node's number, and reads the set of nodes; the place of
+    // pages does not affect their contents.
     unsafe {
         let asked = call(number::GETCPU, [0, &raw mut node as usize, 0, 0, 0, 0]);
         let Some(word) = nodes.get_mut(node as usize / 64) else {
             return false;
         };
         *word = 1 << (node % 64);
-        // The kernel takes one bit less than it is told.
+        // The kernel takes one bit less than the given number.
         let placed = call(
             number::MBIND,
             [
@@ -221,18 +218,18 @@ pub fn place_here(pages: *const u8, bytes: usize) -> bool {
     }
 }
 
-/// Maps a page that a forked child finds zeroed; `None` if the kernel cannot
-/// (before Linux 4.14), or what stands for the kernel does not.
+/// Maps a page that a forked child finds zeroed; `None` if the kernel (before Linux 4.14), or an
+/// emulator in its place, cannot.
 #[must_use]
 pub fn page_of_zeroes_in_child() -> Option<NonNull<u8>> {
     let page = map_pages(PAGE, PRIVATE_ANONYMOUS_NORESERVE)?;
     (!takes_any_advice()? && advise_to_wipe(page)).then_some(page)
 }
 
-/// Advises that a forked child find this page zeroed, which the caller has mapped; whether
-/// the advice is taken.
+/// Advises that a forked child find this page, mapped by the caller, zeroed; returns whether the
+/// advice is accepted.
 fn advise_to_wipe(page: NonNull<u8>) -> bool {
-    // SAFETY: the advice concerns a page that the caller has mapped, and nothing else.
+    // SAFETY: the advice affects only a page mapped by the caller.
     let result = unsafe {
         call(
             number::MADVISE,
@@ -242,13 +239,13 @@ fn advise_to_wipe(page: NonNull<u8>) -> bool {
     result == 0
 }
 
-/// Whether such advice is taken where no kernel takes it, for memory that processes share;
-/// `None` if none can be mapped.  Some emulators answer every advice with success, since most
-/// are hints, and do not follow this one.
+/// Whether such advice is accepted even for shared memory, where no kernel accepts it; `None` if
+/// none can be mapped. Some emulators accept every advice, since most are hints, and ignore this
+/// one.
 fn takes_any_advice() -> Option<bool> {
     let shared = map_pages(PAGE, SHARED_ANONYMOUS)?;
     let taken = advise_to_wipe(shared);
-    // SAFETY: mapped above, and nobody else has heard of it.
+    // SAFETY: mapped above, and not shared yet.
     unsafe { call(number::MUNMAP, [shared.as_ptr() as usize, PAGE, 0, 0, 0, 0]) };
     Some(taken)
 }

@@ -128,7 +128,7 @@ fn umwait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     // SAFETY: reads a counter.
     let now = unsafe { core::arch::x86_64::_rdtsc() };
     // The counter ticks at least once per nanosecond wherever these instructions exist. So this is
-    // never late, and the caller comes back with the rest.
+    // never late, and the caller waits again for the rest.
     let until = now + nanoseconds;
     /// C0.1: a lighter sleep than C0.2 with an earlier wake-up, as fits so short a wait.
     const LIGHTLY: u32 = 1;

@@ -1,11 +1,11 @@
 //! The simulated NUMA machine.
 //!
-//! [`description`] is what a machine is: its file, read and checked.  A [`Run`] puts
-//! threads on one: fibers of one host thread, in the order of a virtual clock that
-//! every access moves by what it would cost there.  The same seed gives the same
-//! figures on every host; independent runs may go on on several host threads at once.
+//! [`description`] reads and checks the file of a machine. A [`Run`] executes threads on one, as
+//! fibers of one host thread. Their order follows a virtual clock, which every access advances by
+//! its cost on that machine. The same seed gives the same figures on every host; independent runs
+//! may execute on several host threads at once.
 //!
-//! Programs use the locks of `cohort-on-machine`, whose door calls [`door`]:
+//! Programs use the locks of `cohort-on-machine`, whose platform layer calls [`door`]:
 //!
 //! ```
 //! use cohort_machine::description::shipped;
@@ -43,9 +43,9 @@
 //! println!("{:?}: {} rounds", outcome.rule, outcome.work());
 //! ```
 //!
-//! [`Outcome`] can be serialised; [`Failure`] reports a deadlock with each thread's
-//! wait.  [`Schedule::Random`] and [`Schedule::Pct`] run the same threads as a checker
-//! would; outside of [`Schedule::Time`] caches and CPUs play no part.
+//! [`Outcome`] can be serialised; [`Failure`] reports a deadlock with each thread's wait.
+//! [`Schedule::Random`] and [`Schedule::Pct`] explore schedules like a checker; caches and CPUs
+//! play a part only under [`Schedule::Time`].
 
 pub mod description;
 mod engine;

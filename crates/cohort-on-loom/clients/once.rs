@@ -1,4 +1,4 @@
-//! A section that is run once, by whichever thread comes first.
+//! A section that runs once, on the first thread to arrive.
 
 use super::{add_one, read};
 use crate::locks::Once;
@@ -6,7 +6,7 @@ use crate::locks::door::{Cell, caught, panic_on};
 use crate::world::together;
 use std::sync::Arc;
 
-/// Every thread wants the section run, and sees that it was, once.
+/// Every thread calls `run`, and sees that the section ran once.
 pub fn is_run_once(threads: usize) {
     let shared = Arc::new((Once::new(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -20,7 +20,7 @@ pub fn is_run_once(threads: usize) {
     }
 }
 
-/// The section panics the first time; the next thread runs it again and sees what it did.
+/// The section panics the first time; the next thread runs it again and sees its effects.
 pub fn is_run_again(threads: usize) {
     let shared = Arc::new((Once::new(), Cell::new(0)));
     let theirs = Arc::clone(&shared);

@@ -1,5 +1,5 @@
-//! Operations that threads announce are in the data once each, are run on nothing but whole data, and are
-//! answered to their own threads.
+//! Announced operations apply to the data exactly once each, run on consistent data only, and
+//! return to their own threads.
 
 use crate::locks::delegation::PSim;
 use crate::locks::delegation::p_sim::{Panicked, Seat};
@@ -9,28 +9,27 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::{Arc, Mutex};
 
-/// Two numbers that every operation leaves alike.
+/// Two numbers that every operation keeps equal.
 type Pair = (u64, u64);
 
 type Pairs<const SEATS: usize> = PSim<Pair, u64, u64, SEATS>;
 
-/// A seat that knows nothing of where the data is kept.
+/// A seat with an unbounded lifetime.
 type Own<const SEATS: usize> = Seat<'static, Pair, u64, u64, SEATS>;
 
 std::thread_local! {
-    /// Whether this thread has run an operation on data that is not whole.  A panic could not say so: it
-    /// would be caught.
+    /// Whether this thread has run an operation on inconsistent data. A panic would be caught.
     static TORN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes an operation that was not to be run so.
+/// Records an operation on wrong data.
 fn note(is_torn: bool) {
     if is_torn {
         TORN.set(true);
     }
 }
 
-/// Adds to both.
+/// Adds to both numbers.
 fn add(pair: &mut Pair, by: u64) -> u64 {
     note(pair.0 != pair.1);
     pair.0 += by;
@@ -38,25 +37,25 @@ fn add(pair: &mut Pair, by: u64) -> u64 {
     pair.0
 }
 
-/// The same for those that add one.
+/// [`add`] for operations that add one.
 fn add_one(pair: &mut Pair, by: u64) -> u64 {
     note(by != 1);
     add(pair, by)
 }
 
-/// The same for those that add two.
+/// [`add`] for operations that add two.
 fn add_two(pair: &mut Pair, by: u64) -> u64 {
     note(by != 2);
     add(pair, by)
 }
 
-/// Panics in the midst of adding.
+/// Panics in the middle of an addition.
 fn break_off(pair: &mut Pair, by: u64) -> u64 {
     pair.0 += by;
     panic_on(Box::new("on purpose"))
 }
 
-/// Adds one or two, in turn; the answer, and how much was added.
+/// Adds one or two alternately; returns the answer and the amount.
 fn add_in_turn<const SEATS: usize>(
     seat: &mut Seat<'_, Pair, u64, u64, SEATS>,
     turn: u64,
@@ -68,8 +67,8 @@ fn add_in_turn<const SEATS: usize>(
     (answer, by)
 }
 
-/// Each answer is the sum as it was behind the operation: they come in some order, one upon
-/// another, up to the sum that there is now.
+/// Checks that each answer is the sum after its operation: in some order they chain up to the
+/// present sum.
 fn are_answered<const SEATS: usize>(of: &Pairs<SEATS>, mut answers: Vec<(u64, u64)>) {
     answers.sort_unstable();
     let mut sum = 0;
@@ -83,10 +82,10 @@ fn are_answered<const SEATS: usize>(of: &Pairs<SEATS>, mut answers: Vec<(u64, u6
     assert!(!TORN.get(), "an operation is run on whole data");
 }
 
-/// Data with a seat for each thread, taken before there are threads, so that nothing but operations puts
-/// them in an order.
+/// Data with a seat for each thread. The seats are taken before there are threads, so that only
+/// operations order the threads.
 struct Seated<const SEATS: usize> {
-    /// Before the data, which they are in.
+    /// Declared before the data that they refer to, to be dropped first.
     seats: Vec<Mutex<Option<Own<SEATS>>>>,
     of: Arc<Pairs<SEATS>>,
 }
@@ -98,7 +97,7 @@ impl<const SEATS: usize> Seated<SEATS> {
         let seats = (0..threads)
             .map(|_| {
                 let seat = of.seat().expect("there are as many");
-                // SAFETY: the data is kept beside the seats, and for longer.
+                // SAFETY: the data outlives the seats beside it.
                 let seat =
                     unsafe { mem::transmute::<Seat<'_, Pair, u64, u64, SEATS>, Own<SEATS>>(seat) };
                 Mutex::new(Some(seat))
@@ -107,14 +106,14 @@ impl<const SEATS: usize> Seated<SEATS> {
         Arc::new(Self { seats, of })
     }
 
-    /// The seat of that thread, which has to be gone before the data.
+    /// The seat of that thread, which must be dropped before the data.
     fn take(&self, thread: usize) -> Own<SEATS> {
         let mut seat = self.seats[thread].lock().expect("nobody panics there");
         seat.take().expect("each thread comes once")
     }
 }
 
-/// Each thread applies so many operations to data that has been replaced so often.
+/// Each thread applies `rounds` operations to data that has been replaced `replaced` times.
 pub fn adds<const SEATS: usize>(threads: usize, rounds: u64, replaced: u64) {
     let seated = Seated::<SEATS>::new(threads, replaced);
     let theirs = Arc::clone(&seated);
@@ -149,7 +148,7 @@ pub fn comes_and_goes<const SEATS: usize>(threads: usize, rounds: u64) {
     }
 }
 
-/// The operation of every other thread panics.
+/// Every other thread's operation panics.
 pub fn panics<const SEATS: usize>(threads: usize) {
     let seated = Seated::<SEATS>::new(threads, 0);
     let theirs = Arc::clone(&seated);

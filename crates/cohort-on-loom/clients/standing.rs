@@ -1,24 +1,24 @@
-//! Edges are struck out while threads write themselves in, and nothing that a thread did is lost.
+//! Lock-order edges are struck out while threads add themselves, and no thread's order is lost.
 
 use crate::locks::door::{AtomicU32, Order};
 use crate::locks::records::{NEW, Noted, STRUCK, Standing};
 use crate::world::together;
 use std::sync::Arc;
 
-/// Keys of edges that say the same.
+/// Keys of equivalent edges.
 const KEYS: [u64; 2] = [1, 3];
 /// The key of another edge.
 const OTHER: u64 = 5;
 
 type Edge = Standing<2>;
 
-/// Whether all threads of the one are among those of the other.
+/// Whether all threads of the edge are among `makers`.
 fn are_among(edge: &Edge, makers: &[u32; 2]) -> bool {
     let mut own = edge.makers().into_iter();
     own.all(|maker| maker == 0 || makers.contains(&maker))
 }
 
-/// Two edges that say the same, which the threads with those numbers do.
+/// Two equivalent edges, each with those threads.
 fn alike(makers: &[u32]) -> [Edge; 2] {
     KEYS.map(|key| {
         let edge = Edge::default();
@@ -30,7 +30,7 @@ fn alike(makers: &[u32]) -> [Edge; 2] {
     })
 }
 
-/// Strikes the one out by the other.
+/// Strikes out one edge in favour of the other.
 fn strikes(edges: &[Edge; 2], one: usize) -> bool {
     let by = (&edges[1 - one], KEYS[1 - one]);
     edges[one].strike(
@@ -41,13 +41,13 @@ fn strikes(edges: &[Edge; 2], one: usize) -> bool {
     )
 }
 
-/// Whether an edge that stands says it of the thread.
+/// Whether a remaining edge names the thread.
 fn is_known(edges: &[Edge; 2], maker: u32) -> bool {
     let mut stand = edges.iter().zip(KEYS);
     stand.any(|(edge, key)| edge.key() == key && edge.makers().contains(&maker))
 }
 
-/// Two threads each strike out one of two edges that say the same by the other: one stays.
+/// Two threads each strike out one of two equivalent edges in favour of the other: one remains.
 pub fn one_of_two_stays() {
     let edges = Arc::new(alike(&[1, 2]));
     let theirs = Arc::clone(&edges);
@@ -58,8 +58,8 @@ pub fn one_of_two_stays() {
     }
 }
 
-/// A thread strikes an edge out by another, while a second thread does what they say and writes itself
-/// into the first, or, if that has gone, into the other.
+/// A thread strikes out an edge in favour of another. A second thread with the same order adds
+/// itself to the first, or to the other if the first is gone.
 pub fn nobody_is_lost() {
     let edges = Arc::new(alike(&[1]));
     let theirs = Arc::clone(&edges);
@@ -80,8 +80,8 @@ pub fn nobody_is_lost() {
     }
 }
 
-/// The place of an edge that is struck out is taken for another, into which a second thread writes
-/// itself as soon as it finds it: it was in the first one, too.
+/// The place of a struck-out edge is reused for another edge, to which a second thread adds itself
+/// as soon as it finds it. It was in the first edge, too.
 pub fn a_place_is_used_again() {
     let edge = Arc::new(Edge::default());
     assert!(edge.take(NEW, KEYS[0], 2, |_| true, || ()));
@@ -102,13 +102,13 @@ pub fn a_place_is_used_again() {
     }
 }
 
-/// Whether nobody but the thread 1 does it.
+/// Whether thread 1 is the only one.
 fn is_alone(makers: &[u32; 2]) -> bool {
     makers.iter().all(|maker| [0, 1].contains(maker))
 }
 
-/// The place of an edge that stands is taken for one that says more, by the thread that alone does what
-/// the edge says, while a second thread does it too and writes itself in.
+/// An edge's place is taken for a stronger edge by its only thread, while a second thread adds
+/// itself to the weaker edge.
 pub fn a_place_is_taken_over() {
     let edge = Arc::new(Edge::default());
     assert!(edge.take(NEW, KEYS[0], 1, |_| true, || ()));
@@ -128,8 +128,8 @@ pub fn a_place_is_taken_over() {
     }
 }
 
-/// The same, and then an edge of the second thread's is struck out if that does what the new one says,
-/// which it never does.
+/// Like [`a_place_is_taken_over`]. An edge of the second thread is then struck out if the new edge
+/// names that thread, which it never does.
 pub fn nobody_late_stands() {
     let edges = [(KEYS[0], 1), (KEYS[1], 2)].map(|(key, maker)| {
         let edge = Edge::default();
@@ -152,8 +152,8 @@ pub fn nobody_late_stands() {
     }
 }
 
-/// A thread looks whether an edge says that it does something without a gate, which it does with one
-/// only; meanwhile the place is taken for another thread's edge, which says so of that one.
+/// A thread checks whether an edge shows it without a gate; its order always has one. Meanwhile the
+/// place is taken for an edge of another thread without a gate.
 pub fn nothing_is_read_of_two() {
     let edge = Edge::default();
     assert!(edge.take(NEW, KEYS[0], 2, |_| true, || ()));

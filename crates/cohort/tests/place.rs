@@ -1,4 +1,4 @@
-//! In which cohort a thread is, on this machine: what the kernel says, and what it is told.
+//! The cohort of a thread on this machine: from the kernel, and as configured.
 
 #[path = "support/cpus.rs"]
 mod cpus;
@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The text is the process's: one test at a time.
+/// Serialises the tests, since the configuration is the process's.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What `make` gives a thread on that CPU.
+/// Runs `make` in a thread on that CPU.
 fn made_on<T: Send + 'static>(cpu: usize, make: impl FnOnce() -> T + Send + 'static) -> T {
     let there = move || {
         stay_on(cpu);
@@ -26,22 +26,21 @@ fn made_on<T: Send + 'static>(cpu: usize, make: impl FnOnce() -> T + Send + 'sta
     std::thread::spawn(there).join().expect("it does not panic")
 }
 
-/// The cohort of a thread on that CPU, by level.
+/// The cohorts of a thread on that CPU, by level.
 fn on(cpu: usize) -> [usize; 4] {
     made_on(cpu, || Level::REPORTED.map(cohort))
 }
 
-/// The first and the last CPU that this process may use, if they are two.
+/// The first and the last CPU of this process, if different.
 fn two() -> Option<(usize, usize)> {
     let cpus = allowed();
     let (first, last) = (*cpus.first()?, *cpus.last()?);
     (first != last).then_some((first, last))
 }
 
-/// In which node's memory that address is, and on which node the caller runs, if the kernel
-/// says both.
+/// The node of that address's memory, and the caller's node, if the kernel reports both.
 fn nodes_of<T>(at: *const T) -> Option<(i32, i32)> {
-    /// Of which node's memory a page is, instead of a policy.
+    /// Requests a page's node instead of a policy.
     const NODE_OF_ADDRESS: usize = 1 | 2;
     let (mut page, mut thread) = (-1i32, 0i32);
     // SAFETY: the kernel writes one number each.
@@ -62,7 +61,7 @@ fn threads_are_where_the_text_puts_them() {
     };
     let text = format!("numa {other} # the second first\nnuma {one}\ncore {one};");
     set_cohorts(&text).expect("the text is right");
-    // A CPU that is left out at a level is in one more cohort.
+    // CPUs missing at a level form one more cohort.
     let (first, second) = (on(one), on(other));
     assert_eq!((first[0], second[0]), (0, 1), "core");
     assert_eq!((first[2], second[2]), (1, 0), "numa");
@@ -94,7 +93,7 @@ fn a_mistake_changes_nothing_and_is_named() {
     set_cohorts("").expect("nothing is right");
 }
 
-/// Also where both are in one node of the kernel's, or are not there.
+/// Also for cohorts within one of the kernel's nodes, and for absent ones.
 #[test]
 fn a_cohort_is_nearest_to_itself() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +113,7 @@ fn distances_are_the_kernels() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     set_cohorts("").expect("nothing is right");
     let folder = Path::new("/sys/devices/system/node");
-    // A row has a number for each node that is there.
+    // A row has a number for each existing node.
     let there: Vec<i32> = (0..NODES as i32)
         .filter(|node| folder.join(format!("node{node}")).exists())
         .collect();
@@ -188,12 +187,12 @@ fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
         // SAFETY: its own number.
         assert!(std::ptr::eq(unsafe { NODES.at(NODES.number(node)) }, *node));
     }
-    // Whichever thread gives them back, and wherever: they are taken again in their own place.
+    // Whichever thread returns nodes, and wherever: they are reused at their own place.
     let known = (pages(&here), pages(&there));
     let all: Vec<&'static Node> = here.into_iter().chain(there).collect();
     made_on(other, move || {
         for node in all {
-            // SAFETY: taken above, and forgotten.
+            // SAFETY: taken above, and unused from here on.
             unsafe { NODES.give(node) };
         }
     });
@@ -214,7 +213,7 @@ fn pages_are_in_the_memory_of_whoever_took_a_node_first() {
     }
 }
 
-/// The kernel's policies of memory that begins in that range, as its file shows them.
+/// The kernel's memory policies in that range, as in its file.
 fn policies(from: usize, bytes: usize) -> Option<Vec<(usize, String)>> {
     let maps = std::fs::read_to_string("/proc/self/numa_maps").ok()?;
     let line = |line: &str| {
@@ -240,7 +239,7 @@ fn cohorts_on_pages_are_put_where_their_threads_run() {
     let (at, bytes) = (std::ptr::from_ref(lock).addr(), size_of::<Lock>());
     let use_it = move || {
         let context = Default::default();
-        // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+        // SAFETY: the context serves this acquisition only; it and the lock stay until the release.
         unsafe {
             lock.acquire(&context);
             lock.release(&context);
@@ -253,7 +252,7 @@ fn cohorts_on_pages_are_put_where_their_threads_run() {
     };
     assert_eq!(before, [], "nothing of it has a policy of its own");
     for (cpu, cohort) in [(other, 1), (one, 0)] {
-        // Behind the cohorts is the high lock, in a page as well.
+        // After the cohorts follows the high lock, also in a page.
         let begins = at + cohort * (bytes - PAGE) / 2;
         let place = made_on(cpu, move || {
             use_it();

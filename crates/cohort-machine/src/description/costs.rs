@@ -1,9 +1,9 @@
-//! What things cost on a machine.
+//! Costs on a machine.
 
 use super::figure::{Count, Cycles, Figure, Nanoseconds, Ratio, Ratios};
 use serde::{Deserialize, Serialize};
 
-/// What one CPU pays inside itself.
+/// Costs within one CPU.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
@@ -13,11 +13,10 @@ pub struct Costs {
     pub pause: Figure<Cycles>,
     /// A full fence whose store buffer is empty.
     pub fence: Figure<Cycles>,
-    /// How many stores may be under way while the CPU goes on; 0 means that each
-    /// store is waited for.
+    /// The capacity of the store buffer; 0: the CPU waits for each store.
     pub store_buffer: Figure<Count>,
-    /// An attempt of a load-linked/store-conditional pair that fails, beyond its
-    /// accesses; unused on a machine with native atomics.
+    /// A failed attempt of a load-linked/store-conditional pair, beyond its accesses; unused on a
+    /// machine with native atomics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_conditional: Option<Figure<Cycles>>,
 }
@@ -28,8 +27,7 @@ pub struct Costs {
 pub struct Hit {
     /// A load.
     pub load: Figure<Cycles>,
-    /// What a store costs its CPU, which goes on while the store buffer completes
-    /// it.
+    /// The CPU's cost of a store, which the store buffer completes.
     pub store: Figure<Cycles>,
     /// A read-modify-write of a line held exclusively.
     pub rmw: Figure<Cycles>,
@@ -43,34 +41,33 @@ pub struct Line {
     pub bytes: Figure<Count>,
 }
 
-/// What it takes to fetch a line from another private cache, for one distance
-/// between the two.
+/// The cost of fetching a line from another private cache, for one distance.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// The smallest level whose cohorts hold both CPUs.
     pub within: String,
-    /// Hops between their nodes where the machine has a [`Hops`](super::Hops)
-    /// matrix and the level lies beyond it; 0 elsewhere.
+    /// Hops between their nodes if the machine has a [`Hops`](super::Hops) matrix and the level
+    /// lies beyond it; otherwise 0.
     #[serde(default, skip_serializing_if = "none")]
     pub hops: u64,
-    /// To load a line that the supplier modified.
+    /// A load of a line that the supplier modified.
     pub load: Figure<Cycles>,
-    /// To load a line that the supplier holds unmodified; as `load` if absent.
+    /// A load of a line that the supplier holds unmodified; as `load` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clean: Option<Figure<Cycles>>,
-    /// To store to a line that the supplier modified.
+    /// A store to a line that the supplier modified.
     pub store: Figure<Cycles>,
-    /// To read, modify and write it.
+    /// A read-modify-write of such a line.
     pub rmw: Figure<Cycles>,
-    /// To invalidate a copy that far away, for a line that the writer holds too:
-    /// from the request to the acknowledgement.
+    /// The invalidation of a copy at this distance, for a line that the writer holds too: from the
+    /// request to the acknowledgement.
     pub invalidate: Figure<Cycles>,
-    /// How long a load over this distance keeps the line from serving the next
-    /// request for it: what makes many spinners' fetches queue.
+    /// How long a load over this distance blocks the line for the next request; therefore the
+    /// fetches of many spinners queue.
     pub occupancy: Figure<Cycles>,
-    /// To load a line that no cache holds, from memory that far away; required
-    /// beyond the level of [`Memory::of`], absent within it.
+    /// A load from memory at this distance; required beyond the level of [`Memory::of`], absent
+    /// within it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Figure<Cycles>>,
 }
@@ -79,29 +76,28 @@ pub struct Transfer {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invalidation {
-    /// For each further sharer, beyond what the farthest one costs.
+    /// The cost of each further sharer, beyond the farthest one's.
     pub each: Figure<Cycles>,
 }
 
-/// Memory and where it hangs.
+/// Memory and its place in the hierarchy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// The level whose cohorts have memory of their own.
     pub of: String,
-    /// To load a line that no cache holds from the cohort's own memory.
+    /// A load from the cohort's own memory of a line that no cache holds.
     pub local: Figure<Cycles>,
 }
 
-/// How much the caches hold.
+/// The capacity of the caches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
     /// Lines in the private caches of one cohort of `private-to`.
     pub private: Figure<Count>,
-    /// The level whose cohorts share a private cache, so that nothing is
-    /// transferred between their CPUs; `pu` if each has its own, or if what a CPU
-    /// writes reaches its siblings later than itself.
+    /// The level whose cohorts share a private cache, so that their CPUs need no transfers. `pu` if
+    /// each CPU has its own, or if its writes reach its siblings later than itself.
     #[serde(rename = "private-to")]
     pub private_to: String,
     /// Lines in the last-level cache of one cohort of `shared-by`.
@@ -109,7 +105,7 @@ pub struct Cache {
     /// The level whose cohorts share a last-level cache.
     #[serde(rename = "shared-by")]
     pub shared_by: String,
-    /// To load from the last-level cache what fell out of the private one.
+    /// A load from the last-level cache of a line that the private one evicted.
     pub refill: Figure<Cycles>,
 }
 
@@ -117,24 +113,23 @@ pub struct Cache {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Smt {
-    /// Factor on everything a CPU does inside itself, by how many CPUs of its core
-    /// run: the first entry for itself alone (1), the last one also for more.
-    /// Pipelines and their fusion show here: a core that fuses two pipelines for
-    /// a lone thread has 2 as second entry.
+    /// The slowdown within a CPU, by the number of running CPUs of its core: the first entry for
+    /// itself alone (1), the last also for more. Shared pipelines appear here: a core that fuses
+    /// two pipelines for a lone thread has 2 as second entry.
     pub slowdown: Figure<Ratios>,
-    /// How much a spinning CPU counts as a running one here.
+    /// The weight of a spinning CPU, relative to a running one.
     pub spinning: Figure<Ratio>,
 }
 
-/// CPUs that are slower than the machine's clock says.
+/// CPUs that are slower than the machine's clock.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreClass {
-    /// What to call them.
+    /// Their name.
     pub name: String,
     /// First and last CPU.
     pub cpus: [usize; 2],
-    /// Factor on everything such a CPU does inside itself, 1 or more.
+    /// The slowdown within such a CPU, 1 or more.
     pub slowdown: Figure<Ratio>,
 }
 
@@ -142,39 +137,39 @@ pub struct CoreClass {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scheduler {
-    /// The time that the ready threads of a CPU share between them, each running
-    /// once; 0 where every thread gets a whole slice.
+    /// The time in which each of a CPU's runnable threads runs once; 0 if every thread has a whole
+    /// slice.
     pub period: Figure<Nanoseconds>,
-    /// The least that a thread runs before another that is ready takes its CPU.
+    /// The minimum that a thread runs before another runnable thread preempts it.
     pub slice: Figure<Nanoseconds>,
-    /// To switch from one thread to another.
+    /// A switch between two threads.
     pub switch: Figure<Nanoseconds>,
-    /// A system call that does nothing, such as a sleep whose word has changed.
+    /// A system call without effect, such as a sleep whose word has changed.
     pub system_call: Figure<Nanoseconds>,
-    /// To fall asleep, before the CPU is free for another.
+    /// Falling asleep, until the CPU is free for another thread.
     pub sleep: Figure<Nanoseconds>,
-    /// What waking one sleeper costs the waker.
+    /// The waker's cost per sleeper.
     pub wake: Figure<Nanoseconds>,
-    /// From there until the sleeper runs on an idle CPU.
+    /// The delay from the wake-up until the sleeper runs on an idle CPU.
     pub wake_latency: Figure<Nanoseconds>,
-    /// To yield with nobody else ready.
+    /// A yield without another runnable thread.
     pub yield_alone: Figure<Nanoseconds>,
-    /// What a thread loses that is moved to another CPU, beside its cached lines.
+    /// The loss of a thread that migrates to another CPU, beside its cached lines.
     pub migration: Figure<Nanoseconds>,
-    /// How often threads are spread anew over the CPUs they may use.
+    /// The period of load balancing over the permitted CPUs.
     pub balance: Figure<Nanoseconds>,
 }
 
 impl Scheduler {
-    /// How long a thread runs, in nanoseconds, when that many, itself included,
-    /// are ready on its CPU.
+    /// A thread's time slice in nanoseconds, with that many runnable threads on its CPU, itself
+    /// included.
     #[must_use]
     pub fn slice_among(&self, ready: u64) -> u64 {
         (self.period.value / ready.max(1)).max(self.slice.value)
     }
 }
 
-// serde asks by reference.
+// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn none(hops: &u64) -> bool {
     *hops == 0

@@ -1,4 +1,4 @@
-//! CPUs and the cohorts they belong to.
+//! CPUs and their cohorts.
 
 use super::nearest;
 
@@ -7,17 +7,16 @@ use super::nearest;
 pub struct Level {
     /// `core`, `cache`, `numa`, `package`, `blade`, `system`, …
     pub name: String,
-    /// How many cohorts the machine has at this level.
+    /// The number of cohorts at this level.
     pub cohorts: usize,
-    /// How many CPUs are in each.
+    /// The number of CPUs in each.
     pub cpus: usize,
 }
 
-/// Which place each CPU number has.
+/// The assignment of CPU numbers to places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// CPU n is in the n-th place: the hardware threads of a core follow each
-    /// other.
+    /// CPU n is in the n-th place; the hardware threads of a core are consecutive.
     Consecutive,
     /// First one hardware thread of each core, then the next one of each.
     ThreadsApart,
@@ -27,8 +26,8 @@ pub enum Numbering {
 
 /// The CPUs of a machine and their cohorts, smallest cohort first.
 ///
-/// A place is where a CPU stands in the drawn tree, from the left; the cohorts of
-/// a level are equal runs of places.
+/// A place is a CPU's position in the tree, from the left; the cohorts of a level are equal runs of
+/// places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     levels: Vec<Level>,
@@ -36,8 +35,8 @@ pub struct Hierarchy {
     places: Vec<usize>,
 }
 
-/// The names that a level may have, smallest usual cohort first, each with the
-/// further names that are accepted for it.
+/// The permitted names of levels, in the usual order from the smallest cohort, each with its
+/// aliases.
 const NAMES: [(&str, &[&str]); 9] = [
     ("core", &[]),
     (
@@ -53,13 +52,13 @@ const NAMES: [(&str, &[&str]); 9] = [
     (SYSTEM, &["machine"]),
 ];
 
-/// The most CPUs that a machine may have.
+/// The maximal number of CPUs of a machine.
 pub const MOST_CPUS: usize = 4096;
 
-/// What the largest cohort is called.
+/// The name of the largest cohort.
 pub const SYSTEM: &str = "system";
 
-/// What a CPU is called in hwloc's notation.
+/// The name of a CPU in hwloc's notation.
 pub const PU: &str = "pu";
 
 impl Hierarchy {
@@ -112,7 +111,7 @@ impl Hierarchy {
         })
     }
 
-    /// The same CPUs under other numbers.
+    /// Renumbers the CPUs.
     ///
     /// # Errors
     /// A list must name each CPU once.
@@ -158,27 +157,26 @@ impl Hierarchy {
         &self.levels
     }
 
-    /// Which place each CPU number has.
+    /// The assignment of CPU numbers to places.
     #[must_use]
     pub const fn numbering(&self) -> &Numbering {
         &self.numbering
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.places.len()
     }
 
-    /// The index of the level called `name`, an alias included.
+    /// The index of the level with that name or alias.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<usize> {
         let name = printed(name)?;
         self.levels.iter().position(|level| level.name == name)
     }
 
-    /// The smallest level with the same cohorts: a package that is one node is
-    /// called by either name.
+    /// The smallest level with the same cohorts: a package that is one node has both names.
     pub(super) fn smallest_alike(&self, level: usize) -> usize {
         let alike = |other: &usize| self.levels[*other].cohorts == self.levels[level].cohorts;
         (0..level).find(alike).unwrap_or(level)
@@ -190,7 +188,7 @@ impl Hierarchy {
         (level..self.levels.len()).rfind(alike).unwrap_or(level)
     }
 
-    /// Where a CPU stands in the tree, from the left.
+    /// The position of a CPU in the tree, from the left.
     ///
     /// # Panics
     /// If there is no such CPU.
@@ -199,7 +197,7 @@ impl Hierarchy {
         self.places[cpu]
     }
 
-    /// The number of the cohort, at that level, to which a CPU belongs.
+    /// The number of a CPU's cohort at that level.
     ///
     /// # Panics
     /// If there is no such CPU or level.
@@ -208,8 +206,7 @@ impl Hierarchy {
         self.places[cpu] / self.levels[level].cpus
     }
 
-    /// The smallest level at which two CPUs are in one cohort; `None` for a CPU
-    /// and itself.
+    /// The smallest level with both CPUs in one cohort; `None` for a CPU and itself.
     ///
     /// # Panics
     /// If there is no such CPU.
@@ -222,8 +219,7 @@ impl Hierarchy {
             .find(|&level| self.cohort_of(one, level) == self.cohort_of(other, level))
     }
 
-    /// The levels that are the nearest common one of some two CPUs, smallest
-    /// first.
+    /// The levels that are the nearest common level of some two CPUs, smallest first.
     pub fn distinct(&self) -> impl Iterator<Item = usize> {
         (0..self.levels.len()).filter(|&level| {
             let inside = level
@@ -249,7 +245,7 @@ impl Hierarchy {
     }
 }
 
-/// The printed name of a level, an alias included.
+/// The printed name of a level or alias.
 fn printed(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     NAMES
@@ -258,8 +254,8 @@ fn printed(name: &str) -> Option<&'static str> {
         .map(|(printed, _)| *printed)
 }
 
-/// Cores hold CPUs and nothing else, blades hold packages and nodes; what lies
-/// between may be in any order, as on real machines.
+/// Checks that cores contain only CPUs, and blades only packages and nodes; other levels may nest
+/// in any order, as on real machines.
 fn nests(levels: &[(&'static str, usize)]) -> Result<(), String> {
     let rank = |name| match name {
         "core" => 0,
@@ -279,7 +275,7 @@ fn nests(levels: &[(&'static str, usize)]) -> Result<(), String> {
     }
 }
 
-/// A word of the notation: a level and how many of it each larger cohort has.
+/// Parses a word of the notation: a level, and its number in each larger cohort.
 fn arity(word: &str) -> Result<(&'static str, usize), String> {
     let Some((name, count)) = word.split_once(':') else {
         return Err(format!(

@@ -8,18 +8,16 @@ use super::hierarchy::Hierarchy;
 use super::interconnect::{Hops, Link};
 use serde::{Deserialize, Serialize};
 
-/// How caches agree.
+/// A coherence protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Protocol {
-    /// A shared line is clean: a cache that reads a modified one makes its owner write
-    /// it back.
+    /// Shared lines are clean: a load of a modified line makes its owner write it back.
     #[serde(rename = "MESI")]
     Mesi,
-    /// MESI, with one of the sharers forwarding clean lines.
+    /// MESI with one sharer that forwards clean lines.
     #[serde(rename = "MESIF")]
     Mesif,
-    /// A modified line may be shared: its owner supplies it and writes nothing
-    /// back.
+    /// A modified line may be shared: its owner supplies it without a write-back.
     #[serde(rename = "MOESI")]
     Moesi,
 }
@@ -36,71 +34,70 @@ impl Protocol {
     }
 }
 
-/// How a CPU reads, modifies and writes at once.
+/// The implementation of atomic read-modify-writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Atomics {
-    /// One instruction that cannot fail for others' accesses.
+    /// One instruction that cannot fail because of other CPUs' accesses.
     #[serde(rename = "native")]
     Native,
-    /// Load-linked and store-conditional: the reservation is lost when another CPU
-    /// takes the line in between.
+    /// Load-linked and store-conditional; the reservation is lost when another CPU takes the line
+    /// in between.
     #[serde(rename = "ll/sc")]
     LoadLinked,
 }
 
 /// A machine: its shape and its costs, with the source of each figure.
 ///
-/// Whatever can be checked was checked when it was read: levels named here exist,
-/// there is one [`Transfer`] for each distance, matrices fit.
+/// Reading a file validates it: all levels named here exist, there is one [`Transfer`] for each
+/// distance, and matrices have the right size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name, by which `--on` finds it.
+    /// Its name, as in `--on`.
     pub name: String,
-    /// What it is, in a line.
+    /// A one-line summary.
     pub about: String,
-    /// Where it is described (`Chehab et al. 2021 §5.1.1`), or the name of its author.
+    /// Its publication (`Chehab et al. 2021 §5.1.1`), or the name of its author.
     pub described: String,
     /// Its clock.
     pub clock: Figure<Megahertz>,
     /// Its CPUs and their cohorts.
     pub hierarchy: Hierarchy,
-    /// How its caches agree.
+    /// Its coherence protocol.
     pub protocol: Figure<Is<Protocol>>,
-    /// How its CPUs read, modify and write at once.
+    /// Its atomic read-modify-writes.
     pub atomics: Figure<Is<Atomics>>,
     /// Its lines.
     pub line: Line,
-    /// What a CPU pays inside itself.
+    /// Costs within a CPU.
     pub costs: Costs,
-    /// Accesses that the own cache serves.
+    /// Accesses served by the CPU's own cache.
     pub hit: Hit,
-    /// One for each distance, the nearest first; [`distance`](Self::distance)
-    /// is the index.
+    /// One transfer for each distance, the nearest first, indexed by [`distance`](Self::distance).
     pub transfers: Vec<Transfer>,
     /// Writes to lines with many sharers.
     pub invalidation: Invalidation,
     /// Memory.
     pub memory: Memory,
-    /// How much the caches hold.
+    /// The capacity of the caches.
     pub cache: Cache,
-    /// Hardware threads of one core; absent where a core has one.
+    /// Hardware threads of one core; absent if a core has one.
     pub smt: Option<Smt>,
-    /// CPUs of other speed than the clock says.
+    /// CPUs slower than the clock.
     pub classes: Vec<CoreClass>,
-    /// Distances between nodes, where they are not all alike.
+    /// Distances between nodes, if they differ.
     pub hops: Option<Hops>,
-    /// What carries the transfers.
+    /// The links of the transfers.
     pub links: Vec<Link>,
     /// The operating system.
     pub scheduler: Scheduler,
-    /// The first twelve hexadecimal digits of the SHA-256 of its file, to be
-    /// printed beside whatever was measured on it.
+    /// The first twelve hexadecimal digits of the SHA-256 of its file, to be printed beside
+    /// results.
     pub fingerprint: String,
 }
 
 impl Machine {
-    /// The index in [`transfers`](Self::transfers) of what lies between two
-    /// CPUs; `None` where they share a private cache.
+    /// The index in [`transfers`](Self::transfers) of the distance between two CPUs; `None` if they
+    /// share a private cache.
     ///
     /// # Panics
     /// If the machine has no such CPU.

@@ -1,9 +1,8 @@
-//! What a machine is: its shape, what each access costs, and where each figure
-//! comes from.
+//! A machine's description: its shape, the cost of each access, and the source of each figure.
 //!
-//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); twelve are shipped
-//! ([`shipped`]).  Every [`Figure`] says whether a paper, a vendor or nobody but
-//! an estimate stands behind it.  `docs/machine-files.md` is the reference.
+//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); twelve are shipped ([`shipped`]).
+//! Every [`Figure`] states its source: a paper, a vendor, a measurement or an estimate.
+//! `docs/machine-files.md` is the reference.
 
 mod check;
 mod complaint;

@@ -1,4 +1,4 @@
-//! Virtual time, in integers, so that every host computes the same.
+//! Virtual time in integers, so that every host computes the same values.
 
 /// Sixteenths of a cycle of the machine's clock.
 pub(crate) type Ticks = u64;
@@ -6,7 +6,7 @@ pub(crate) type Ticks = u64;
 /// Sixteenths in a cycle.
 pub(crate) const CYCLE: Ticks = 16;
 
-/// A time that never comes.
+/// A time that is never reached.
 pub(crate) const NEVER: Ticks = Ticks::MAX;
 
 /// A machine's clock rate, for turning ticks into nanoseconds and back.
@@ -27,7 +27,7 @@ impl Rate {
         whole * 1000 + rest * 1000 / per_microsecond
     }
 
-    /// Ticks, rounded up; a time too far away never comes.
+    /// Ticks, rounded up; [`NEVER`] if too far away.
     pub(crate) const fn ticks(self, nanoseconds: u64) -> Ticks {
         let per_microsecond = self.megahertz * CYCLE;
         let (whole, rest) = (nanoseconds / 1000, nanoseconds % 1000);

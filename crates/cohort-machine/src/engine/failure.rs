@@ -1,72 +1,70 @@
-//! How a run can fail, and what is said about it.
+//! The failures of a run, and their messages.
 
 use std::any::Any;
 use std::fmt;
 
-/// Why a run has no outcome.
+/// The cause of a failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Every thread waits, and nobody is left to end that: a lost wake-up, or a
-    /// circle of locks.
+    /// All threads wait, and none can end that: a lost wake-up, or a cycle of locks.
     Deadlock {
-        /// Steps taken until then.
+        /// Steps taken so far.
         steps: u64,
-        /// What each thread waits for.
+        /// The wait of each thread.
         waits: Vec<Waiting>,
     },
-    /// The bound of steps was passed.
+    /// The bound of steps was exceeded.
     Livelock {
         /// Steps taken.
         steps: u64,
-        /// What each thread was doing.
+        /// The state of each thread.
         waits: Vec<Waiting>,
     },
     /// A thread's program panicked.
     Panicked {
         /// The thread.
         thread: usize,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The placement names a CPU that the machine does not have.
     NoSuchCpu {
         /// That CPU.
         cpu: usize,
-        /// How many there are.
+        /// The number of CPUs.
         cpus: usize,
     },
     /// The placement names no CPU.
     NoCpus,
 }
 
-/// What a thread was doing when the run failed.
+/// The state of a thread at the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The thread.
     pub thread: usize,
-    /// The CPU it has, had, or waits for.
+    /// The current, last or awaited CPU.
     pub cpu: usize,
-    /// What it was doing.
+    /// Its state.
     pub doing: Doing,
-    /// Since when, in virtual nanoseconds.
+    /// The begin of that state, in virtual nanoseconds.
     pub since: u64,
 }
 
-/// What a thread can be doing.
+/// The state of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Goes on, or would if it had a CPU.
+    /// Runs, or waits for a CPU.
     Running,
-    /// Polls lines, by their numbers in order of first touch.
+    /// Polls lines, numbered in order of first access.
     Polling(Vec<u32>),
-    /// Sleeps on a word in that line, `offset` bytes from its beginning, which held
-    /// `value` then.
+    /// Sleeps on a word in that line, `offset` bytes from its start, which held `value`.
     Sleeping {
         /// The line's number.
         line: u32,
-        /// Bytes from the line's beginning.
+        /// Bytes from the line's start.
         offset: usize,
-        /// What the word held.
+        /// The word's value.
         value: u32,
     },
     /// Has returned.

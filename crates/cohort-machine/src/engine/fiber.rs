@@ -1,4 +1,4 @@
-//! What a simulated thread's own program can do.
+//! The operations of a simulated thread's program.
 
 use super::access::Access;
 use super::clock::{CYCLE, Ticks};
@@ -7,14 +7,13 @@ use super::state::Engine;
 
 /// A simulated thread, as its program sees it.
 ///
-/// Its methods act for the thread whose program runs, and only while it runs.
+/// The methods act for the running thread, and only while it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     pub(crate) number: usize,
 }
 
-/// A program that computes for long lets its siblings' comings and goings show
-/// after so many cycles.
+/// Cycles after which a long computation takes its siblings' changes into account.
 const CHUNK: Ticks = 2000 * CYCLE;
 
 fn of_run<R>(look: impl FnOnce(&mut Engine<'_>) -> R) -> R {
@@ -43,13 +42,13 @@ impl Thread {
         of_run(|engine| engine.hardware.cohort(level, engine.me().cpu))
     }
 
-    /// Nanoseconds since the run began.
+    /// Nanoseconds since the start of the run.
     #[must_use]
     pub fn now(&self) -> u64 {
         of_run(|engine| engine.nanoseconds())
     }
 
-    /// Cycles since the run began.
+    /// Cycles since the start of the run.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         of_run(|engine| engine.me().clock / CYCLE)
@@ -71,7 +70,7 @@ impl Thread {
         of_run(|engine| engine.me().random.below(bound))
     }
 
-    /// Computes for that many cycles of an undisturbed CPU of the machine's clock.
+    /// Computes for that many cycles of an undisturbed CPU at the machine's clock rate.
     pub fn work(&self, cycles: u64) {
         let mut left = cycles.saturating_mul(CYCLE);
         while left > 0 {
@@ -83,7 +82,7 @@ impl Thread {
         }
     }
 
-    /// Loads from the line of an address: one access, however many bytes.
+    /// Loads from the line of an address: one access, regardless of size.
     pub fn read(&self, address: usize) {
         step(|engine| engine.access(address, Access::Load));
     }
@@ -93,19 +92,18 @@ impl Thread {
         step(|engine| engine.access(address, Access::Store));
     }
 
-    /// Gives the CPU to another thread that waits for it, if there is one.
+    /// Yields the CPU to another thread that waits for it, if any.
     pub fn yield_now(&self) {
         super::door::yield_now();
     }
 
-    /// Whether enough has been counted, so that the thread shall return.
+    /// Whether the run has counted enough, so that the thread should return.
     #[must_use]
     pub fn is_over(&self) -> bool {
         of_run(|engine| engine.record.is_over())
     }
 
-    /// The thread is about to acquire or to release a lock: its latency is counted
-    /// from here.
+    /// Records the start of an acquisition or of a release, from which its latency counts.
     pub fn begin(&self) {
         of_run(|engine| {
             let at = engine.me().clock;
@@ -113,7 +111,7 @@ impl Thread {
         });
     }
 
-    /// Whether what is done now counts: neither while the run warms up, nor when it is over.
+    /// Whether the run counts at present: not during the warm-up, nor after the end.
     #[must_use]
     pub fn counts(&self) -> bool {
         of_run(|engine| engine.record.counts())
@@ -125,8 +123,8 @@ impl Thread {
         of_run(|engine| engine.record.has_begun())
     }
 
-    /// The thread begins to wait for a lock, for its section, or to read: until it [has
-    /// waited](Self::has_waited) the run is not [steady](super::Rule::Steady).
+    /// Records that the thread begins to wait for a lock, for its section, or to read. Until it
+    /// [has waited](Self::has_waited), the run is not [steady](super::Rule::Steady).
     pub fn waits(&self) {
         of_run(|engine| {
             let at = engine.me().clock;
@@ -134,7 +132,7 @@ impl Thread {
         });
     }
 
-    /// The thread's wait has ended, be it that it gave up.
+    /// Records the end of the thread's wait, a timeout included.
     pub fn has_waited(&self) {
         of_run(|engine| {
             let at = engine.me().clock;
@@ -142,13 +140,13 @@ impl Thread {
         });
     }
 
-    /// The thread shares a lock with others: counted as an acquisition, but for
+    /// Records a shared acquisition: counted as an acquisition, except in
     /// [`Outcome::handovers`](super::Outcome::handovers).
     pub fn shares(&self) {
         of_run(|engine| engine.record.shared(engine.current));
     }
 
-    /// The thread holds the lock of that number: small numbers, the workload's own.
+    /// Records an acquisition of the lock of that number: small numbers, chosen by the workload.
     pub fn acquired(&self, lock: usize) {
         of_run(|engine| {
             let (thread, hardware) = (engine.current, engine.hardware);
@@ -157,13 +155,12 @@ impl Thread {
         });
     }
 
-    /// The thread has given up waiting for a lock: by this
-    /// [`Length::given_up`](super::Length::given_up) is judged.
+    /// Records a timeout of the thread, for [`Length::given_up`](super::Length::given_up).
     pub fn gave_up(&self) {
         of_run(|engine| engine.record.gave_up());
     }
 
-    /// The thread has released a lock.
+    /// Records a release by the thread.
     pub fn released(&self) {
         of_run(|engine| {
             let at = engine.me().clock;
@@ -171,16 +168,16 @@ impl Thread {
         });
     }
 
-    /// The thread has done a round of its work: what throughput and fairness count
-    /// where workloads call this.
+    /// Records a round of the thread's work; throughput and fairness count rounds in workloads that
+    /// call this.
     pub fn round(&self) {
         of_run(|engine| engine.record.round(engine.current));
     }
 }
 
 impl Engine<'_> {
-    /// Computes for `left` ticks or a chunk of them; how many, and whether the
-    /// fiber must be suspended.
+    /// Computes for `left` ticks or a chunk of them; returns how many, and whether the fiber must
+    /// be suspended.
     fn work(&mut self, left: Ticks, chunk: Ticks) -> (Ticks, bool) {
         if self.explorer.is_some() {
             return (left, self.arrive_exploring());

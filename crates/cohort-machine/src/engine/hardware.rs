@@ -1,5 +1,4 @@
-//! A machine's description, turned into the flat tables that a run looks things
-//! up in.
+//! A machine's description as flat tables, for look-ups in a run.
 
 use super::clock::{CYCLE, Rate, Ticks};
 use crate::description::{Atomics, Figure, Link, Machine, Protocol, Shape, Unit};
@@ -18,7 +17,7 @@ pub struct Hardware {
     pub(crate) caches: usize,
     /// Lines that a private cache holds.
     pub(crate) cache_lines: usize,
-    /// The core of each CPU, where cores have several.
+    /// The core of each CPU, if cores have several.
     pub(crate) core_of: Vec<u16>,
     pub(crate) cores: usize,
     /// Names of the levels, smallest cohort first.
@@ -29,7 +28,7 @@ pub struct Hardware {
     first_cpus: Vec<Vec<u16>>,
     /// The places of the CPUs from the left of the tree, by CPU.
     pub(crate) places: Vec<u16>,
-    /// What lies between two caches, as an index of `transfers`.
+    /// The distance between two caches, as an index of `transfers`.
     between: Vec<u8>,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) hit: Hit,
@@ -38,9 +37,9 @@ pub struct Hardware {
     pub(crate) node_of: Vec<u16>,
     /// A CPU of each node.
     node_cpu: Vec<u16>,
-    /// What a fetch from each node's memory costs each cache.
+    /// The cost of a fetch from each node's memory, by cache.
     memory: Vec<Ticks>,
-    /// To fetch what fell out of the private cache from the last-level one.
+    /// The cost of a fetch from the last-level cache of a line that the private one evicted.
     pub(crate) refill: Ticks,
     /// The last-level cache of each private cache.
     pub(crate) last_level_of: Vec<u16>,
@@ -50,10 +49,10 @@ pub struct Hardware {
     pub(crate) links: Links,
     pub(crate) costs: Costs,
     pub(crate) scheduler: Scheduler,
-    /// Speed factors in 256ths, by how many of a core's CPUs run, in halves of
-    /// one (a spinning CPU may count as less than one).
+    /// Slowdown factors in 256ths, by the number of a core's running CPUs, in halves (a spinning
+    /// CPU may count as less than one).
     pub(crate) slowdown: Vec<u64>,
-    /// How much a spinning CPU counts, in 256ths.
+    /// The weight of a spinning CPU, in 256ths.
     pub(crate) spinning: u64,
     /// A CPU's own factor, in 256ths.
     pub(crate) own_slowdown: Vec<u64>,
@@ -65,7 +64,7 @@ pub(crate) const ONE: u64 = 256;
 /// Costs over one distance.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
-    /// What the distance is called: a level, and hops where they matter.
+    /// The distance's name: a level, with hops if they matter.
     pub(crate) name: String,
     pub(crate) load: Ticks,
     pub(crate) clean: Ticks,
@@ -83,7 +82,7 @@ pub(crate) struct Hit {
     pub(crate) rmw: Ticks,
 }
 
-/// What a CPU pays inside itself.
+/// Costs within a CPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     pub(crate) instruction: Ticks,
@@ -93,7 +92,7 @@ pub(crate) struct Costs {
     pub(crate) failed_conditional: Ticks,
 }
 
-/// What the operating system costs.
+/// Costs of the operating system.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     pub(crate) period: Ticks,
@@ -111,12 +110,11 @@ pub(crate) struct Scheduler {
 /// The links that each transfer crosses.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// How long a transfer occupies each.
+    /// How long a transfer occupies each link.
     pub(crate) occupancy: Vec<Ticks>,
-    /// What each is called.
+    /// The name of each link.
     pub(crate) names: Vec<String>,
-    /// Where the way between two caches begins in `ways`, and how many links it
-    /// has.
+    /// For each pair of caches, the start of its way in `ways`, and its number of links.
     spans: Vec<(u32, u8)>,
     ways: Vec<u16>,
 }
@@ -144,7 +142,7 @@ impl Hardware {
             })
             .collect();
         let each_alone: Vec<u16> = (0..cpus as u16).collect();
-        // A level without cohorts of its own, such as `pu`, is each CPU.
+        // A level without cohorts of its own, such as `pu`: each CPU by itself.
         let by_level = |name: &str| match hierarchy.level(name) {
             Some(level) => cohorts[level].clone(),
             None => each_alone.clone(),
@@ -250,7 +248,7 @@ impl Hardware {
         &self.name
     }
 
-    /// How many CPUs it has.
+    /// The number of CPUs.
     #[must_use]
     pub const fn cpus(&self) -> usize {
         self.cpus
@@ -271,18 +269,18 @@ impl Hardware {
         self.cohorts[level][cpu] as usize
     }
 
-    /// The first CPU of a cohort, if there is such a one.
+    /// The first CPU of a cohort, if it exists.
     pub(crate) fn first_cpu(&self, level: usize, cohort: usize) -> Option<usize> {
         self.first_cpus[level].get(cohort).map(|cpu| *cpu as usize)
     }
 
-    /// What lies between two different caches, as an index of `transfers`.
+    /// The distance between two different caches, as an index of `transfers`.
     #[inline]
     pub(crate) fn distance(&self, one: usize, other: usize) -> usize {
         self.between[one * self.caches + other] as usize
     }
 
-    /// What a fetch from a node's memory costs a cache.
+    /// A cache's cost of a fetch from a node's memory.
     #[inline]
     pub(crate) fn memory(&self, cache: usize, node: usize) -> Ticks {
         self.memory[cache * self.node_cpu.len() + node]
@@ -375,10 +373,10 @@ impl Links {
     }
 }
 
-/// The links of one kind, and where they are among all.
+/// The links of one kind, and their place among all.
 struct Spec<'a> {
     shape: Shape,
-    /// The connected cohort of each CPU, and the larger one that holds it.
+    /// The connected cohort of each CPU, and the larger cohort around it.
     connected: &'a [u16],
     within: &'a [u16],
     count: usize,
@@ -442,7 +440,7 @@ impl<'a> Spec<'a> {
                 }
             }
             Shape::Port => ends.into_iter().for_each(add),
-            // A way between larger cohorts is those cohorts' links' matter.
+            // The links of the larger cohorts serve ways between them.
             Shape::Pair if rooms[0] != rooms[1] => {}
             Shape::Pair => {
                 let route = match &machine.hops {
@@ -458,7 +456,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// How many cohorts a level has.
+/// The number of a level's cohorts.
 fn count(cohort_of: &[u16]) -> usize {
     cohort_of.iter().max().map_or(0, |last| *last as usize + 1)
 }
@@ -473,7 +471,7 @@ fn representatives(cohort_of: &[u16], count: usize) -> Vec<u16> {
 }
 
 impl Scheduler {
-    /// How long a thread runs when that many, itself included, share a CPU.
+    /// A thread's time slice, with that many threads on its CPU, itself included.
     pub(crate) fn slice_among(&self, threads: usize) -> Ticks {
         (self.period / threads.max(1) as Ticks).max(self.slice)
     }

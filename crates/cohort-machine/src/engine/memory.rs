@@ -1,8 +1,7 @@
-//! The memory that workloads and locks live in.
+//! The memory of workloads and locks.
 //!
-//! Addresses are real, so layouts cost what they cost; but they are known by
-//! their offset in this arena, so that a run does not depend on where the host
-//! put it.
+//! Addresses are real, so layouts have their real costs. Runs identify them by their offset in this
+//! arena, and so do not depend on where the host placed it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -15,34 +14,33 @@ use std::ptr::NonNull;
 pub enum Owner {
     /// The lock's own state and queue nodes.
     Lock,
-    /// What the lock guards, and what threads have of their own.
+    /// Data guarded by the lock, and the threads' own.
     Data,
-    /// Outside the arena: fibers' stacks and the host's heap.
+    /// Memory outside the arena: fibers' stacks and the host's heap.
     #[default]
     Other,
 }
 
 impl Owner {
-    /// How many there are.
+    /// The number of owners.
     pub(crate) const COUNT: usize = 3;
 }
 
-/// Objects start at multiples of this, which no machine's lines exceed.
+/// The alignment of objects, at least every machine's line size.
 const ALIGNMENT: usize = 256;
 
-/// Room that no workload has needed yet; pages cost nothing until touched.
+/// The reserved bytes, more than any workload needs; untouched pages cost nothing.
 const CAPACITY: usize = 1 << 30;
 
-/// An arena; lives longer than the runs that use it.  Nothing in it is ever
-/// dropped.
+/// An arena that outlives the runs that use it. Its contents are never dropped.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,
     layout: Layout,
-    /// The first object's offset: the host's allocation need not be aligned.
+    /// The first object's offset, since the host's allocation may be unaligned.
     first: usize,
     used: Cell<usize>,
-    /// Where runs of one owner's objects end.
+    /// The ends of consecutive objects with one owner.
     owners: RefCell<Vec<(usize, Owner)>>,
     one_thread: PhantomData<*const ()>,
 }
@@ -77,19 +75,18 @@ impl Memory {
         }
     }
 
-    /// Puts a lock's object on lines of its own, aligned to 256 bytes.
+    /// Places a lock's object on lines of its own, aligned to 256 bytes.
     pub fn lock<T>(&self, value: T) -> &T {
         self.place(value, Owner::Lock)
     }
 
-    /// Puts data on lines of its own.
+    /// Places data on lines of its own.
     pub fn data<T>(&self, value: T) -> &T {
         self.place(value, Owner::Data)
     }
 
-    /// The address of fresh zeroed bytes of data on lines of their own, to be
-    /// touched with [`Thread::read`](super::Thread::read) and
-    /// [`Thread::write`](super::Thread::write).
+    /// The address of zeroed bytes of data on lines of their own, for
+    /// [`Thread::read`](super::Thread::read) and [`Thread::write`](super::Thread::write).
     pub fn bytes(&self, bytes: usize) -> usize {
         let layout = Layout::from_size_align(bytes, 1).expect("a sound size");
         self.allocate(layout, Owner::Data).as_ptr() as usize
@@ -97,14 +94,14 @@ impl Memory {
 
     fn place<T>(&self, value: T, owner: Owner) -> &T {
         let at = self.allocate(Layout::new::<T>(), owner).cast::<T>();
-        // SAFETY: fresh memory of that layout, which stays until the arena goes.
+        // SAFETY: fresh memory of that layout, which stays until the arena is dropped.
         unsafe {
             at.write(value);
             at.as_ref()
         }
     }
 
-    /// Fresh zeroed memory on lines of its own, for as long as the arena lives.
+    /// Zeroed memory on lines of its own, valid as long as the arena.
     ///
     /// # Panics
     /// If the arena is full.
@@ -137,7 +134,7 @@ impl Memory {
         (offset < self.used.get() - self.first).then_some(offset)
     }
 
-    /// Whose the byte at an [`offset`](Self::offset) is.
+    /// The owner of the byte at an [`offset`](Self::offset).
     pub(crate) fn owner(&self, offset: usize) -> Owner {
         let owners = self.owners.borrow();
         let index = owners.partition_point(|(end, _)| *end <= offset + self.first);
@@ -147,8 +144,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; whatever borrowed from the
-        // arena is gone.
+        // SAFETY: allocated in `new` with this layout; all borrows of the arena have ended.
         unsafe { dealloc(self.base.as_ptr(), self.layout) };
     }
 }

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The outcome of a run.
 
 use super::clock::{CYCLE, Ticks};
 use super::memory::Owner;
@@ -9,8 +9,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What came of a run: what was counted, after the warm-up and until its figures
-/// were steady.
+/// The outcome of a run: its counts after the warm-up, up to steady figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The machine.
@@ -21,26 +20,25 @@ pub struct Outcome {
     pub cycles: u64,
     /// Why counting ended.
     pub rule: Rule,
-    /// The half width of the 95 % confidence interval of the throughput, as a
-    /// share of it; none if the run was too short to tell.
+    /// Half the width of the throughput's 95 % confidence interval, relative to it; none if the run
+    /// was too short.
     pub interval: Option<f64>,
-    /// How often a lock went to another cohort of the largest level.
+    /// Transfers of a lock to another cohort of the largest level.
     pub hands: u64,
     /// Simulated steps of all threads, warm-up and end included.
     pub steps: u64,
-    /// What each thread did, by its number.
+    /// The work of each thread, by its number.
     pub threads: Vec<ThreadWork>,
-    /// Acquisitions, and rounds where the workload counts them, by cohort; by
-    /// level, smallest first.
+    /// Acquisitions, or rounds if the workload counts them, by cohort; by level, smallest first.
     pub cohorts: Vec<Level>,
-    /// Hand-overs of locks, nearest first: `same CPU`, then the smallest level that
-    /// holds both CPUs.
+    /// Hand-overs of locks, nearest first: `same CPU`, then the smallest level that contains both
+    /// CPUs.
     pub handovers: Vec<Named>,
     /// Transfers between private caches, nearest first.
     pub transfers: Vec<Transfers>,
     /// Fetches from memory.
     pub memory: ByOwner,
-    /// Fetches from the last-level cache of lines that fell out of a private one.
+    /// Fetches from the last-level cache of lines that a private one had evicted.
     pub refills: ByOwner,
     /// Accesses.
     pub accesses: ByOwner,
@@ -48,25 +46,24 @@ pub struct Outcome {
     pub stalled: ByOwner,
     /// Copies of lines invalidated.
     pub invalidations: u64,
-    /// How long each link was busy, as a share of the time; idle ones are left out.
+    /// The busy fraction of each link; idle links are left out.
     pub links: Vec<Load>,
-    /// Cycles from asking for a lock until it is held.
+    /// Cycles from the request for a lock to its acquisition.
     pub acquire: Latency,
-    /// Cycles that releasing takes.
+    /// Cycles of a release.
     pub release: Latency,
-    /// Cycles, of all CPUs, in which one had a thread that got on or waited for an
-    /// access.
+    /// CPU cycles with a thread that computed or waited for an access.
     pub running: u64,
-    /// Those in which one only polled.
+    /// CPU cycles with a thread that only polled.
     pub spinning: u64,
-    /// Those in which one had no thread.
+    /// CPU cycles without a thread.
     pub idle: u64,
-    /// A proxy of the energy used, in cycles of a running CPU: see [`SPINNING`],
-    /// [`IDLE`] and [`TRANSFER`].
+    /// An estimate of the energy used, in cycles of a running CPU: see [`SPINNING`], [`IDLE`] and
+    /// [`TRANSFER`].
     pub energy: f64,
-    /// What happened in the kernel and in waits.
+    /// Events in the kernel and in waits.
     pub events: Events,
-    /// What locks counted of themselves, by its name.
+    /// Locks' own counts by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tallies: BTreeMap<&'static str, u64>,
     /// The relative standard deviation of the threads' work; 0 is fair.
@@ -75,26 +72,26 @@ pub struct Outcome {
     pub jain: f64,
 }
 
-/// What a cycle of a CPU that only polls counts against one of a CPU that runs: it
-/// executes little and speculates nothing.  An estimate.
+/// The weight of a polling CPU's cycle, relative to a running CPU's: it executes little and does
+/// not speculate. An estimate.
 pub const SPINNING: f64 = 0.6;
 
-/// What a cycle of a CPU without a thread counts.  An estimate.
+/// The weight of a cycle of a CPU without a thread. An estimate.
 pub const IDLE: f64 = 0.1;
 
-/// What a transfer between caches or from memory counts, in cycles.  An estimate.
+/// The weight, in cycles, of a transfer between caches or from memory. An estimate.
 pub const TRANSFER: f64 = 50.0;
 
-/// What one thread did.
+/// The work of one thread.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ThreadWork {
-    /// The CPU it had at the end.
+    /// Its CPU at the end.
     pub cpu: usize,
     /// Locks acquired.
     pub acquired: u64,
     /// Rounds of its workload.
     pub rounds: u64,
-    /// Cycles for which it had waited for a lock when counting ended, if it never had it afterwards.
+    /// Cycles that it had waited at the end of counting, if it did not acquire the lock afterwards.
     pub unended: Option<u64>,
 }
 
@@ -110,9 +107,9 @@ pub struct Level {
 /// A count with a name.
 #[derive(Clone, Debug, Serialize)]
 pub struct Named {
-    /// What was counted.
+    /// The name.
     pub name: String,
-    /// How often.
+    /// The count.
     pub count: u64,
 }
 
@@ -121,7 +118,7 @@ pub struct Named {
 pub struct Transfers {
     /// The distance.
     pub distance: String,
-    /// How many.
+    /// Their number.
     #[serde(flatten)]
     pub count: ByOwner,
 }
@@ -129,31 +126,31 @@ pub struct Transfers {
 /// Counts by the owner of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByOwner {
-    /// Of locks and their queue nodes.
+    /// Lines of locks and their queue nodes.
     pub lock: u64,
-    /// Of data.
+    /// Lines of data.
     pub data: u64,
-    /// Of stacks and the host's heap.
+    /// Lines of stacks and of the host's heap.
     pub other: u64,
 }
 
-/// How busy a link was.
+/// The load of a link.
 #[derive(Clone, Debug, Serialize)]
 pub struct Load {
     /// The link.
     pub link: String,
-    /// The share of the time for which it was busy.
+    /// The fraction of time in which it was busy.
     pub busy: f64,
 }
 
-/// How long something took, in cycles.
+/// The distribution of a latency, in cycles.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Latency {
-    /// How often it was measured.
+    /// The number of measurements.
     pub count: u64,
     /// The mean.
     pub mean: f64,
-    /// The median, to one part in a hundred as the others are.
+    /// The median, within 1 % like the other quantiles.
     pub median: u64,
     /// The 99th percentile.
     pub p99: u64,
@@ -176,7 +173,7 @@ impl ByOwner {
         Self::new(ticks.map(|ticks| ticks / CYCLE))
     }
 
-    /// All of them.
+    /// The sum.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.lock + self.data + self.other
@@ -278,7 +275,7 @@ impl Outcome {
         }
     }
 
-    /// All threads' work: rounds, or acquisitions where none were counted.
+    /// All threads' work: rounds, or acquisitions without counted rounds.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.threads.iter().map(ThreadWork::work).sum()
@@ -292,7 +289,7 @@ impl Outcome {
 }
 
 impl ThreadWork {
-    /// Rounds, or acquisitions where none were counted.
+    /// Rounds, or acquisitions without counted rounds.
     #[must_use]
     pub const fn work(&self) -> u64 {
         if self.rounds > 0 {

@@ -1,5 +1,5 @@
 //! The state of a run's machine: one value, which all fibers of the run reach through a pointer
-//! (see `current.rs`).  The files above this one say how it goes on.
+//! (see `current.rs`). The other modules of the engine operate on it.
 
 use super::agenda::Agenda;
 use super::clock::Ticks;
@@ -24,41 +24,40 @@ pub(crate) struct Engine<'m> {
     pub(crate) memory: &'m Memory,
     pub(crate) options: Options,
     pub(crate) threads: Vec<Thread>,
-    /// The CPUs that they may use, and those that background threads may.
+    /// The CPUs that the run's threads may use, and those of background threads.
     pub(crate) allowed: Vec<bool>,
     pub(crate) allowed_behind: Vec<bool>,
     /// The thread whose fiber runs.
     pub(crate) current: usize,
-    /// Until when it may go on without looking which other is due.
+    /// The time up to which it may run without a check for other threads.
     pub(crate) horizon: Ticks,
     pub(crate) agenda: Agenda,
     pub(crate) lines: Lines,
     pub(crate) caches: Caches,
     pub(crate) cpus: Cpus,
     pub(crate) sleepers: Sleepers,
-    /// What decides instead of time, if anything does.
+    /// The scheduler that replaces time, if any.
     pub(crate) explorer: Option<Explorer>,
     /// Steps so far.
     pub(crate) steps: u64,
-    /// Threads that are not done, and those of them that only another thread
-    /// can get on; background threads apart.
+    /// Unfinished threads, and those of them that only another thread can let proceed; without
+    /// background threads.
     pub(crate) live: usize,
     pub(crate) stuck: usize,
-    /// Stuck threads that lost their CPU, and so do not watch: a write may be what
-    /// they wait for.
+    /// Stuck threads that were preempted and watch no lines: any write may be what they wait for.
     pub(crate) doubtful: Vec<usize>,
-    /// How long the shortest turn took that somebody gave away.
+    /// The shortest time slice after a yield.
     pub(crate) shortest_turn: Option<Ticks>,
     pub(crate) traffic: Traffic,
     pub(crate) record: Record,
-    /// Objects that are static natively and one a run here, by the place that
-    /// stands for them.
+    /// Objects that are static natively and one per run here, by the address of their native
+    /// stand-in.
     pub(crate) statics: Vec<(usize, *const ())>,
-    /// The threads that are in plain memory, where time does not decide.
+    /// The threads in the middle of a plain memory access, under schedules without time.
     pub(crate) inside: Inside,
     /// Whether a thread's fiber runs, so that it has no event.
     pub(crate) fiber_runs: bool,
-    /// Room for a list that is made often.
+    /// A reusable buffer.
     pub(super) woken: Vec<u32>,
 }
 
@@ -104,7 +103,7 @@ impl<'m> Engine<'m> {
         &mut self.threads[self.current]
     }
 
-    /// Something the current thread computes, in ticks of an undisturbed CPU.
+    /// Adds a computation of the current thread, in ticks of an undisturbed CPU.
     #[inline]
     pub(crate) fn compute(&mut self, ticks: Ticks) {
         let cpu = self.threads[self.current].cpu;
@@ -112,14 +111,14 @@ impl<'m> Engine<'m> {
         self.me().clock += ticks * factor / ONE;
     }
 
-    /// Virtual nanoseconds at the current thread.
+    /// The current thread's time in virtual nanoseconds.
     pub(crate) fn nanoseconds(&self) -> u64 {
         let clock = self.threads[self.current].clock;
         self.hardware.rate.nanoseconds(clock)
     }
 
-    /// The same, for what is counted beside the machine.  Where schedules are by chance what a
-    /// thread computes is taken back at its next step: there it is the time of all.
+    /// The time for counts beside the machine, in virtual nanoseconds. Under random schedules it is
+    /// the common time, since a thread's own computation is reset at its next step.
     pub(crate) fn moment(&self) -> u64 {
         match &self.explorer {
             Some(explorer) => self.hardware.rate.nanoseconds(explorer.now),

@@ -1,5 +1,5 @@
-//! A lock that is dropped gives all its nodes back, whatever was left in it, and has made no more of
-//! them than there were contexts.
+//! A dropped lock returns all its nodes, whatever was left in it, and has created no more of them
+//! than there were contexts.
 
 use crate::clients::guest::Guest;
 use crate::locks::door::{AtomicU32, Nodes, Order, Spinner, together};
@@ -11,7 +11,7 @@ use crate::world::soon;
 use std::any::Any;
 use std::sync::Arc;
 
-/// How many nodes of a pool this execution has made, and how many are taken.
+/// The number of a pool's nodes created in this execution, and of those in use.
 fn count<T: Default + Send + Sync + 'static>(pool: &'static dyn Any) -> (usize, usize) {
     let pool: &Nodes<T> = pool.downcast_ref().expect("a pool of this world");
     let mut made = 0;
@@ -19,8 +19,8 @@ fn count<T: Default + Send + Sync + 'static>(pool: &'static dyn Any) -> (usize, 
     (made, pool.taken())
 }
 
-/// All others come while the first thread has the lock, and give up at a deadline.  Then the lock is
-/// dropped: held, by a context that nobody has any more, or released.
+/// All other threads arrive while the first holds the lock, and time out. Then the lock is dropped:
+/// released, or held by an abandoned context.
 pub fn gives_all_back<L: Abortable + 'static>(threads: usize, cohorts: usize, held: bool) {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);

@@ -1,5 +1,5 @@
-//! What must be true of every run: it repeats itself exactly, wherever it runs; it
-//! loses nothing; and dearer links never speed it up.
+//! Properties of every run: it is reproducible on any host, it loses nothing, and more expensive
+//! links never speed it up.
 
 use super::trial::{EPYC, KUNPENG};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
@@ -13,10 +13,10 @@ use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-/// Makes this program print one run's outcome and end.
+/// The environment variable that makes this program print one run's outcome and exit.
 pub const PRINT: &str = "COHORT_PRINT_RUN";
 
-/// A loop of critical sections that touch two lines, with work in between.
+/// A loop of critical sections that access two lines, with work in between.
 fn sections<L: RawLock<Context: 'static>>(
     hardware: &Hardware,
     threads: usize,
@@ -32,8 +32,8 @@ fn sections<L: RawLock<Context: 'static>>(
             let context = memory.lock(L::Context::default());
             while !thread.is_over() {
                 thread.begin();
-                // SAFETY: this thread alone uses the context, which lies in the machine's memory, as the
-                // lock does, until the run is over.
+                // SAFETY: only this thread uses the context. Like the lock, it lies in the
+                // machine's memory until the run is over.
                 unsafe { lock.acquire(context) };
                 thread.acquired(0);
                 lines.iter().for_each(|line| thread.read(*line));
@@ -70,7 +70,7 @@ fn text(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).expect("an outcome is text")
 }
 
-/// One run's outcome as text: of several locks, so that all of the machine takes part.
+/// The outcomes of runs as text, with several locks, so that all of the machine is involved.
 fn picture() -> String {
     let crowded = Options {
         placement: Placement::Cpus(vec![0, 5, 9]),
@@ -90,7 +90,7 @@ fn picture() -> String {
     .collect()
 }
 
-/// Prints the picture if this process was started to.
+/// Prints the picture if this process was started for that.
 pub fn print_if_asked() {
     if std::env::var_os(PRINT).is_some() {
         print!("{}", picture());
@@ -130,7 +130,7 @@ fn loses_nothing() -> Result<(), Failed> {
     ] {
         let acquired: u64 = outcome.threads.iter().map(|thread| thread.acquired).sum();
         let handed: u64 = outcome.handovers.iter().map(|level| level.count).sum();
-        // A lock is handed over from each acquisition to the next.
+        // Each acquisition but the first is a hand-over.
         assert!(
             acquired - handed <= 1,
             "{acquired} acquisitions, {handed} hand-overs"
@@ -144,7 +144,7 @@ fn loses_nothing() -> Result<(), Failed> {
                 level.level
             );
         }
-        // Each section's two lines move whenever the lock's CPU changes.
+        // The two lines of each critical section move whenever the lock's CPU changes.
         let moved: u64 = outcome.transfers.iter().map(|one| one.count.data).sum();
         let elsewhere = handed - outcome.handovers[0].count;
         assert!(
@@ -164,7 +164,7 @@ fn loses_nothing() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The machine with every cost of going beyond a package multiplied.
+/// The machine with every cost beyond a package multiplied.
 fn stretched(factor: u64) -> Hardware {
     let mut machine: Machine = shipped::find("kunpeng-920x2").expect("it is shipped");
     let last = machine
@@ -186,8 +186,8 @@ fn stretched(factor: u64) -> Hardware {
     Hardware::new(&machine)
 }
 
-/// How long a token takes to go round some threads several times, each waiting for
-/// its own flag: an order that no cost can change.
+/// The time of several rounds of a token through some threads, each waiting for its own flag. Costs
+/// cannot change this order.
 fn ring(hardware: &Hardware, threads: usize) -> u64 {
     let memory = Memory::new();
     let flags: Vec<&AtomicU32> = (0..threads)
@@ -225,8 +225,8 @@ fn dearer_links_never_help() -> Result<(), Failed> {
     let machines = [1, 2, 3, 4, 8].map(stretched);
     let rounds = machines.each_ref().map(|hardware| ring(hardware, 32));
     assert!(rounds.is_sorted_by(|one, other| one < other), "{rounds:?}");
-    // Under a lock the order of threads changes with the costs, and with it how many
-    // hand-overs go far; but not so much as to outweigh a multiple.
+    // Under a lock, costs change the order of threads, and so the number of distant hand-overs, but
+    // too little to outweigh a multiple.
     let [first, .., last] = &machines;
     let throughput = |hardware| sections::<Mcs>(hardware, 32, options(1)).throughput();
     assert!(throughput(last) < throughput(first));
@@ -286,10 +286,9 @@ fn ends_by_a_rule() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Counting begins once the lock was acquired as often as is asked for, or when that has taken
-/// too long.
+/// Counting begins after the requested number of acquisitions, or after a time limit.
 fn settles_before_it_counts() -> Result<(), Failed> {
-    /// More cycles a nanosecond than the machine has.
+    /// More cycles per nanosecond than the machine has.
     const GIGAHERTZ: u64 = 4;
     const FIRST: u64 = 1_000_000;
     let rounds = |settled, settled_by| {
@@ -313,7 +312,7 @@ fn settles_before_it_counts() -> Result<(), Failed> {
         );
         for _ in 0..4 {
             run.spawn(|thread| {
-                // As long as threads that begin at once get no lock.
+                // Longer than threads that start together go without the lock.
                 thread.work(FIRST * GIGAHERTZ);
                 while !thread.is_over() {
                     // SAFETY: the lock has no contexts, and stays until the run is over.
@@ -326,7 +325,7 @@ fn settles_before_it_counts() -> Result<(), Failed> {
                 }
             });
         }
-        // Time is looked at where something happens.
+        // The run's clock advances only with events.
         run.spawn(|thread| {
             while !thread.is_over() {
                 thread.work(1000);
@@ -342,8 +341,8 @@ fn settles_before_it_counts() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A thread that comes back at once leaves a turn to one that will wait for a third of it,
-/// nearly as often as that one asks.
+/// A thread that reacquires at once yields a slice to a waiter with a deadline of a third of a
+/// slice, in nearly all attempts.
 fn a_deadline_gets_its_turn() -> Result<(), Failed> {
     const PATIENCE: u64 = TURN_NANOSECONDS / 3;
     let memory = Memory::new();
@@ -365,7 +364,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
             // SAFETY: the lock has no contexts, and stays until the run is over; so below.
             unsafe { lock.acquire(&()) };
             thread.work(100 + thread.random_below(100));
-            // SAFETY: this thread waited for it without end, and has it.
+            // SAFETY: this thread waited without a deadline, and holds the lock.
             unsafe { lock.release(&()) };
         }
     });
@@ -378,7 +377,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
             let acquired = outcome == Acquisition::Acquired;
             if acquired {
                 thread.work(100);
-                // SAFETY: its outcome says that this thread has it.
+                // SAFETY: the outcome says that this thread holds the lock.
                 unsafe { lock.release(&()) };
             }
             outcomes[usize::from(acquired)].fetch_add(1, Relaxed);
@@ -394,7 +393,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a hash of an address begins with is the same wherever the host puts a run's memory.
+/// Hashes of addresses are independent of where the host places a run's memory.
 fn addresses_do_not_matter() -> Result<(), Failed> {
     let memories = [Memory::new(), Memory::new()];
     let keys = memories.each_ref().map(|memory| {
@@ -414,7 +413,7 @@ fn addresses_do_not_matter() -> Result<(), Failed> {
     Ok(())
 }
 
-/// All of them.
+/// All tests of this module.
 pub fn tests() -> Vec<Trial> {
     vec![
         Trial::test("property::repeats_itself", repeats_itself),

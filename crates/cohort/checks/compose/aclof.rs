@@ -1,16 +1,16 @@
-//! Checks of compositions whose waiters can give up.
+//! Checks of compositions whose waiters can time out.
 
 use crate::runner::prelude::*;
 
-/// With one hand-off.
+/// A composition with one hand-off.
 pub type SmallAClof<Low, High> = AClof<Low, High, Numa, 1, 2>;
 
-/// Three levels, another lock at each: three cores, of which the first and the third are
+/// Three levels with three different locks, and three cores; the first and the third are
 /// neighbours.
 type TallAClof = AClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>, Core, 1, 3>;
 
-/// Three levels, of which the two below have the same cohorts: a waiter that gives up at the top holds
-/// both locks of its neighbour's.
+/// Three levels, the lower two with the same cohorts: a waiter that times out at the top holds both
+/// locks of its neighbour's cohorts.
 type StayingAClof = SmallAClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>>;
 
 looked_for_in!["aclof::"];

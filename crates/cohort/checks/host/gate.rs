@@ -1,4 +1,4 @@
-//! Checks of the gate before a lock.
+//! Checks of the admission gate in front of a lock.
 
 use crate::runner::prelude::*;
 
@@ -15,7 +15,7 @@ models![
     quick("gate::gated", PARK_1, || {
         mutex::excludes::<Gated<Ticket>>(3, 1, 0)
     }),
-    // Waiters with deadlines are handed what holders have.
+    // Releases grant to waiters with deadlines.
     quick("gate::gated_timed", DUE_1, || {
         mutex::lets_go::<Gated<Ticket>>(3, 1, 1)
     }),
@@ -28,7 +28,7 @@ models![
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
-    // The one inside tries, and so do those outside before they sleep.
+    // The admitted thread tries, and so do others before they park.
     quick("gate::tries", TRIES_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
@@ -38,17 +38,17 @@ models![
     quick("gate::tries_inflated", TRIES_1, || {
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0)
     }),
-    // Whether CPUs are scarce changes nothing of how it is in and out.
+    // Oversubscription does not affect correctness.
     quick("gate::scarce", PARK_1, || {
         Gate::expect_scarcity();
         host::excludes_in_scarcity(host::in_place::<Mcs>(), 3, 1)
     }),
-    // Two places: a holder wakes the last one while one of them is taken.
+    // Two slots: a holder wakes the last thread while one slot is taken.
     quick("gate::ahead", ABSENT_1, || {
         Gate::expect_scarcity();
         mutex::queues::<Gated<Mcs>, 4>([1; 4])
     }),
-    // Those that find their CPUs lost say so while others come and go.
+    // Preempted threads report oversubscription while others arrive and leave.
     quick("gate::becomes_scarce", PARK_ABSENT, || {
         mutex::takes_turns::<Gated<Ticket>, _>([2, 1, 1])
     }),
@@ -64,21 +64,21 @@ models![
         Gate::expect_scarcity();
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0)
     }),
-    // A signal handler comes while its thread is at the gate, or inside of it and not in line yet.
+    // A signal handler runs while its thread is at the gate, or admitted but not queued.
     quick("gate::interrupted", PARK_1, || {
         arrivals::is_arrived_at(host::inflated_abandonable::<Tas>, |moment, handler, it| {
             door::interrupted_at_step(moment, handler, it)
         });
     }),
-    // Or while its thread tries, or has the lock by that.
+    // Or while its thread tries, or holds the lock after a try.
     quick("gate::interrupted_trying", TRIES_1, || {
         arrivals::is_arrived_at(arrivals::before_sleepers::<Tas>, |moment, handler, it| {
             door::interrupted_at_step(moment, handler, it)
         });
     }),
-    // Two that are inside leave at once, and two sleep.
+    // Two admitted threads leave at once while two are parked.
     lighter("gate::two_leave", PARK, pairs::lets_all_in_when_two_leave),
-    // Threads that are counted by an addition, some of them one too many.
+    // Threads are counted by an addition, which may overshoot.
     lighter("gate::wide", PARK, pairs::lets_all_in_that_arrive_at_once),
     quick("fork::gate_in_scarcity", FORK, || {
         Gate::expect_scarcity();

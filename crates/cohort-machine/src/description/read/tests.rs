@@ -1,8 +1,8 @@
-//! Each thing that may be wrong with a file is told by line, column and key.
+//! Each mistake in a file is reported by line, column and key.
 
 use super::super::{Machine, shipped};
 
-/// A sound file with every kind of entry.
+/// A valid file with every kind of entry.
 fn sound() -> String {
     shipped::MACHINES
         .iter()
@@ -12,8 +12,8 @@ fn sound() -> String {
         .to_owned()
 }
 
-/// The complaint about the sound file with `old` replaced once by `new`, without
-/// its line and column, and the line.
+/// The message for the valid file with `old` replaced once by `new`: its line, and its text without
+/// line and column.
 fn complaint(old: &str, new: &str) -> (usize, String) {
     let text = sound();
     assert_eq!(
@@ -25,7 +25,7 @@ fn complaint(old: &str, new: &str) -> (usize, String) {
     (complaint.line, complaint.message)
 }
 
-/// The line, from 1, in which `what` stands.
+/// The line, from 1, that contains `what`.
 fn line_of(what: &str) -> usize {
     let text = sound();
     let before = &text[..text.find(what).unwrap()];
@@ -197,8 +197,7 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
     ] {
         let (line, message) = complaint(old, new);
         assert!(message.contains(expected), "{new}: {message}");
-        // What is missing or too much is told at the head of its table, or at what
-        // asks for it.
+        // A missing or superfluous entry is reported at the head of its table, or at its use.
         let head = sound()[..sound().find(old).unwrap()]
             .rfind("\n[")
             .map_or(0, |head| head + 1);

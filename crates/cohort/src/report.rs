@@ -96,8 +96,8 @@ pub struct Memory {
     /// since the memory stays allocated. A mutex under a queue lock takes a node for each waiter
     /// and one for its holder.
     pub bytes: AtomicU64,
-    /// The peak number of inflated locks: one for each contended mutex, and those that threads kept
-    /// for reuse.
+    /// The peak number of inflated locks: one for each contended mutex, and the threads' spare
+    /// ones.
     pub inflated: AtomicU32,
     /// The peak number of threads waiting for a mutex.
     pub waiters: AtomicU32,

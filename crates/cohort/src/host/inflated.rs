@@ -34,11 +34,11 @@
 //! one of these waiters, which still waits. So the counts stay valid during and after a barging
 //! acquisition.
 //!
-//! Where waiters can give up, the last user may be one that does. So the word counts all users: a
+//! If waiters can give up, the last user may be a waiter that does. So the word counts all users: a
 //! holder counts itself out before it releases the fat lock, and the last user returns it. The same
-//! holds on two CPUs of one cache group, whose threads write lines of the object anyway. With locks
-//! whose waiters cannot give up, waiters with deadlines are uncounted: they use a [`Claim`] beside
-//! the object. By it, a holder may hand over the object, thin or fat, unchanged.
+//! holds on two CPUs of one cache group, whose threads write lines of the object anyway. If waiters
+//! cannot give up, waiters with deadlines are uncounted: they use a [`Claim`] beside the object. By
+//! it, a holder may hand over the object, thin or fat, unchanged.
 //!
 //! The object's code is shared by all locks; their differences are in the [`FatPool`].
 //!

@@ -1,23 +1,23 @@
-//! Which lock is best on a machine (Chehab et al. 2021 §4.3).
+//! Finds the best lock for a machine (Chehab et al. 2021 §4.3).
 //!
-//! The field is every composition of some basic locks at some levels, any of which but the
-//! whole system may be left out; rivals that are no compositions run beside it ([`field`]).  A
-//! lock's mark is the weighed mean of its throughputs, each over the best one's with as many
-//! threads: under [`Policy::Low`] few threads weigh more, under [`Policy::High`] many; the
-//! paper does not print its weights.
+//! The field is every composition of some basic locks at some levels, of which all but the whole
+//! system are optional, plus rivals that are no compositions ([`field`]). A lock's mark is the
+//! weighted mean of its throughputs, each relative to the best lock's with the same number of
+//! threads. [`Policy::Low`] favours few threads, [`Policy::High`] many; the paper does not print
+//! its weights.
 //!
-//! All run briefly first.  How far such a look may be off is measured: some locks, from the best
-//! to the worst, run to their steady state as well.  What is behind the best of these by more
-//! than that is dropped; the others run longer, and what is left then to its steady state.  Each
-//! policy drops by itself, and runs again only the numbers of threads that it weighs: those that
-//! are left under [`Policy::Low`] need not know precisely what a crowd does.
+//! All locks run briefly first. The error of such a look is measured: some locks, from the best to
+//! the worst, also run to their steady state. Locks behind the best of these by more than the error
+//! are dropped; the others run longer, and the remaining ones to their steady state. Each policy
+//! drops locks independently, and repeats only the numbers of threads with a weight: the locks left
+//! under [`Policy::Low`] need no precise results for many threads.
 //!
-//! The same search finds what claims call the best composition ([`crate::claims`]), of another
-//! field and exhaustively.
+//! The same search finds the best composition for claims ([`crate::claims`]), in another field and
+//! exhaustively.
 //!
-//! [`mod@file`] is what is written of it, [`best`] finds what was written for a machine,
-//! [`explain`] says what each part of a composition is worth, [`beam`] draws the field.  [`sanl`]
-//! and [`glk`] tune locks of other kinds, by their thresholds.
+//! [`mod@file`] is the file format, [`best`] finds the file for a machine, [`explain`] measures the
+//! worth of each part of a composition, [`beam`] draws the field. [`sanl`] and [`glk`] tune the
+//! thresholds of other kinds of locks.
 
 pub mod beam;
 pub mod best;
@@ -37,19 +37,19 @@ use field::{Entry, Size};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the numbers of threads weigh.
+/// Weights of the numbers of threads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Policy {
     /// The inverse of the number: LC-best.
     Low,
     /// The number: HC-best.
     High,
-    /// What somebody says; others nothing.
+    /// Given weights; others are zero.
     Said(Vec<(usize, f64)>),
 }
 
 impl Policy {
-    /// What that many threads weigh.
+    /// The weight of a number of threads.
     #[must_use]
     pub fn weight(&self, threads: usize) -> f64 {
         match self {
@@ -62,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// The weighed mean of what there is for some numbers of threads.
+    /// The weighted mean of values for some numbers of threads.
     #[must_use]
     pub fn mean(&self, values: &[(usize, f64)]) -> f64 {
         let all: f64 = values
@@ -75,7 +75,7 @@ impl Policy {
         weighed.sum::<f64>() / all
     }
 
-    /// The word for it.
+    /// The policy's name.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -113,9 +113,9 @@ impl Policy {
 /// How long locks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Long enough to tell what is hopeless.
+    /// Long enough to identify hopeless locks.
     Brief,
-    /// Some times as long.
+    /// Several times as long.
     Longer,
     /// Until the throughput is steady.
     Steady,
@@ -124,7 +124,7 @@ pub enum Effort {
 /// The looks before the steady state.
 const LOOKS: [Effort; 2] = [Effort::Brief, Effort::Longer];
 
-/// What is to be tuned.
+/// Plan of a search.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The levels below the whole system, smallest cohorts first.
@@ -133,37 +133,37 @@ pub struct Plan {
     pub basic: Vec<Basic>,
     /// The numbers of threads.
     pub threads: Vec<usize>,
-    /// What they weigh; the first policy's best is what is recommended.
+    /// Their weights; the first policy's best is recommended.
     pub policies: Vec<Policy>,
-    /// Whether nothing is dropped.
+    /// Whether no lock is dropped.
     pub exhaustive: bool,
     /// The workload.
     pub info: &'static Info,
     /// Its knobs.
     pub knobs: Knobs,
-    /// What all chance depends on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// A throughput, and how far it may be off, as a share of it.
+/// Throughput with its relative error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Throughput {
     /// Operations a second.
     pub per_second: f64,
     /// On either side.
     pub interval: f64,
-    /// Whether it is of a steady state; if not, of a look, made better by how far such looks are
-    /// off in the median.
+    /// Whether it is of a steady state; otherwise of a look, corrected by the median error of
+    /// looks.
     pub steady: bool,
 }
 
 impl Throughput {
-    /// Of a point that was run with such an effort.
+    /// The throughput of a point run with that effort.
     #[must_use]
     pub fn of(point: &Point, effort: Effort) -> Self {
         let of_rounds = (point.per_second.high - point.per_second.low) / 2.0;
         let interval = match &point.middle.simulated {
-            // A run that was too short to say how sure it is may be far off.
+            // A run too short for an interval may have a large error.
             Some(facts) => facts.interval.unwrap_or(0.1),
             None => of_rounds / point.per_second.median.max(f64::MIN_POSITIVE),
         };
@@ -175,22 +175,22 @@ impl Throughput {
     }
 }
 
-/// How a lock did.
+/// Result of a lock.
 #[derive(Clone, Debug, Serialize)]
 pub struct Score {
     /// The lock.
     pub lock: String,
-    /// Whether it is none of the compositions.
+    /// Whether it is a rival, not a composition.
     pub rival: bool,
-    /// Whether it ran to its steady state, with the numbers of threads that count under some
-    /// policy; if not, it was dropped.
+    /// Whether it ran to its steady state with the numbers of threads that count under some policy;
+    /// otherwise it was dropped.
     pub steady: bool,
-    /// Whether it may be the best, by policy.
+    /// Whether it may still be the best, by policy.
     #[serde(skip)]
     open: Vec<bool>,
     /// Its mark under each policy.
     pub marks: Vec<f64>,
-    /// What the marks are unsure of, on either side.
+    /// The errors of the marks, on either side.
     pub unsure: Vec<f64>,
     /// Its throughput by the number of threads.
     pub throughputs: BTreeMap<usize, Throughput>,
@@ -198,39 +198,39 @@ pub struct Score {
     size: Size,
 }
 
-/// What is best under a policy.
+/// Best lock under a policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Best {
-    /// The simplest of the locks that nothing sure parts from the best.
+    /// The simplest of the locks statistically tied with the best.
     pub lock: String,
-    /// All of these, the simplest first.
+    /// All tied locks, the simplest first.
     pub ties: Vec<String>,
-    /// The same of compositions alone.
+    /// The simplest of the tied compositions.
     pub composition: String,
-    /// How far its mark is below the lock's, as a share of that.
+    /// How far its mark is below the best lock's, as a share of that.
     pub behind: f64,
 }
 
-/// What came of tuning.
+/// Result of a search.
 #[derive(Clone, Debug)]
 pub struct Tuned {
-    /// Every lock, the best under the first policy first, those that were dropped last.
+    /// All locks, by mark under the first policy; dropped locks last.
     pub scores: Vec<Score>,
-    /// What is best, by policy.
+    /// The best lock, by policy.
     pub best: Vec<Best>,
-    /// The composition that is the worst under the first policy of those that ran to their
-    /// steady state; the worst at the first look is one of them.
+    /// The worst composition under the first policy among those that ran to their steady state; the
+    /// worst at the first look is one of them.
     pub worst: String,
-    /// How many points were measured.
+    /// The number of points measured.
     pub points: usize,
 }
 
 impl Tuned {
-    /// The composition with the highest mark under a policy, whatever ties with it.
+    /// The composition with the highest mark under a policy, ignoring ties.
     #[must_use]
     pub fn first(&self, policy: usize) -> Option<&Score> {
         let whole = self.whole();
-        // Of equals the first.
+        // The first of equals.
         whole.reduce(|best, next| {
             if next.marks[policy] > best.marks[policy] {
                 next
@@ -240,7 +240,7 @@ impl Tuned {
         })
     }
 
-    /// The one with the lowest mark of those that ran to their steady state.
+    /// The composition with the lowest mark among those that ran to their steady state.
     #[must_use]
     pub fn last(&self, policy: usize) -> Option<&Score> {
         let whole = self.whole();
@@ -254,22 +254,22 @@ impl Tuned {
     }
 }
 
-/// What measures points; in their order.
+/// Measures points; returns them in the same order.
 pub type Measure<'a, E> = dyn FnMut(&[Setting], Effort) -> Result<Vec<Point>, E> + 'a;
 
-/// How many locks say how far a brief look is off; a field of twice as many is run to its steady
-/// state at once.
+/// Number of locks that determine the error of a brief look. A field of up to twice as many runs to
+/// its steady state at once.
 const SAMPLE: usize = 24;
 
-/// Numbers of threads that together weigh less than this share are not run again: what a look is
-/// off there changes a mark by some thousandths.
+/// Numbers of threads with less than this total weight are not run again: an error there changes a
+/// mark by a few thousandths.
 const LIGHT: f64 = 0.05;
 
-/// Marks that differ by more than this share do not tie, however unsure they are: what is simple
-/// would win by what nobody knows.
+/// Marks that differ by more than this share do not tie, whatever their errors: otherwise simple
+/// locks would win by lack of knowledge.
 const ALIKE: f64 = 0.05;
 
-/// About how many points a plan takes.
+/// Estimated number of points of a plan.
 #[must_use]
 pub fn expected(plan: &Plan, rivals: usize) -> usize {
     let (field, threads) = (field::count(plan), plan.threads.len());
@@ -325,8 +325,8 @@ struct Search<'a, 'm, E> {
 }
 
 impl<E> Search<'_, '_, E> {
-    /// Runs locks with the numbers of threads that are wanted, keeps what came of it, and says
-    /// of which lock with how many threads there is something new.
+    /// Runs locks with the wanted numbers of threads, stores the results, and returns which locks
+    /// have new results with how many threads.
     fn run(
         &mut self,
         scores: &mut [Score],
@@ -356,7 +356,7 @@ impl<E> Search<'_, '_, E> {
         Ok(new)
     }
 
-    /// Runs to their steady state those that may be the best, and rivals.
+    /// Runs candidates for the best, and rivals, to their steady state.
     fn halve(&mut self, scores: &mut [Score]) -> Result<(), E> {
         let plan = self.plan;
         let heavy: Vec<Vec<usize>> = plan
@@ -399,7 +399,7 @@ impl<E> Search<'_, '_, E> {
         })?;
         for score in scores {
             if let Some(known) = known.remove(&score.lock) {
-                // It is judged by what is known, not by what looks made of it.
+                // It is judged by its steady state, not by its looks.
                 score.open.fill(true);
                 score.throughputs = known.throughputs;
             }
@@ -408,7 +408,7 @@ impl<E> Search<'_, '_, E> {
     }
 }
 
-/// The numbers of threads that count under a policy: all but the lightest.
+/// The numbers of threads that count under a policy: all except the lightest.
 fn heavy(policy: &Policy, threads: &[usize]) -> Vec<usize> {
     let mut threads = threads.to_vec();
     threads.sort_by(|one, other| policy.weight(*one).total_cmp(&policy.weight(*other)));
@@ -421,8 +421,8 @@ fn heavy(policy: &Policy, threads: &[usize]) -> Vec<usize> {
     threads
 }
 
-/// The names of all rivals, and of some compositions from the best to the worst, the closer to
-/// each other the better they are: half of them by each of the first two policies.
+/// All rivals, and some compositions from the best to the worst, denser towards the best: half of
+/// them by each of the first two policies.
 fn sample(scores: &[Score]) -> BTreeSet<String> {
     let (own, rivals): (Vec<&Score>, Vec<&Score>) = scores.iter().partition(|score| !score.rival);
     let policies = own.first().map_or(1, |score| score.marks.len().min(2));
@@ -433,7 +433,7 @@ fn sample(scores: &[Score]) -> BTreeSet<String> {
         let (last, count) = (own.len().saturating_sub(1) as f64, SAMPLE / policies);
         let places = (0..count).map(|number| {
             let way = number as f64 / (count - 1) as f64;
-            // At first each one.
+            // At least one further than the last.
             ((last * way * way).round() as usize).max(number)
         });
         let chosen = places.filter_map(|place| own.get(place));
@@ -442,8 +442,8 @@ fn sample(scores: &[Score]) -> BTreeSet<String> {
     names
 }
 
-/// Makes what is new of looks better by how far it is off in the median with as many threads, and
-/// says how unsure it is then.
+/// Corrects new looks by their median error with the same number of threads, and sets their
+/// intervals.
 fn correct(
     scores: &mut [Score],
     new: &[(usize, usize)],
@@ -470,19 +470,19 @@ fn correct(
     }
 }
 
-/// How far nine in ten of some ratios are from one.
+/// The error that nine in ten of some ratios stay within.
 fn spread(ratios: impl Iterator<Item = f64>) -> f64 {
     let mut off: Vec<f64> = ratios.map(|ratio| (ratio - 1.0).abs()).collect();
     off.sort_by(f64::total_cmp);
-    // Nothing is known of a look that cannot be compared.
+    // Without a comparison, a look's error is unknown.
     match off.len() {
         0 | 1 => 1.0,
         count => off[(9 * count).div_ceil(10) - 1],
     }
 }
 
-/// How far the marks of looks are off, as a share, by policy: as far as nine in ten of the better
-/// half of those that are known.  What is worse has nothing to say of what may be the best.
+/// The relative error of looks' marks, by policy: the one that nine in ten of the better half of
+/// the known locks stay within. Worse locks do not matter for the best.
 fn doubt(scores: &[Score], known: &[&Score], policies: usize) -> Vec<f64> {
     let of = |policy: usize| {
         let own = known.iter().filter(|known| !known.rival);
@@ -499,8 +499,8 @@ fn doubt(scores: &[Score], known: &[&Score], policies: usize) -> Vec<f64> {
     (0..policies).map(of).collect()
 }
 
-/// Drops under each policy what is behind the best of the known compositions by more than its
-/// mark may be off.
+/// Drops, under each policy, locks behind the best known composition by more than the error of
+/// their marks.
 fn drop_behind(scores: &mut [Score], known: &[&Score], off: &[f64]) {
     for (policy, off) in off.iter().enumerate() {
         let own = known.iter().filter(|score| !score.rival);
@@ -513,7 +513,7 @@ fn drop_behind(scores: &mut [Score], known: &[&Score], off: &[f64]) {
     }
 }
 
-/// The best throughput by the number of threads; of steady states alone, or of looks too.
+/// The best throughput by the number of threads; of steady states only, or of looks too.
 fn best<'a>(scores: impl IntoIterator<Item = &'a Score>, is_steady: bool) -> BTreeMap<usize, f64> {
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();
     let all = scores.into_iter().flat_map(|score| &score.throughputs);
@@ -524,7 +524,7 @@ fn best<'a>(scores: impl IntoIterator<Item = &'a Score>, is_steady: bool) -> BTr
     best
 }
 
-/// Marks all of them under each policy by what they ran, against the best with as many threads.
+/// Computes all marks under each policy, relative to the best lock with the same number of threads.
 fn mark(scores: &mut [Score], policies: &[Policy], best: &BTreeMap<usize, f64>) {
     for score in scores
         .iter_mut()
@@ -534,7 +534,7 @@ fn mark(scores: &mut [Score], policies: &[Policy], best: &BTreeMap<usize, f64>) 
             |(threads, value): (&usize, &Throughput)| (*threads, value.per_second / best[threads]);
         let shares: Vec<(usize, f64)> = score.throughputs.iter().map(share).collect();
         let unsure = |policy: &Policy| {
-            // Runs are as good as independent.
+            // Runs count as independent.
             let all = score.throughputs.values().zip(&shares);
             let (sum, weights) =
                 all.fold((0.0, 0.0), |(sum, weights), (value, (threads, share))| {
@@ -583,7 +583,7 @@ fn judge(plan: &Plan, mut scores: Vec<Score>, points: usize) -> Tuned {
     tuned
 }
 
-/// Those that nothing sure parts from the best of them, the simplest first.
+/// The locks statistically tied with the best of them, the simplest first.
 fn ties<'a>(scores: &[&'a Score], policy: usize) -> Vec<&'a Score> {
     let first = scores
         .iter()
@@ -605,7 +605,7 @@ fn ties<'a>(scores: &[&'a Score], policy: usize) -> Vec<&'a Score> {
 }
 
 impl Score {
-    /// Of a lock that has not run yet.
+    /// The score of a lock that has not run yet.
     fn new(entry: Entry, policies: usize) -> Self {
         Self {
             lock: entry.name,
@@ -619,13 +619,13 @@ impl Score {
         }
     }
 
-    /// Whether it may be the best under that policy: nothing sure has parted it from the best.
+    /// Whether it may still be the best under that policy.
     #[must_use]
     pub fn is_open(&self, policy: usize) -> bool {
         self.open[policy]
     }
 
-    /// Its throughput with that many threads, in few letters.
+    /// Its throughput with that many threads, abbreviated.
     #[must_use]
     pub fn with(&self, threads: usize) -> String {
         let known = self.throughputs.get(&threads);
@@ -718,7 +718,7 @@ mod tests {
         assert_eq!(worse.ties, ["simple", "first"]);
         let judged = judge(&plan, scores(1.0), 0);
         assert_eq!(judged.worst, "behind");
-        // What is unsure of everything ties with what is alike only.
+        // Locks with large errors tie only with similar ones.
         let mut unsure = scores(0.8);
         unsure.iter_mut().for_each(|score| score.unsure[0] = 0.5);
         let judged = judge(&plan, unsure, 0);
@@ -733,7 +733,7 @@ mod tests {
         }
     }
 
-    /// What was seen of three locks with eight threads, and what is known of them.
+    /// Looks at three locks with eight threads, and their steady states.
     fn looked() -> (Vec<Score>, BTreeMap<String, Score>) {
         let with = |name: &str, per_second: f64, steady: bool| {
             let mut score = score(name, false, 0.0, 0.0, (1, 1));
@@ -839,7 +839,7 @@ mod tests {
             let (found, best) = (mark(found), mark(best));
             assert!(found >= 0.99 * best, "{machine}: {found} for {best}");
         }
-        // It has dropped, or agreeing is nothing.
+        // If it dropped nothing, agreement would be trivial.
         let steady = |tuned: &Tuned| {
             let all = tuned
                 .scores
@@ -858,15 +858,15 @@ mod tests {
         assert!(worst(&halved) <= worst(&whole) + 0.05, "{machine}");
     }
 
-    /// From -1 to 1, by what is given alone.
+    /// From -1 to 1, determined by the argument.
     fn chance(of: impl Hash) -> f64 {
         let mut hasher = DefaultHasher::new();
         of.hash(&mut hasher);
         hasher.finish() as f64 / (u64::MAX / 2) as f64 - 1.0
     }
 
-    /// Of 500 locks whose throughputs are known, and looks that are off by known amounts, few run
-    /// to their steady state, and the best of them is the best of all.
+    /// Of 500 locks with known throughputs and looks with known errors, few run to their steady
+    /// state, and the best of them is the best of all.
     #[test]
     fn halving_drops_most_and_keeps_the_best() {
         let simulator = Arc::new(Simulator::new(shipped::find("kunpeng-920x2").unwrap()));
@@ -880,7 +880,7 @@ mod tests {
         };
         let point = simulated::measure(plan.info, &simulator, &course, &[setting], &mut Silent);
         let outcome = point.unwrap().remove(0).middle;
-        // The more threads, the farther locks are apart.
+        // More threads spread the locks further.
         let known = |lock: &str, threads: usize| {
             let crowd = (1.0 + (threads as f64).log2()) / 8.0;
             1e6 * (1.0 + 0.3 * crowd * chance(lock) + 0.01 * chance((lock, threads)))
@@ -933,7 +933,7 @@ mod tests {
         agrees("ivy-bridge-2s", &Basic::ALL, |_| vec![1, 6, 20]);
     }
 
-    /// An hour of one CPU.
+    /// Takes an hour of one CPU.
     #[test]
     fn halving_finds_it_on_all_ten_machines() {
         if std::env::var("COHORT_TIER").as_deref() != Ok("full") {

@@ -1,4 +1,4 @@
-//! The beam (Chehab et al. 2021 figure 9): every composition in grey, and what stands out.
+//! The beam (Chehab et al. 2021 figure 9): every composition in grey, with highlights.
 
 use super::field::short;
 use super::{Plan, Policy, Score, Tuned};
@@ -22,7 +22,7 @@ const COLOURS: [RGBColor; 7] = [
 /// Writes the beam as SVG.
 ///
 /// # Errors
-/// It cannot be drawn, or the file cannot be written: why.
+/// The reason why it cannot be drawn, or the file cannot be written.
 pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
     sheet::save(svg(plan, tuned, on), file)
 }

@@ -1,5 +1,4 @@
-//! What `clof:best` stands for: the composition that tuning found for this machine, or for one
-//! that looks like it.
+//! Resolves `clof:best`: the composition found by tuning for this machine, or for a similar one.
 //!
 //! ```text
 //! clof:best             of the file tuned here; or else of the shipped one whose shape is nearest
@@ -15,7 +14,7 @@ use cohort::catalogue::{self, LOCKS};
 use cohort::name::Lock;
 use cohort_machine::description::nearest;
 
-/// What `cohort tune` wrote for a machine of that name; the last one for several.
+/// Output of `cohort tune` for a machine of that name; the last entry is for several.
 static SHIPPED: &[(&str, &str)] = &[
     ("epyc-7352x2", include_str!("shipped/epyc-7352x2.toml")),
     ("haswell-ep-2s", include_str!("shipped/haswell-ep-2s.toml")),
@@ -35,7 +34,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Those of them that have nodes.
+/// The shipped machines with nodes.
 pub const NODED: [&str; 9] = [
     "epyc-7352x2",
     "haswell-ep-2s",
@@ -51,22 +50,22 @@ pub const NODED: [&str; 9] = [
 /// For any machine with nodes.
 static NODES: &str = include_str!("shipped/nodes.toml");
 
-/// What a name stands for.
+/// Resolution of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stands {
     /// The lock's name.
     pub lock: String,
-    /// Why this one, in words that follow its name.
+    /// The reason, in words that follow its name.
     pub why: String,
 }
 
-/// Whether a lock's name is one of those that are looked up here.
+/// Whether a lock's name is resolved here.
 #[must_use]
 pub fn is_asked(name: &str) -> bool {
     asked(name).is_some()
 }
 
-/// The machine that a name speaks of, and what follows it.
+/// The machine in a name, and the text after it.
 fn asked(name: &str) -> Option<(Option<&str>, &str)> {
     let Lock::Best { machine } = catalogue::read(name).ok()?.lock else {
         return None;
@@ -74,10 +73,10 @@ fn asked(name: &str) -> Option<(Option<&str>, &str)> {
     Some((machine, &name[name.find('/').unwrap_or(name.len())..]))
 }
 
-/// What a name stands for on a machine, for which `tuned` was written there, if anything was.
+/// Resolves a name on a machine; `tuned` is the file written there, if any.
 ///
 /// # Errors
-/// There is nothing for it: why.
+/// The reason why there is no composition for it.
 pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<Stands, String> {
     let (machine, refined) = asked(name).ok_or_else(|| format!("`{name}` is not clof:best"))?;
     let shape = Shape::of(topology);
@@ -146,7 +145,7 @@ fn fitting(shape: &Shape) -> Result<Stands, String> {
     })
 }
 
-/// What was better than the composition.
+/// The rival that was better than the composition, in words.
 fn rival(file: &File) -> String {
     if file.lock == file.tuned.composition {
         return String::new();
@@ -155,8 +154,8 @@ fn rival(file: &File) -> String {
     format!("; {} was better there by {behind:.1} %", file.lock)
 }
 
-/// A composition as it stands on a machine of that shape: if that lacks its levels, at those that
-/// suit it.
+/// A composition for a machine of that shape: if the machine lacks its levels, at levels that suit
+/// the machine.
 #[must_use]
 pub fn moved(composition: &str, to: &Shape) -> String {
     let fits = field::parts(composition).is_some_and(|(_, below)| to.has(&below));
@@ -164,10 +163,10 @@ pub fn moved(composition: &str, to: &Shape) -> String {
     if fits { composition } else { bare }.to_owned()
 }
 
-/// What was written for a shipped machine.
+/// The file written for a shipped machine.
 ///
 /// # Errors
-/// There is none of that name.
+/// No such machine.
 pub fn shipped(machine: &str) -> Result<File, String> {
     let found = SHIPPED.iter().find(|(name, _)| *name == machine);
     let (_, text) = found.ok_or_else(|| {

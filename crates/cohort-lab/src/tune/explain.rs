@@ -1,5 +1,5 @@
-//! What each part of a composition is worth: its locks and levels, one at a time, its bound, and
-//! what it is good for elsewhere.
+//! Measures the worth of each part of a composition: its locks and levels, one at a time, its
+//! bound, and its performance elsewhere.
 
 use super::best::{self, NODED};
 use super::field::{self, RIVALS};
@@ -13,100 +13,100 @@ use serde::Serialize;
 /// Where points are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// Where the composition is from.
+    /// On the composition's own machine.
     Home,
     /// On that shipped machine.
     On(&'static str),
 }
 
-/// What measures points to their steady state; in their order.
+/// Measures points to their steady state; returns them in the same order.
 pub type Measure<'a, E> = dyn FnMut(Where, &'static Info, &[Setting]) -> Result<Vec<Point>, E> + 'a;
 
-/// What is to be explained.
+/// Plan of an explanation.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The composition, with its levels.
     pub lock: String,
-    /// The machine that it is from.
+    /// Its machine.
     pub machine: String,
-    /// What numbers of threads weigh.
+    /// Weights of the numbers of threads.
     pub policy: Policy,
-    /// These.
+    /// The numbers of threads.
     pub threads: Vec<usize>,
-    /// What it was tuned for.
+    /// The workload of its tuning.
     pub info: &'static Info,
-    /// What all chance depends on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// What is gained or lost, as a share of what the composition has itself.
+/// Gain or loss, relative to the composition.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// More than nothing: another is better.
+    /// Positive: the alternative is better.
     pub gain: f64,
     /// The half width of its 95 % interval.
     pub unsure: f64,
 }
 
-/// What the choice at one level is worth.
+/// Worth of the choice at one level.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// The level.
     pub level: &'static str,
-    /// The lock that stands there.
+    /// The lock at this level.
     pub lock: &'static str,
-    /// What each other would bring in its place.
+    /// The gain of each other lock in its place.
     pub swapped: Vec<(&'static str, Gain)>,
-    /// What it would bring to leave the level out; the whole system cannot be.
+    /// The gain of omitting the level; none for the whole system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<Gain>,
 }
 
-/// What a bound of hand-offs within a cohort buys and costs (Dice et al. 2015 §5.1.4).
+/// Benefit and cost of a bound of hand-offs within a cohort (Dice et al. 2015 §5.1.4).
 #[derive(Clone, Debug, Serialize)]
 pub struct Bound {
     /// The bound, at each level.
     pub hand_offs: u32,
     /// Operations a second.
     pub per_second: f64,
-    /// How much more that is than with the usual bound.
+    /// The gain over the usual bound.
     pub gain: Gain,
-    /// Jain's index of the threads' work: 1 if all have done as much.
+    /// Jain's index of the threads' work: 1 if all threads have done the same.
     pub jain: f64,
-    /// What the least-served thread has done, as a share of the mean.
+    /// Work of the least-served thread, as a share of the mean.
     pub least: f64,
 }
 
-/// Locks under another workload.
+/// Comparison under another workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct Control {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// What each rival has over the composition.
+    /// The gain of each rival over the composition.
     pub gains: Vec<(&'static str, Gain)>,
     /// Operations a second of the composition.
     pub per_second: f64,
 }
 
-/// The composition on another machine.
+/// Result of the composition on another machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Elsewhere {
     /// The machine.
     pub machine: &'static str,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// The composition as it stands there.
+    /// The composition as resolved there.
     pub lock: String,
-    /// The machine's own.
+    /// The machine's own best composition.
     pub own: String,
-    /// What it loses against that.
+    /// The difference between the two.
     pub gain: Gain,
 }
 
-/// All that there is to say.
+/// Complete explanation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
-    /// What was explained.
+    /// The lock explained.
     pub lock: String,
     /// Its levels, smallest cohorts first.
     pub choices: Vec<Choice>,
@@ -118,14 +118,14 @@ pub struct Explained {
     pub elsewhere: Vec<Elsewhere>,
 }
 
-/// A workload with longer sections and more than one lock.
+/// Workload with longer critical sections and several locks.
 pub const CONTROL: &str = "kyoto";
 
-/// The bounds that are compared; the third is the usual one.
+/// The bounds compared; the third is the usual one.
 const BOUNDS: [u32; 5] = [8, 32, 128, 512, 2048];
 const USUAL: u32 = BOUNDS[2];
 
-/// How many points a plan takes.
+/// The number of points of a plan.
 #[must_use]
 pub fn expected(plan: &Plan) -> usize {
     let locks = variants(&plan.lock).map_or(0, |variants| variants.len() + 1);
@@ -135,7 +135,7 @@ pub fn expected(plan: &Plan) -> usize {
         + 2 * NODED.len()
 }
 
-/// The first, the middle, and the last.
+/// The first, the middle and the last.
 #[must_use]
 pub fn some(threads: &[usize]) -> Vec<usize> {
     let ends = [
@@ -148,12 +148,12 @@ pub fn some(threads: &[usize]) -> Vec<usize> {
     some
 }
 
-/// A composition that differs from the one explained at one level.
+/// Composition that differs at one level.
 struct Variant {
     name: String,
-    /// The level's place.
+    /// The level's index.
     at: usize,
-    /// What stands there instead; nothing if the level is left out.
+    /// The other lock; none if the level is omitted.
     instead: Option<Basic>,
 }
 
@@ -187,7 +187,7 @@ fn variants(lock: &str) -> Option<Vec<Variant>> {
 /// Explains a composition.  Blocks.
 ///
 /// # Errors
-/// The first of `measure`; or the lock is no composition with levels: in words.
+/// The first of `measure`; or the lock is no composition with levels.
 pub fn explain<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Explained, E> {
     let no_parts = || format!("`{}` is no composition with its levels", plan.lock);
     let (locks, below) = field::parts(&plan.lock).ok_or_else(no_parts)?;
@@ -243,7 +243,7 @@ fn run<E: From<String>>(
     measure(at, info, &settings.collect::<Vec<_>>())
 }
 
-/// What one point has over another.
+/// The gain of one point over another.
 fn gain(of: &Point, over: &Point) -> Gain {
     let (of, over) = (
         Throughput::of(of, Effort::Steady),
@@ -256,7 +256,7 @@ fn gain(of: &Point, over: &Point) -> Gain {
     }
 }
 
-/// The same of points with several numbers of threads.
+/// The weighted gain over several numbers of threads.
 fn weighed(plan: &Plan, of: &[Point], over: &[Point]) -> Gain {
     let gains = of
         .iter()

@@ -1,4 +1,4 @@
-//! The locks that are compared: every composition, and rivals that are none.
+//! The locks compared: every composition, and rivals.
 
 use super::Plan;
 use cohort::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
@@ -8,11 +8,11 @@ use cohort::recipe::{Basic, LEVELS, Level, Locks};
 use cohort::wait::SpinOnly;
 use cohort::{RawLock, catalogue};
 
-/// What is simpler comes first: how many levels a lock has, and the bytes of a lock and a
-/// waiter at each.
+/// Simplicity, for sorting: the number of a lock's levels, then the bytes of a lock and a waiter at
+/// each.
 pub type Size = (usize, usize);
 
-/// A rival that is no composition, and how many levels it tells apart; the default among them.
+/// Rivals with their numbers of levels; the default is among them.
 pub const RIVALS: [(&str, usize); 5] = [
     ("futex-hmcs", 2),
     ("hmcs-4", 4),
@@ -21,15 +21,15 @@ pub const RIVALS: [(&str, usize); 5] = [
     ("mcs", 1),
 ];
 
-/// A lock's name in two short columns: its locks, as papers abbreviate them, and the levels
-/// below the whole system.
+/// A lock's name in two short columns: its locks, as papers abbreviate them, and the levels below
+/// the whole system.
 #[must_use]
 pub fn short(lock: &str) -> [String; 2] {
     let Some(composition) = lock.strip_prefix(PREFIX) else {
         return [lock.to_owned(), String::new()];
     };
     let (locks, at) = composition.split_once('@').unwrap_or((composition, ""));
-    // A plain lock keeps the level, so that it does not look like the rival of its name.
+    // A one-level composition keeps its level, to differ from the rival of the same name.
     let levels = at.strip_suffix(&format!(",{SYSTEM}")).unwrap_or(at);
     let locks = locks.replace("ticket", "tkt").replace("hemlock", "hem");
     [locks, levels.to_owned()]
@@ -42,7 +42,7 @@ pub struct Entry {
     pub name: String,
     /// Whether it is no composition.
     pub is_rival: bool,
-    /// What it takes.
+    /// Its size.
     pub size: Size,
 }
 
@@ -60,14 +60,14 @@ impl Entry {
     }
 }
 
-/// How many compositions a plan has.
+/// The number of compositions of a plan.
 #[must_use]
 pub fn count(plan: &Plan) -> usize {
     entries(&plan.levels, &plan.basic).len()
 }
 
-/// Every composition of these locks at these levels, which may be left out, below the whole
-/// system; the simplest first.
+/// Every composition of these locks at these levels, which are optional below the whole system; the
+/// simplest first.
 #[must_use]
 pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
     let mut entries = Vec::new();
@@ -95,8 +95,7 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
     entries
 }
 
-/// Every composition of so many locks, by the name under which it is compiled: at the levels that
-/// suit the machine.
+/// Every composition of `count` locks, by its compiled name, at levels that suit the machine.
 #[must_use]
 pub fn compiled(count: usize) -> Vec<Entry> {
     let all = generated::all().filter(|locks| locks.len() == count);
@@ -111,7 +110,7 @@ pub fn compiled(count: usize) -> Vec<Entry> {
 /// The name of the composition of these locks, the last for the whole system.
 ///
 /// # Panics
-/// If there are more than a composition has.
+/// If there are more locks than levels in a composition.
 #[must_use]
 pub fn name(locks: &[Basic], below: &[Level]) -> String {
     let name = Name::composed(locks, below);
@@ -119,7 +118,7 @@ pub fn name(locks: &[Basic], below: &[Level]) -> String {
         .to_string()
 }
 
-/// The locks and levels of a composition, by a name that says both.
+/// The locks and levels of a composition whose name gives both.
 #[must_use]
 pub fn parts(name: &str) -> Option<(Vec<Basic>, Vec<Level>)> {
     let name = catalogue::read(name).ok()?;
@@ -157,7 +156,7 @@ mod tests {
         assert!(all[..4].iter().all(|name| name.ends_with("@system")));
         assert!(all.contains(&"clof:ticket-mcs@cache,system".to_owned()));
         assert_eq!(names(&[], &[Basic::Mcs]), ["clof:mcs@system"]);
-        // Of four levels below the system three stand in a composition.
+        // Of four levels below the system, a composition holds three.
         let four = names(&Level::REPORTED, &[Basic::Mcs]);
         assert_eq!(four.len(), 1 + 4 + 6 + 4);
     }

@@ -1,4 +1,4 @@
-//! What is written of tuning: a configuration that `cohort run` takes, with where it is from.
+//! The output of tuning: a configuration for `cohort run`, with its origin.
 
 use super::shape::Shape;
 use super::{Plan, Policy, Tuned};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A configuration that tuning has written, as far as it did.
+/// Configuration written by tuning.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct File {
     /// The best lock.
     pub lock: String,
-    /// The cohorts that it was tuned with, by a path from the file's folder.
+    /// The cohorts used in tuning, as a path relative to the file's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cohorts: Option<PathBuf>,
-    /// Where it is from.
+    /// Its origin.
     pub tuned: Origin,
 }
 
-/// `[tuned]`: where a configuration's lock is from.
+/// `[tuned]`: origin of a configuration's lock.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -31,29 +31,29 @@ pub struct Origin {
     pub shape: String,
     /// The workload.
     pub workload: String,
-    /// What numbers of threads weigh, and so what the marks are by.
+    /// Weights of the numbers of threads, in order of the marks.
     pub policies: Vec<String>,
     /// The numbers of threads.
     pub threads: Vec<usize>,
-    /// What all random choices depended on.
+    /// The seed of all random choices.
     pub seed: u64,
     /// The best composition: the lock, unless a rival is better.
     pub composition: String,
     /// How far its mark is below the lock's, as a share of that.
     pub behind: f64,
-    /// All locks that nothing sure parts from the lock.
+    /// All locks statistically tied with the lock.
     pub ties: Vec<String>,
-    /// The marks of every lock, by policy; of those that were dropped by what they ran.
+    /// Marks of all locks, by policy; for dropped locks, of their looks.
     pub scores: BTreeMap<String, Vec<f64>>,
 }
 
-/// Digits that are written of a mark.
+/// Rounds a mark to the digits written.
 fn rounded(mark: f64) -> f64 {
     (mark * 1e4).round() / 1e4
 }
 
 impl File {
-    /// What came of a plan; nothing if nothing was measured.
+    /// The file for the result of a plan; none without measurements.
     #[must_use]
     pub fn of(
         plan: &Plan,
@@ -86,10 +86,10 @@ impl File {
         })
     }
 
-    /// What is best in the mean over several machines, of the locks that all of them have.
+    /// The best lock on average over several machines, among the locks of all of them.
     ///
     /// # Errors
-    /// They were not tuned for the same.
+    /// The files are from different plans.
     pub fn mean(files: &[Self]) -> Result<Self, String> {
         let [first, others @ ..] = files else {
             return Err("there is no file to take the mean of".to_owned());
@@ -149,10 +149,10 @@ impl File {
         })
     }
 
-    /// Reads what was written.
+    /// Parses a file.
     ///
     /// # Errors
-    /// It is no such file: why, and where.
+    /// The reason and place of a mistake.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }

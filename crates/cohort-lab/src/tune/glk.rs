@@ -1,13 +1,13 @@
-//! Which numbers of `glk` suit a machine: the sensitivity analysis of Antić et al. 2016 §3.1.
+//! Tunes `glk` for a machine: the sensitivity analysis of Antić et al. 2016 §3.1.
 //!
-//! 1. Where `mcs` becomes faster than `ticket` (figure 5): sections of several lengths, by more and
-//!    more threads.  `up` is the number of threads by which least is lost if `ticket` serves that
-//!    many and `mcs` serves more, over all lengths; `down` is one less, so that no lock goes to and
-//!    fro, if a queue can be shorter than that.
-//! 2. What looking at the queue costs, and what considering the mode does (figure 6): empty sections
-//!    of two threads in the mode `ticket` and of eight in the mode `mcs`, against the same lock that
-//!    never does either.  Each period is the shortest from which on longer ones bring nothing; a mean
-//!    has as many looks as the paper's at least.
+//! 1. The number of threads from which `mcs` is faster than `ticket` (figure 5), for critical
+//!    sections of several lengths. `up` is the largest number of threads for `ticket`, chosen to
+//!    minimise the total loss over all lengths; `down` is one less, for hysteresis, if a queue can
+//!    be shorter than that.
+//! 2. The costs of sampling the queue and of considering the mode (figure 6): empty critical
+//!    sections of two threads in the mode `ticket`, and of eight in the mode `mcs`, against the
+//!    same lock without sampling. Each period is the shortest one that longer ones do not improve
+//!    on. A mean has at least as many samples as the paper's.
 
 pub mod file;
 pub mod picture;
@@ -24,48 +24,48 @@ use cohort::adaptive::Tuning;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The locks that are compared.
+/// The locks compared.
 pub const LOCKS: [&str; 2] = ["ticket", "mcs"];
 
-/// Cycles of a section.
+/// Cycles of a critical section.
 pub const SECTIONS: [u64; 6] = [0, 256, 512, 1_024, 2_048, 4_096];
 
-/// The numbers of threads that are compared, as far as there are CPUs.
+/// The numbers of threads compared, as far as there are CPUs.
 pub const THREADS: [usize; 10] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 16];
 
-/// The longest periods that are tried: all powers of two up to these.
+/// The longest periods tried: all powers of two up to these.
 const LONGEST: Periods<u32> = Periods {
     consider: 1 << 15,
     sample: 1 << 12,
 };
 
-/// With so many threads the mode stays `ticket`, and `mcs`.
+/// Numbers of threads for which the mode stays `ticket`, and `mcs`.
 const SHORT: usize = 2;
 const LONG: usize = 8;
 
-/// With fewer the queue is not longer than `mcs` needs: no mode lasts.
+/// With fewer threads, the queue is too short for `mcs`, and the mode alternates.
 const LONG_AT_LEAST: usize = 5;
 
-/// Looks at the queue that a mean has at least.
+/// The least number of samples in a mean.
 const LOOKS: u32 = Tuning::USUAL.consider / Tuning::USUAL.sample;
 
-/// A period is as good as a longer one if it leaves that much of its throughput.
+/// A period is as good as a longer one if it keeps this share of its throughput.
 const ALIKE: f64 = 0.99;
 
-/// The pause after each section, of which the paper says "short": so short that two threads want the
-/// lock at once, also where sections are empty.
+/// The pause after each critical section, which the paper calls "short": short enough for two
+/// threads to contend, even with empty critical sections.
 const PAUSE: Option<Span> = Some(Span::Cycles(100));
 
-/// What is to be tried.
+/// Plan of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub cpus: usize,
-    /// What all chance depends on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// How waiters wait where `glk` is measured: it chooses.
+/// How waiters wait where `glk` is measured: the lock decides.
 const CHOOSES: Option<Wait> = Some(Wait::Park);
 
 impl Plan {
@@ -78,20 +78,20 @@ impl Plan {
         bench::find(Loop::NAME).expect("it is one of the list")
     }
 
-    /// The numbers of threads that are compared.
+    /// The numbers of threads compared.
     #[must_use]
     pub fn threads(&self) -> Vec<usize> {
         let all = THREADS.into_iter();
         all.filter(|threads| *threads <= self.cpus).collect()
     }
 
-    /// The threads of the mode `mcs`, if there are CPUs enough.
+    /// The number of threads for the mode `mcs`, if there are enough CPUs.
     #[must_use]
     pub fn long(&self) -> Option<usize> {
         (self.cpus >= LONG_AT_LEAST).then(|| LONG.min(self.cpus))
     }
 
-    /// How many points it takes.
+    /// The number of points.
     #[must_use]
     pub fn points(&self) -> usize {
         let modes = 1 + usize::from(self.long().is_some());
@@ -112,7 +112,7 @@ impl Plan {
         }
     }
 
-    /// The locks with periods that are tried, and those that never look.
+    /// The settings with periods to try, and those without sampling.
     fn modes(&self) -> [Vec<Setting>; 2] {
         let short = |lock| self.setting(lock, SHORT, 0);
         let long = |lock| self.long().map(|threads| self.setting(lock, threads, 0));
@@ -129,7 +129,7 @@ fn powers(longest: u32) -> impl Iterator<Item = u32> {
     (0..=longest.ilog2()).map(|power| 1 << power)
 }
 
-/// Sections a second of both locks.
+/// Critical sections per second of both locks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// The number of threads.
@@ -141,64 +141,64 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How much faster `mcs` is, as a logarithm.
+    /// Speed-up of `mcs`, as a logarithm.
     fn gain(&self) -> f64 {
         (self.mcs / self.ticket).ln()
     }
 }
 
-/// How both locks do with sections of one length.
+/// Results of both locks with critical sections of one length.
 #[derive(Clone, Debug, Serialize)]
 pub struct Length {
     /// Cycles of a section.
     pub critical: u64,
     /// With each number of threads, the least first.
     pub pairs: Vec<Pair>,
-    /// The number of threads from which on `mcs` is faster; none if it never is.
+    /// The least number of threads with `mcs` faster from there on; none if never.
     pub crossing: Option<usize>,
 }
 
-/// What a period leaves of the throughput of a lock that never looks.
+/// Throughput with a period, relative to a lock without sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// In sections.
     pub period: u32,
     /// In the mode `ticket`.
     pub ticket: f64,
-    /// In the mode `mcs`; none where there are too few CPUs.
+    /// In the mode `mcs`; none with too few CPUs.
     pub mcs: Option<f64>,
 }
 
-/// One of each period.
+/// A value for each period.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Periods<T> {
-    /// Of considering the mode.
+    /// For considering the mode.
     pub consider: T,
-    /// Of looking at the queue.
+    /// For sampling the queue.
     pub sample: T,
 }
 
-/// What came of it.
+/// Result of an analysis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
     /// `ticket` against `mcs`, the shortest sections first.
     pub lengths: Vec<Length>,
-    /// The most threads by which `ticket` is to be taken; none if `mcs` was never better.
+    /// The largest number of threads for `ticket`; none if `mcs` was never better.
     pub up: Option<usize>,
-    /// What each period costs, the shortest first.
+    /// The cost of each period, the shortest first.
     pub costs: Periods<Vec<Cost>>,
-    /// The shortest period than which no longer one is better.
+    /// The shortest period that no longer one improves on.
     pub periods: Periods<Option<u32>>,
 }
 
 impl Analysis {
-    /// What it says as a tuning.
+    /// The result as a tuning.
     #[must_use]
     pub fn tuning(&self) -> Tuning {
         let usual = Tuning::USUAL;
         let tried = self.lengths.iter().flat_map(|length| &length.pairs);
         let tried = tried.map(|pair| pair.threads).max().unwrap_or(0);
-        // Where `mcs` was never better, it may be beyond what was tried.
+        // If `mcs` was never better, the crossing may be beyond the range tried.
         let up = self.up.unwrap_or(tried.max(usual.up as usize));
         let up = (up as u32).clamp(Tuning::LEAST, Tuning::LONGEST);
         let sample = self.periods.sample.unwrap_or(LONGEST.sample);
@@ -212,13 +212,13 @@ impl Analysis {
     }
 }
 
-/// Measures these settings, under locks that wait so and go by such numbers.
+/// Measures settings, under locks with that wait and those parameters.
 type Measure<'a, E> = dyn FnMut(&[Setting], Option<Wait>, &Tunings) -> Result<Vec<Point>, E> + 'a;
 
-/// Analyses, with what `measure` measures.  Blocks.
+/// Analyses with the measurements of `measure`. Blocks.
 ///
 /// # Errors
-/// What `measure` could not do.
+/// Those of `measure`.
 pub fn analyse<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Analysis, E> {
     let mut rates = |settings: &[Setting], wait, glk: &Tuning| {
         let tunings = Tunings {
@@ -290,7 +290,7 @@ pub fn analyse<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
     })
 }
 
-/// How long points of a simulated machine go on in which a mode lasts.
+/// Duration of a simulated machine's points with a stable mode.
 const LASTING: Until = Until::Seconds(0.006);
 
 /// [`analyse`] a simulated machine.  Blocks.
@@ -308,7 +308,7 @@ pub fn there(
                 Some(_) => LASTING,
                 None => Until::Steady,
             },
-            // Across NUMA nodes the order in which threads happen to queue decides more than the lock.
+            // Across NUMA nodes, the accidental order of the queue matters more than the lock.
             placement: Placement::Cores,
             wait,
             background: 0,
@@ -320,7 +320,7 @@ pub fn there(
     })
 }
 
-/// Both locks with sections of that length, with the rates of `ticket` first.
+/// Compares both locks with critical sections of that length; the rates of `ticket` come first.
 fn length(critical: u64, threads: &[usize], rates: &[f64]) -> Length {
     let (ticket, mcs) = rates.split_at(threads.len());
     let rates = ticket.iter().zip(mcs);
@@ -339,16 +339,15 @@ fn length(critical: u64, threads: &[usize], rates: &[f64]) -> Length {
     length
 }
 
-/// Where one lock is to be taken rather than the other: the most threads for `ticket`, the fewest
-/// for `mcs`.
+/// Crossing of two locks: the most threads for `ticket`, the fewest for `mcs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Crossing {
     ticket: usize,
     mcs: usize,
 }
 
-/// That by which least is lost over all these lengths, with the same numbers of threads each; none
-/// if `mcs` is to be taken nowhere.
+/// The crossing with the least total loss over all these lengths, with the same numbers of threads
+/// each; none if `mcs` is never better.
 fn crossing(lengths: &[&Length]) -> Option<Crossing> {
     let gains: Vec<(usize, f64)> = (0..lengths.first()?.pairs.len())
         .map(|at| {
@@ -368,13 +367,13 @@ fn crossing(lengths: &[&Length]) -> Option<Crossing> {
     let taken = (0..=gains.len()).min_by(|one, other| lost(*one).total_cmp(&lost(*other)))?;
     let (mcs, _) = *gains.get(taken)?;
     Some(Crossing {
-        // One thread alone is faster with `ticket` wherever it was tried.
+        // A single thread is faster with `ticket` in all measurements.
         ticket: taken.checked_sub(1).map_or(1, |before| gains[before].0),
         mcs,
     })
 }
 
-/// The shortest period than which no longer one is better, in either mode; none if there are none.
+/// The shortest period that no longer one improves on, in either mode; none without periods.
 fn settled(costs: &[Cost]) -> Option<u32> {
     let (mut ticket, mut mcs) = (0.0_f64, 0.0_f64);
     let mut found = None;
@@ -408,7 +407,7 @@ mod tests {
         assert_eq!(of(0, &[0.9, 1.001, 0.95, 1.3]).crossing, Some(5));
         assert_eq!(of(0, &[0.9, 0.8]).crossing, None);
         assert_eq!(of(0, &[1.2, 1.3]).crossing, Some(2));
-        // Over several lengths, the one that has more to lose decides.
+        // Over several lengths, the largest loss decides.
         let other = of(1_024, &[0.5, 0.5, 0.5, 1.1]);
         let both = crossing(&[&clear, &other]).unwrap();
         assert_eq!((both.ticket, both.mcs), (4, 5));
@@ -424,7 +423,7 @@ mod tests {
         let costs = |left: &[(f64, f64)]| left.iter().enumerate().map(cost).collect::<Vec<_>>();
         let left = costs(&[(0.5, 0.7), (0.9, 0.99), (0.995, 0.99), (0.99, 0.995)]);
         assert_eq!(settled(&left), Some(4));
-        // One that is better by chance, and shorter than others, is none to measure them by.
+        // A short period that is better by chance must not become the reference.
         assert_eq!(
             settled(&costs(&[(0.5, 0.7), (0.9, 0.9), (0.8, 0.8)])),
             Some(2)

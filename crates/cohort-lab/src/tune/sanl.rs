@@ -1,17 +1,17 @@
-//! Which thresholds of `sanl` suit a machine: the profiler of Zhang et al. 2017 §3.4.3, §4.1.
+//! Tunes the thresholds of `sanl` for a machine: the profiler of Zhang et al. 2017 §3.4.3, §4.1.
 //!
-//! Threads take sections of one line at intervals from 100 cycles on, under the lock in place and
-//! under two kinds of `sanl` that bring every section: to any server, and to one of their own NUMA
-//! node.  What decides is the time of a section from asking for the lock to having released it,
-//! since throughput hides it where threads are mostly elsewhere; what contention is, is the share
-//! of the threads' time that this takes.
+//! Threads run critical sections of one line at intervals from 100 cycles, under an in-place lock
+//! and two kinds of `sanl` that always delegate: to any server, and to a server of their own NUMA
+//! node. The criterion is the time of a critical section from request to completed release, since
+//! throughput hides it where threads mostly run outside. Contention is the share of the threads'
+//! time that this takes.
 //!
-//! 1. `L_s` is a quadratic of the inverse contention, fitted to the numbers of looks in vain that
-//!    are best at each interval at which bringing pays, or nearly does.
-//! 2. `θ_l` is the contention at which bringing to such servers is as fast as the lock in place.
-//! 3. `θ_f` is that at which a server of the own node is as fast as any.
+//! 1. `L_s` is a quadratic of the inverse contention. It is fitted to the best numbers of idle
+//!    polls at the intervals where delegation pays, or nearly does.
+//! 2. `θ_l` is the contention at which delegation to such servers equals the in-place lock.
+//! 3. `θ_f` is the contention at which a server of the own node equals any server.
 //!
-//! Curves may cross more than once; the threshold is then the one by which least is lost.
+//! Curves may cross more than once; the threshold is then the crossing with the least loss.
 
 pub mod file;
 mod fit;
@@ -28,34 +28,35 @@ use cohort::{Idle, Thresholds, WHOLE};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The lock in place, and the two kinds that bring their sections.
+/// The in-place lock, and the two delegating kinds.
 pub const LOCKS: [&str; 3] = ["mcs", "sanl-flat", "sanl-distance-first"];
 
-/// Cycles between two sections.
+/// Cycles between two critical sections.
 pub const INTERVALS: [u64; 12] = [
     100, 300, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000, 1_000_000,
 ];
 
-/// Numbers of looks in vain that are tried.
+/// Numbers of idle polls to try.
 pub const LOOKS: [u32; 8] = [0, 1, 3, 10, 30, 100, 300, 1_000];
 
-/// A number of looks is as good as the best if its sections take no more than so much longer.
+/// A number of polls is as good as the best if its critical sections take at most this factor
+/// longer.
 const ALIKE: f64 = 1.01;
 
-/// How much less contention than that at which bringing pays still counts for looks in vain.
+/// Contention below the threshold by up to this factor still counts for idle polls.
 const MARGIN: f64 = 4.0;
 
-/// What is to be profiled.
+/// Plan of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// What all chance depends on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
 impl Plan {
-    /// With a thread for each CPU but one, and two at least (Zhang et al. 2017 §4.2).
+    /// One thread less than CPUs, and at least two (Zhang et al. 2017 §4.2).
     #[must_use]
     pub fn of(cpus: usize, seed: u64) -> Self {
         Self {
@@ -73,7 +74,7 @@ impl Plan {
         bench::find(Interval::NAME).expect("it is one of the list")
     }
 
-    /// How many points it takes at most.
+    /// The maximum number of points.
     #[must_use]
     pub const fn points() -> usize {
         (LOCKS.len() + 1 + LOOKS.len()) * INTERVALS.len()
@@ -93,19 +94,19 @@ impl Plan {
     }
 }
 
-/// How a lock did at an interval.
+/// Result of a lock at an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// Cycles between two sections.
+    /// Cycles between two critical sections.
     pub interval: u64,
-    /// Cycles of a section, waiting included.
+    /// Cycles of a critical section, waiting included.
     pub cycles: f64,
-    /// The share of the threads' time that sections took, waiting included.
+    /// The share of the threads' time in critical sections, waiting included.
     pub contention: f64,
 }
 
 impl Sample {
-    /// Of a point; nothing if nothing was timed there.
+    /// The sample of a point; none without timings.
     fn of(point: &Point) -> Option<Self> {
         Some(Self {
             interval: point.interval()?,
@@ -115,36 +116,36 @@ impl Sample {
     }
 }
 
-/// The number of looks in vain that is best at an interval.
+/// Best number of idle polls at an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Looks {
-    /// How the threads did with it.
+    /// The result with it.
     pub sample: Sample,
-    /// The number: the smallest of those that are as good.
+    /// The smallest of the equally good numbers.
     pub best: u32,
-    /// How many cycles a section takes with the worst number.
+    /// Cycles of a critical section with the worst number.
     pub worst: f64,
 }
 
-/// What came of it.
+/// Result of a profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profile {
-    /// How many threads there were.
+    /// The number of threads.
     pub threads: usize,
     /// The samples of each of [`LOCKS`], shortest interval first.
     pub samples: [Vec<Sample>; LOCKS.len()],
-    /// The best number of looks at each interval at which bringing pays, or nearly does.
+    /// The best number of polls at each interval where delegation pays, or nearly does.
     pub looks: Vec<Looks>,
-    /// `θ_l` as a share; none if bringing never pays.
+    /// `θ_l` as a share; none if delegation never pays.
     pub brings: Option<f64>,
     /// `θ_f` as a share; none if a server of the own node never pays.
     pub strict: Option<f64>,
-    /// The quadratic's coefficients, that of the constant first.
+    /// The quadratic's coefficients, the constant first.
     pub idle: [f64; 3],
 }
 
 impl Profile {
-    /// What it says as thresholds; what was not profiled is as usual.
+    /// The result as thresholds; unprofiled ones keep their defaults.
     #[must_use]
     pub fn thresholds(&self) -> Thresholds {
         Thresholds {
@@ -156,7 +157,7 @@ impl Profile {
     }
 }
 
-/// A quadratic as thresholds have it.
+/// A quadratic in the form of thresholds.
 fn fitted(coefficients: [f64; 3]) -> Idle {
     Idle {
         by: coefficients.map(millionths),
@@ -164,7 +165,7 @@ fn fitted(coefficients: [f64; 3]) -> Idle {
     }
 }
 
-/// A share in the units of thresholds: all of it for none.
+/// A share in units of thresholds; the whole for none.
 fn in_units(share: Option<f64>) -> u32 {
     let whole = f64::from(WHOLE);
     share.map_or(WHOLE, |share| {
@@ -172,19 +173,19 @@ fn in_units(share: Option<f64>) -> u32 {
     })
 }
 
-/// A coefficient in millionths, no larger than thresholds have it.
+/// A coefficient in millionths, limited to the range of thresholds.
 fn millionths(coefficient: f64) -> i64 {
     let largest = Idle::LARGEST as f64;
     (coefficient * 1e6).round().clamp(-largest, largest) as i64
 }
 
-/// Measures these settings with locks that have such thresholds.
+/// Measures settings with locks under these thresholds.
 type Measure<'a, E> = dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E> + 'a;
 
-/// Profiles, with what `measure` measures under such thresholds.  Blocks.
+/// Profiles with the measurements of `measure` under given thresholds. Blocks.
 ///
 /// # Errors
-/// What `measure` could not do.
+/// Those of `measure`.
 pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Profile, E> {
     let bringing = Thresholds {
         brings: 0,
@@ -199,7 +200,7 @@ pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
     let [in_place, flat, near] = LOCKS;
     let in_place = samples(in_place, &INTERVALS, &bringing)?;
     let any = samples(flat, &INTERVALS, &bringing)?;
-    // Also where bringing pays little or not at all yet: there servers look most in vain.
+    // Includes intervals where delegation hardly pays: servers poll most in vain there.
     let least = threshold(&any, &in_place).map_or(f64::INFINITY, |brings| brings / MARGIN);
     let counts = any.iter().filter(|sample| sample.contention >= least);
     let intervals: Vec<u64> = counts.map(|sample| sample.interval).collect();
@@ -219,7 +220,7 @@ pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
         .map(|looks| (1.0 / looks.sample.contention, f64::from(looks.best)))
         .collect();
     let idle = fit::quadratic(&at);
-    // What the thresholds are is measured with such servers.
+    // The thresholds are measured with these servers.
     let settled = Thresholds {
         idle: idle.map_or(Idle::USUAL, fitted),
         ..bringing
@@ -236,7 +237,7 @@ pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
     })
 }
 
-/// How long a point of a simulated machine goes on: long enough for servers to settle.
+/// Duration of a simulated machine's point: long enough for servers to settle.
 pub const LOOK: Until = Until::Seconds(0.004);
 
 /// [`profile`] of a simulated machine.  Blocks.
@@ -266,7 +267,7 @@ pub fn there(
     })
 }
 
-/// The smallest number of looks that is as good as the best, at one of the intervals.
+/// The smallest number of polls as good as the best, at one of the intervals.
 fn best(tried: &[(u32, Vec<Sample>)], at: usize) -> Option<Looks> {
     let at = tried.iter().map(|(looks, samples)| (*looks, samples[at]));
     let cycles = at.clone().map(|(_, sample)| sample.cycles);
@@ -282,16 +283,15 @@ fn best(tried: &[(u32, Vec<Sample>)], at: usize) -> Option<Looks> {
     })
 }
 
-/// The contention from which on `one` is to be taken rather than `other`, if ever: of all that lie
-/// between two intervals, the one by which least is lost.  Both are sorted by the interval, the
-/// shortest first, where contention is highest.
+/// The contention from which on `one` is preferable to `other`, if any: of all crossings between
+/// two intervals, the one with the least loss. Both are sorted by interval, the shortest first,
+/// with the highest contention.
 ///
-/// Contention is another under each of the two, and threads that are at one must not find that of
-/// the other beyond the threshold: it lies between the least on one side and the greatest on the
-/// other.
+/// The two locks have different contention at the same interval. The threshold must separate the
+/// threads of both, so it lies between the least on one side and the greatest on the other.
 fn threshold(one: &[Sample], other: &[Sample]) -> Option<f64> {
     let pairs: Vec<(&Sample, &Sample)> = one.iter().zip(other).collect();
-    // How much is gained by taking the first; less than nothing where the second is faster.
+    // The gain of the first, negative where the second is faster.
     let gains: Vec<f64> = pairs
         .iter()
         .map(|(one, other)| (other.cycles / one.cycles).ln())
@@ -344,7 +344,7 @@ mod tests {
         assert!(threshold(&late, &other) > Some(0.49));
         assert_eq!(threshold(&samples(&[2.0; 4]), &other), None);
         assert_eq!(threshold(&samples(&[0.5; 4]), &other), Some(0.125));
-        // One that loses a little at first, and wins by more.
+        // Loses a little at first, and wins by more.
         let mixed = samples(&[1.1, 0.5, 2.0, 0.99]);
         assert_eq!(threshold(&mixed, &other), Some(0.375));
         assert_eq!(threshold(&[], &[]), None);

@@ -1,23 +1,23 @@
-//! What a machine's hierarchy looks like, whatever the machine is called.
+//! The shape of a machine's hierarchy, independent of the machine's name.
 
 use crate::world::Topology;
 use cohort::recipe::Level;
 use std::fmt;
 use std::str::FromStr;
 
-/// How many cohorts each level below the whole system has, largest cohorts first, and how many
-/// CPUs there are: `numa:2 core:20 cpus:40`.
+/// Numbers of cohorts of each level below the whole system, largest cohorts first, and of CPUs:
+/// `numa:2 core:20 cpus:40`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     levels: Vec<(String, usize)>,
     cpus: usize,
 }
 
-/// How CPUs are counted in a shape's text.
+/// The word for CPUs in a shape's text.
 const CPUS: &str = "cpus";
 
 impl Shape {
-    /// That of a topology.
+    /// The shape of a topology.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let levels = topology.levels().iter().enumerate().rev();
@@ -35,8 +35,7 @@ impl Shape {
         self.levels.iter().any(is_node)
     }
 
-    /// How unlike another shape is, if both have the same levels of those that locks know: 0 for
-    /// the same.
+    /// The distance from another shape with the same levels known to locks: 0 for the same.
     #[must_use]
     pub fn unlike(&self, other: &Self) -> Option<f64> {
         let is_alike = self.names().eq(other.names());

@@ -1,10 +1,10 @@
-//! What is written of an analysis: a table that `cohort run --config` takes, with where it is from.
+//! The output of an analysis: a table for `cohort run --config`, with its origin.
 
 use super::Analysis;
 use crate::tune::shape::Shape;
 use serde::Deserialize;
 
-/// `[glk.tuned]`: where the numbers are from.
+/// `[glk.tuned]`: origin of the parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -14,11 +14,11 @@ pub struct Origin {
     pub fingerprint: Option<String>,
     /// The machine's [`Shape`].
     pub shape: String,
-    /// What all random choices depended on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// The text of an analysis' file, under the command that made it.
+/// The text of an analysis' file, below the command that made it.
 #[must_use]
 pub fn text(
     command: &str,

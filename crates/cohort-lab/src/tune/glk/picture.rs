@@ -1,5 +1,5 @@
-//! What an analysis found, drawn as in the paper: where `mcs` becomes faster than `ticket`, and what
-//! each period leaves of the throughput (Antić et al. 2016 figures 5 and 6).
+//! Draws an analysis as in the paper: the crossings of `mcs` and `ticket`, and the throughput left
+//! by each period (Antić et al. 2016 figures 5 and 6).
 
 use super::{Analysis, Cost, Length};
 use crate::plot::figure;
@@ -11,7 +11,7 @@ const SIZE: (u32, u32) = (960, 760);
 const TICKET: RGBColor = RGBColor(15, 118, 110);
 const MCS: RGBColor = RGBColor(180, 83, 9);
 
-/// A colour for each length of a section, the shortest first.
+/// A colour for each length of a critical section, the shortest first.
 const SHADES: [RGBColor; super::SECTIONS.len()] = [
     RGBColor(190, 24, 93),
     RGBColor(180, 83, 9),
@@ -24,7 +24,7 @@ const SHADES: [RGBColor; super::SECTIONS.len()] = [
 /// Writes the picture as SVG.
 ///
 /// # Errors
-/// It cannot be drawn, or the file cannot be written: why.
+/// The reason why it cannot be drawn, or the file cannot be written.
 pub fn save(analysis: &Analysis, on: &str, file: &Path) -> Result<(), String> {
     sheet::save(svg(analysis, on), file)
 }
@@ -51,7 +51,7 @@ fn svg(analysis: &Analysis, on: &str) -> Drawn<String> {
     })
 }
 
-/// How much faster `mcs` is than `ticket`, in percent.
+/// Speed-up of `mcs` over `ticket`, in percent.
 fn gain(ticket: f64, mcs: f64) -> f64 {
     (mcs / ticket - 1.0) * 100.0
 }
@@ -113,7 +113,7 @@ type Chart<'a, 'b> = ChartContext<
     Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
 >;
 
-/// The curve of one length of a section.
+/// The curve of one length of a critical section.
 fn curve(length: &Length, colour: RGBColor, chart: &mut Chart<'_, '_>) -> Drawn {
     let pairs = length.pairs.iter();
     let points = pairs.map(|pair| (pair.threads as f64, gain(pair.ticket, pair.mcs)));
@@ -126,7 +126,7 @@ fn curve(length: &Length, colour: RGBColor, chart: &mut Chart<'_, '_>) -> Drawn 
     Ok(())
 }
 
-/// What each period leaves of the throughput, and which is taken.
+/// The throughput left by each period, and the chosen period.
 fn periods(what: &str, costs: &[Cost], taken: u32, area: &Area<'_>) -> Drawn {
     let left = |cost: &Cost| cost.mcs.map_or(cost.ticket, |mcs| mcs.min(cost.ticket));
     let least = costs.iter().map(left).fold(0.98, f64::min);

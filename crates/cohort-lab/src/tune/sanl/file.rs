@@ -1,5 +1,4 @@
-//! What is written of a profile: thresholds that `cohort bench --config` takes, with where they
-//! are from.
+//! The output of a profile: thresholds for `cohort bench --config`, with their origin.
 
 use super::{Profile, millionths};
 use crate::bench::Span;
@@ -10,7 +9,7 @@ use serde::Deserialize;
 use std::ops::RangeInclusive;
 use toml::Spanned;
 
-/// What `cohort tune sanl` wrote for a machine of that name.
+/// Output of `cohort tune sanl` for a machine of that name.
 static SHIPPED: &[(&str, &str)] = &[
     (
         "opteron-6274x8",
@@ -22,12 +21,12 @@ static SHIPPED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The names of the machines for which a file is shipped.
+/// The names of machines with shipped files.
 pub fn machines() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(machine, _)| *machine)
 }
 
-/// The text that is shipped for that machine, if there is one.
+/// The shipped text for that machine, if any.
 #[must_use]
 pub fn shipped(machine: &str) -> Option<&'static str> {
     let file = SHIPPED.iter().find(|(name, _)| *name == machine);
@@ -39,11 +38,11 @@ pub fn shipped(machine: &str) -> Option<&'static str> {
 pub struct File {
     /// The thresholds.
     pub thresholds: Thresholds,
-    /// Where they are from.
+    /// Their origin.
     pub tuned: Origin,
 }
 
-/// `[tuned]`: where thresholds are from.
+/// `[tuned]`: origin of thresholds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -55,11 +54,11 @@ pub struct Origin {
     pub shape: String,
     /// The number of threads.
     pub threads: usize,
-    /// What all random choices depended on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// The file as it is written.
+/// The file's format.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -79,20 +78,20 @@ struct Values {
     boundary: Spanned<i64>,
 }
 
-/// Why a text is no such file, and at which byte.
+/// Mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where.
+    /// Its byte offset.
     pub at: usize,
-    /// What was found there, and what was expected.
+    /// What was found and expected there.
     pub why: String,
 }
 
 impl File {
-    /// Reads what was written.
+    /// Parses a file.
     ///
     /// # Errors
-    /// It is no such file, or a value is out of range: why, and where.
+    /// The reason and place of a mistake, or of a value out of range.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         let written: Written = toml::from_str(text).map_err(|error| Wrong {
             at: error.span().map_or(text.len(), |span| span.start),
@@ -126,7 +125,7 @@ impl File {
         })
     }
 
-    /// Why these thresholds are another machine's than that one; nothing if they are its own.
+    /// The reason why these thresholds are for another machine; none if they are its own.
     #[must_use]
     pub fn stranger(
         &self,
@@ -144,7 +143,7 @@ impl File {
     }
 }
 
-/// The text of a profile's file, under the command that made it.
+/// The text of a profile's file, below the command that made it.
 #[must_use]
 pub fn text(
     command: &str,
@@ -301,7 +300,7 @@ mod tests {
         }
     }
 
-    /// They are what the command writes for these machines as they are.
+    /// The shipped files are current outputs of the command for these machines.
     #[test]
     fn the_shipped_files_are_of_their_machines() {
         for name in machines() {

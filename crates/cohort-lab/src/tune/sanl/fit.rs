@@ -1,7 +1,7 @@
 //! A quadratic through scattered points.
 
-/// The coefficients, that of the constant first, of the quadratic that is nearest to these points
-/// by least squares; of a line through two places, of a constant at one; none without any.
+/// The least-squares quadratic through these points, constant coefficient first; a line for two
+/// distinct abscissae, a constant for one; none without points.
 pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<[f64; 3]> {
     let mut places: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
     places.sort_by(f64::total_cmp);
@@ -20,8 +20,8 @@ pub(super) fn quadratic(points: &[(f64, f64)]) -> Option<[f64; 3]> {
     solve(&mut rows, terms)
 }
 
-/// The solution of the first `terms` equations in as many unknowns; the last cell of each is its
-/// right side.
+/// The solution of the first `terms` equations in as many unknowns; the last cell of each row is
+/// its right side.
 fn solve(rows: &mut [[f64; 4]; 3], terms: usize) -> Option<[f64; 3]> {
     if terms == 0 {
         return None;
@@ -42,7 +42,7 @@ fn solve(rows: &mut [[f64; 4]; 3], terms: usize) -> Option<[f64; 3]> {
     }
     let mut solution = [0.0; 3];
     for (at, value) in solution.iter_mut().enumerate().take(terms) {
-        // No zero has a sign.
+        // Avoids a negative zero.
         *value = rows[at][3] / rows[at][at] + 0.0;
     }
     solution

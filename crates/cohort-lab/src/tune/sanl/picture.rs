@@ -1,5 +1,5 @@
-//! What a profile found, drawn: the time of a section against the interval, and the best numbers of
-//! looks in vain with the quadratic through them (Zhang et al. 2017 figures 7 and 8).
+//! Draws a profile: the time of a critical section against the interval, and the best numbers of
+//! idle polls with the fitted quadratic (Zhang et al. 2017 figures 7 and 8).
 
 use super::{LOCKS, Profile, Sample};
 use crate::plot::figure;
@@ -14,13 +14,13 @@ const COLOURS: [RGBColor; LOCKS.len()] = [
     RGBColor(67, 56, 202),
 ];
 
-/// Steps in which the quadratic is drawn.
+/// Steps of the drawn quadratic.
 const STEPS: u32 = 100;
 
 /// Writes the picture as SVG.
 ///
 /// # Errors
-/// It cannot be drawn, or the file cannot be written: why.
+/// The reason why it cannot be drawn, or the file cannot be written.
 pub fn save(profile: &Profile, on: &str, file: &Path) -> Result<(), String> {
     sheet::save(svg(profile, on), file)
 }
@@ -34,7 +34,7 @@ fn svg(profile: &Profile, on: &str) -> Drawn<String> {
     })
 }
 
-/// Cycles a section against the interval.
+/// Cycles of a critical section against the interval.
 fn times(profile: &Profile, on: &str, area: &Area<'_>) -> Drawn {
     let all = profile.samples.iter().flatten();
     let (mut least, mut most, mut last) = (f64::INFINITY, 1.0_f64, 2.0_f64);
@@ -88,7 +88,7 @@ fn times(profile: &Profile, on: &str, area: &Area<'_>) -> Drawn {
     Ok(())
 }
 
-/// Looks in vain against the inverse contention.
+/// Idle polls against the inverse contention.
 fn looks(profile: &Profile, area: &Area<'_>) -> Drawn {
     let found: Vec<(f64, f64)> = profile
         .looks

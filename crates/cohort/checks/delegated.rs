@@ -1,4 +1,4 @@
-//! Checks of sections that wait for others, by conditions.
+//! Checks of sections that wait for a condition.
 
 use crate::runner::prelude::*;
 

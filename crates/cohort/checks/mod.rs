@@ -1,11 +1,11 @@
-//! What each lock is checked by beyond what every lock is: a file for each, where its source is
+//! The checks of each lock beyond those of all locks: one file each, with the path of its source
 //! below `src`.
 //!
-//! A lock of the catalogue is [`Checked`], or it does not compile here.  `models!` has what only
-//! it does, `looked_for_in!` where the flaws of its file are looked for, if not in the models that
-//! begin with the file's own name, and `on_machine!` by which clients they are on the simulated
-//! machine, if not by some threads that want the lock of that name.  The runners find all of it
-//! by themselves; what they offer for it is in their `prelude`.
+//! Each lock of the catalogue must be [`Checked`] to compile here. `models!` lists a file's own
+//! models. `looked_for_in!` names the models in which to search for the file's faults, if they do
+//! not begin with its name. `on_machine!` names the clients on the simulated machine, by default
+//! threads that acquire the lock of that name. The runners find all of them; their `prelude` has
+//! what the files use.
 
 mod abortable;
 mod adaptive;
@@ -34,7 +34,7 @@ pub use compose::level::Whole;
 pub use numa::hmcs_t::{Endable, FromLeaf, Naive, OnePeer, Pessimistic, WithNodes};
 pub use wait::cell::CELL;
 
-/// A lock of the catalogue, as the runners that try every interleaving take it.
+/// A lock of the catalogue, as the model checkers use it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no checks",
     label = "in the catalogue, and in no file of crates/cohort/checks",
@@ -42,32 +42,31 @@ pub use wait::cell::CELL;
             and a line in the room's mod.rs"
 )]
 pub trait Checked {
-    /// The form of it that has the fewest steps, slots and cohorts, so that few threads share
-    /// what many would.
+    /// Its form with the fewest steps, slots and cohorts, so that few threads share them.
     type Smallest;
 
-    /// Which of the standard models it has.
+    /// Its standard models.
     const STANDARD: Standard = ALL;
 }
 
-/// Which of the standard models a lock has, and how deep they go.
+/// A lock's standard models, and their depth.
 #[derive(Clone, Copy)]
 pub struct Standard {
-    /// None: it is the code of another with other parameters, whose models begin so.
+    /// A lock that has the same code with other parameters, and therefore the models; otherwise
+    /// none.
     pub as_in: Option<&'static str>,
-    /// How many preemptions an execution has at most: few, if the lock has many steps.
+    /// The maximal number of preemptions in an execution; few for a lock with many steps.
     pub preemptions: usize,
-    /// How many of these the quick tier does without, where the models take seconds with them.
+    /// How many preemptions less the quick tier has, if models take seconds with all.
     pub fewer: usize,
-    /// The same of the model in which a host has it in an object.
+    /// As `fewer`, for the model of the lock hosted in place.
     pub fewer_hosted: usize,
-    /// Whether it may be destroyed as soon as it has been released: not if a release touches the
-    /// lock, or its nodes, after another thread may have it.  No host has such a lock in an
-    /// object.
+    /// Whether it may be destroyed right after its release. Not if a release accesses the lock or
+    /// its nodes after another thread may hold it; such a lock is never hosted in place.
     pub destroyed: bool,
 }
 
-/// What most locks have.
+/// The standard models of most locks.
 pub const ALL: Standard = Standard {
     as_in: None,
     preemptions: 2,
@@ -76,7 +75,7 @@ pub const ALL: Standard = Standard {
     destroyed: true,
 };
 
-/// Locks that are another's code with other parameters: the models that begin so are theirs too.
+/// Marks locks that share another lock's code with other parameters, and its models.
 macro_rules! as_in {
     ($name:literal: $($lock:ty),+) => {
         $(impl Checked for $lock {

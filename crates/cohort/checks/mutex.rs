@@ -1,4 +1,4 @@
-//! Checks of guards, whose contexts are in blocks of a pool.
+//! Checks of guards, whose contexts are in pool blocks.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of sections that are run once.
+//! Checks of sections that run once.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of sections that tasks bring.
+//! Checks of sections delegated by tasks.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of the table that finds a lock for any address.
+//! Checks of the table of locks by address.
 
 use crate::runner::prelude::*;
 
@@ -19,7 +19,7 @@ models![
         service::excludes::<Tas, _>([&[1, 3][..], &[2, 3], &[3]])
     }),
     lighter("gls::frees", SPIN, || service::frees::<Tas>(1)),
-    // Its locks change their ways at each section, behind threads that wait for them.
+    // The locks change their modes at each critical section, unnoticed by waiting threads.
     quick("gls::first_users_adapt", SPIN_1, || {
         by_word(|| service::excludes::<Noted<Forwards>, _>([&[1, 1], &[1]]));
     }),

@@ -1,4 +1,4 @@
-//! Checks of tokens: each lock with waiters that can give up has models with one too.
+//! Checks of tokens; each lock whose waiters can time out has models with one, too.
 
 use crate::runner::prelude::*;
 

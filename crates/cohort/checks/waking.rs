@@ -1,4 +1,4 @@
-//! Checks of mutexes that tasks wait for.
+//! Checks of mutexes for tasks.
 
 use crate::runner::prelude::*;
 

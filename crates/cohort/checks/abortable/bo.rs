@@ -2,8 +2,8 @@
 
 use crate::runner::prelude::*;
 
-/// All threads in one cohort, below a lock that each release exchanges: loom does not tell a
-/// plain store from exchanges of others that it does not know to be before it.
+/// All threads in one cohort, below a lock whose releases are exchanges: loom cannot distinguish a
+/// plain store from other threads' exchanges that it does not order before it.
 pub type OneCohort<Low> = AClof<Low, Bo<MayPark>, Whole, 1, 1>;
 
 looked_for_in!["a_c_bo_bo::", "a_bo::"];

@@ -6,8 +6,8 @@ use crate::runner::prelude::*;
 looked_for_in!["a_clh::", "a_c_bo_clh::"];
 
 models![
-    // In this form releases are exchanges: loom lets the last look see a follower's
-    // exchange instead of a plain store that it raced with, which no machine does.
+    // In this form releases are exchanges. With a racing plain store, loom lets the last look see a
+    // follower's exchange instead, which no machine does.
     quick("a_clh::two_let_go", SPIN, || {
         mutex::lets_go::<AClh<MayPark>>(3, 1, 2);
     }),

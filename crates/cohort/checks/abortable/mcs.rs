@@ -1,4 +1,4 @@
-//! Checks of `mcs` as a low lock with waiters that can give up.
+//! Checks of `mcs` as a low lock whose waiters can time out.
 
 use super::bo::OneCohort;
 use crate::runner::prelude::*;

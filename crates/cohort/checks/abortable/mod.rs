@@ -1,4 +1,4 @@
-//! Locks made for waiters that can give up.
+//! Locks whose waiters can time out.
 
 mod bo;
 mod clh;

@@ -1,4 +1,4 @@
-//! What the C library does.
+//! The C library's locks.
 
 mod posix;
 mod posix_rwlock;

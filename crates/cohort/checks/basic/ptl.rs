@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-// As in `anderson`: places are shared.
+// As in `anderson`: slots are shared.
 impl Checked for Ptl {
     type Smallest = Ptl<2>;
     const STANDARD: Standard = Standard {

@@ -1,4 +1,4 @@
-//! Checks of the fast path past a composition.
+//! Checks of a composition's bypass.
 
 use crate::runner::prelude::*;
 

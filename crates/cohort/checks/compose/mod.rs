@@ -1,4 +1,4 @@
-//! One lock made of others.
+//! Compositions.
 
 pub mod aclof;
 mod bypass;

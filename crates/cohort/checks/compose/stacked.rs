@@ -1,8 +1,8 @@
-//! Checks of compositions that are built from their names.
+//! Checks of compositions built at run time from their names.
 
 use crate::runner::prelude::*;
 
-/// As few places as cohorts.
+/// As many places as cohorts, the minimum.
 type SmallStack<T> = Stacked<T, 2, 2>;
 
 models![

@@ -1,4 +1,4 @@
-//! Where the flaws of the tree of cohorts are looked for.
+//! Where to search for faults in the tree of cohorts.
 
 use crate::runner::prelude::*;
 

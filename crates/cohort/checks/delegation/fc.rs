@@ -1,4 +1,4 @@
-//! Checks of `fc`, with records that are old as soon as nothing was found in them.
+//! Checks of `fc`, where a record ages at its first scan without a request.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Locks that sections are brought to.
+//! Delegation locks.
 
 mod cc_synch;
 mod fc;

@@ -1,4 +1,4 @@
-//! Checks of `oyama`: in most of them a holder runs two sections and leaves the rest to the next.
+//! Checks of `oyama`; in most, a holder runs two sections and leaves the rest to the next holder.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of `qd`, most of them with a queue of one place, which is full at once.
+//! Checks of `qd`, most with a queue of one place, which is soon full.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of `rcl`: what its threads do among themselves is looked for in `sanl`, too.
+//! Checks of `rcl`; the models of `sanl` cover faults between its threads, too.
 
 use crate::runner::prelude::*;
 

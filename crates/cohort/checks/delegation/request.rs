@@ -1,4 +1,4 @@
-//! Where the flaws of a brought section are looked for.
+//! Where to search for faults in a delegated section's request.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Where the flaws of the list of servers are looked for.
+//! Where to search for faults in the registry of servers.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of `sanl` and its policies: in most of them all sections are brought.
+//! Checks of `sanl` and its policies; in most, all sections are delegated.
 
 use crate::runner::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Checks of `sanl+`: in most of them threads share a bus, of two seats, from the beginning; in the others
-//! they queue, or begin in place.
+//! Checks of `sanl+`. In most, threads share a batch of two slots from the start; in the others
+//! they queue, or start in place.
 
 use crate::locks::delegation::sanl_plus::RIDES;
 use crate::runner::prelude::*;

@@ -1,4 +1,4 @@
-//! Where the flaws of a queue's answers are looked for.
+//! Where to search for faults in a queue's answers.
 
 use crate::runner::prelude::*;
 

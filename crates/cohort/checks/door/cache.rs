@@ -1,4 +1,4 @@
-//! Checks of the nodes that a thread keeps back.
+//! Checks of a thread's cached nodes.
 
 use crate::runner::prelude::*;
 

@@ -1,3 +1,3 @@
-//! What stands at the door.
+//! The platform layer.
 
 mod cache;

@@ -1,4 +1,4 @@
-//! Checks of what a forked child finds in an object.
+//! Checks of inherited objects in a forked child.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of locks that are in an object.
+//! Checks of locks hosted in place.
 
 use crate::runner::prelude::*;
 

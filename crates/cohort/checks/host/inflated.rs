@@ -1,8 +1,8 @@
-//! Checks of locks that an object names.
+//! Checks of inflated locks.
 
 use crate::runner::prelude::*;
 
-/// Patience that runs out as soon as a waiter sleeps, or has looked in vain.
+/// Patience that ends at a waiter's first sleep or unsuccessful look.
 const LITTLE: Option<u64> = Some(1);
 
 looked_for_in![
@@ -25,14 +25,15 @@ models![
     lighter("inflated::try", PARK, || {
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 1);
     }),
-    // A waiter competes for the object before it gives it a fat lock.
+    // A waiter competes for the object before it inflates it.
     quick("inflated::few", TURNS, || {
         host::excludes(host::inflated::<Anderson<2>>(), 2, 2, 0);
     }),
     quick("inflated::ahead", PARK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
     }),
-    // A waiter that gives up may be the last to use the fat lock: the holder has counted itself out.
+    // A waiter that times out may be the last user of the inflated lock, after the holder has
+    // deregistered.
     quick("inflated::abandoned", PARK_3, || {
         host::is_claimed(host::inflated_abandonable::<Tas>(), 2, 2, [LITTLE]);
     }),

@@ -1,4 +1,4 @@
-//! Locks in the objects of a program.
+//! Locks hosted by a program's objects.
 
 mod arena;
 mod assigned;

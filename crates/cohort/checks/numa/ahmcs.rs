@@ -2,10 +2,10 @@
 
 use crate::runner::prelude::*;
 
-/// Two cohorts, no hand-off, and entries that learn.
+/// Two cohorts, no hand-off, and adaptive entry levels.
 type SmallAhmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, WhereMet>;
 
-/// The same below a cohort of all.
+/// [`SmallAhmcs`] below one cohort with all threads.
 type TallAhmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1, WhereMet>;
 
 impl Checked for Ahmcs3 {
@@ -19,7 +19,7 @@ impl Checked for Ahmcs3 {
 
 as_in! { "ahmcs_3": Ahmcs4 }
 
-/// Neighbouring threads enter at neighbouring levels.
+/// Adjacent threads enter at adjacent levels.
 #[derive(Default)]
 struct Mixed;
 

@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-/// With one hand-off.
+/// `cna` with one hand-off.
 type SmallCna<P> = Cna<P, 2>;
 
 impl Checked for Cna {

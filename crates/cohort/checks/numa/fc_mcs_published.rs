@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-/// One pass, and a record is old at once.
+/// One pass, after which a record is old.
 type Small = FcMcsPublished<1, 0>;
 
 impl Checked for FcMcsPublished {

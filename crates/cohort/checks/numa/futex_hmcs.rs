@@ -4,7 +4,7 @@ use crate::runner::prelude::*;
 
 impl Checked for FutexHmcs {
     type Smallest = Self;
-    // The full tier goes one deeper.
+    // The full tier allows one preemption more.
     const STANDARD: Standard = Standard {
         preemptions: 1,
         ..ALL

@@ -2,13 +2,13 @@
 
 use crate::runner::prelude::*;
 
-/// Two cohorts and no hand-off.
+/// Two cohorts without hand-offs.
 type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 
-/// The same below a cohort of all.
+/// [`SmallHmcs`] below one cohort with all threads.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
 
-/// Two cohorts that a thread passes by while the lock is free.
+/// Two cohorts that a thread bypasses while the lock is free.
 type FastHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, ByFastPath>;
 
 impl Checked for Hmcs2 {

@@ -3,11 +3,10 @@
 use crate::locks::{Abortable, Cancellation, Outcome, Patience, RawLock, RawTry};
 use crate::runner::prelude::*;
 
-/// Two cohorts and no hand-off.
+/// Two cohorts without hand-offs.
 type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 
-/// The levels of `L`, where waiters give up in another way; no bound on the waiters passed over
-/// is 0.
+/// The levels of `L`, with another way of timing out; 0: no bound on the waiters passed over.
 #[derive(Default)]
 pub struct InManner<L, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32>(L);
 
@@ -40,11 +39,11 @@ unsafe impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u
     }
 }
 
-/// Every acquisition begins at its smallest cohort, without the fast path.
+/// Starts every acquisition at its smallest cohort, without the fast path.
 #[derive(Default)]
 pub struct FromLeaf;
 
-// SAFETY: there is a level 0.
+// SAFETY: level 0 exists.
 unsafe impl Entry for FromLeaf {
     const LEARNS: bool = true;
 
@@ -55,7 +54,7 @@ unsafe impl Entry for FromLeaf {
     fn learn(&self, _top: usize, _met: usize) {}
 }
 
-/// What might end a wait, and never does.
+/// A token that could end a wait, and never does.
 struct Never;
 
 impl Cancellation for Never {
@@ -68,16 +67,17 @@ impl Cancellation for Never {
     }
 }
 
-/// A lock in which something might end every wait, so that no thread is patient, and nothing does.
+/// A lock where every wait has a token that never ends it, so that all waits take the abortable
+/// path.
 #[derive(Debug, Default)]
 pub struct Endable<L>(L);
 
-// SAFETY: the lock inside excludes; so for all below.
+// SAFETY: the inner lock excludes; also below.
 unsafe impl<L: Abortable> RawLock for Endable<L> {
     type Context = L::Context;
 
     unsafe fn acquire(&self, cx: &L::Context) {
-        // SAFETY: the caller's; so for all below.
+        // SAFETY: guaranteed by the caller; also below.
         let outcome = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
         assert!(outcome == Outcome::Acquired, "nothing ends the wait");
     }
@@ -108,23 +108,23 @@ unsafe impl<L: Abortable> Abortable for Endable<L> {
     }
 }
 
-/// One level, in which every acquisition has a node, and none a place of its own or the queue's.
+/// One level, where every acquisition has an allocated node, not an embedded one or the queue's
+/// own.
 pub type WithNodes<P> = Endable<HmcsT<(), 0, 0, P, 64, FromLeaf>>;
 
-/// Two cohorts and no hand-off, in which it has so too.
+/// Two cohorts without hand-offs, where every acquisition has an allocated node.
 pub type SmallWithNodes<P> = Endable<HmcsT<(Numa,), 2, 0, P, 1, FromLeaf>>;
 
-/// One cohort, one hand-off, and one waiter that may be passed over before the system's queue is
-/// left.
+/// One cohort, one hand-off, and at most one waiter passed over before the top queue is abandoned.
 pub type OnePeer<P> = HmcsT<InManner<(Whole,), false, false, 1>, 1, 0, P, 2, FromLeaf>;
 
-/// Two cohorts, in which late comers give up.
+/// Two cohorts, where late arrivals time out.
 pub type Pessimistic<P> = HmcsT<InManner<(Numa,), false, true, 0>, 2, 0, P, 2, FromLeaf>;
 
-/// Two levels of cohorts, which are left from the top down.
+/// Two levels of cohorts, abandoned from the top down.
 pub type Naive<P> = HmcsT<InManner<(Numa, Whole), true, false, 0>, 2, 1, P, 2, FromLeaf>;
 
-/// Entries that learn.
+/// A tree with adaptive entry levels.
 pub type SmallAhmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1, WhereMet>;
 
 impl Checked for HmcsT1 {
@@ -166,7 +166,7 @@ models![
         mutex::excludes::<WithNodes<MayPark>>(3, 1, 0);
     }),
     lighter("hmcs_t::among_others", SPIN, || {
-        // SAFETY: it is an acquisition.
+        // SAFETY: `acquire_among_others` acquires.
         unsafe { mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others) };
     }),
     quick("hmcs_t::two_let_go", SPIN_1, || {

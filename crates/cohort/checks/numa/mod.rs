@@ -1,4 +1,4 @@
-//! Locks that know where their waiters run.
+//! NUMA-aware locks.
 
 mod ahmcs;
 mod cna;

@@ -1,4 +1,4 @@
-//! Checks of what an observed process writes down.
+//! Checks of an observed process's records.
 
 mod awaited;
 mod holder;

@@ -1,4 +1,4 @@
-//! Checks of samples that are taken while others are put.
+//! Checks of samples that are collected while others are added.
 
 use crate::runner::prelude::*;
 

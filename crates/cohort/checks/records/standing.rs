@@ -1,4 +1,4 @@
-//! Checks of edges that are struck out while threads write themselves in.
+//! Checks of lock-order edges that are struck out while threads add themselves.
 
 use crate::runner::prelude::*;
 

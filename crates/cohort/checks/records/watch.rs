@@ -1,4 +1,4 @@
-//! Checks of watches that come and go while a thread writes down what it does.
+//! Checks of observers that start and stop while a thread records.
 
 use crate::runner::prelude::*;
 

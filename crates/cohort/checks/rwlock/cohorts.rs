@@ -2,10 +2,10 @@
 
 use crate::runner::prelude::*;
 
-/// Readers of two cohorts, writers of a basic lock, neither preferred.
+/// Readers of two cohorts, a basic lock for writers, and no preference.
 type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
 
-/// The same, where writers are preferred.
+/// [`Neutral`], with preferred writers.
 type WritersFirst<W> = CohortRw<W, false, Numa, 1, 2>;
 
 looked_for_in!["rw_cohorts::", "rw_cohorts_w::"];

@@ -1,4 +1,4 @@
-//! Where the flaws of the count of readers are looked for.
+//! Where to search for faults in the count of readers.
 
 use crate::runner::prelude::*;
 

@@ -1,17 +1,17 @@
-//! What every lock that readers share promises to readers beside waiting writers.
+//! Guarantees of every readers–writer lock to readers beside waiting writers.
 
 use crate::runner::prelude::*;
 
-/// Readers of two cohorts, and writers of a basic lock.
+/// Readers of two cohorts, and a basic lock for writers.
 type ByCohort<const NEUTRAL: bool> = CohortRw<Ticket, NEUTRAL, Numa, 0, 2>;
 
-/// The same in an object, with readers in its word or in a table.
+/// A rwlock in an object, with readers in its word or in a table.
 type InObject<const NEUTRAL: bool, const NAME: u32> = Beginning<Ticket, NEUTRAL, NAME>;
 
 looked_for_in!["rw_deference::", "rwlock::read_again"];
 
-/// All promises, each of all locks; but of tries alone, which may find old values again and again
-/// here: the stress test has those.
+/// Each guarantee for each lock, except for tries alone: loom lets them read old values again and
+/// again. The stress test covers those.
 macro_rules! promises {
     ($($name:literal: $lock:ty),+ $(,)?) => {
         models![$(

@@ -1,4 +1,4 @@
-//! Locks that readers share.
+//! Readers–writer locks.
 
 mod cohorts;
 mod count;

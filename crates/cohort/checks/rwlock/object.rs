@@ -1,11 +1,11 @@
-//! Checks of rwlocks as programs have them.
+//! Checks of rwlocks hosted as in programs.
 
 use crate::runner::prelude::*;
 
-/// In an object, its readers in its word until two cohorts meet.
+/// A rwlock in an object, its readers in its word until two cohorts meet.
 type Nameless<W> = Beginning<W, true, NAMELESS>;
 
-/// The same, with readers in a table.
+/// [`Nameless`], with readers in a table.
 type Named<W> = Beginning<W, true, NAMED>;
 
 looked_for_in!["fork::rw_object"];
@@ -56,7 +56,7 @@ models![
     lighter("rw_object::timed_writers", PARK_1, || {
         rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
     }),
-    // A writer that leaves must not count as one for which another left the lock closed.
+    // A leaving writer must not count as a writer for which another left the lock closed.
     lighter("rw_object::abandoned", PARK_4, || {
         let writers = host::inflated_abandonable::<Tas>();
         host::is_claimed(object::hosted(writers), 2, 1, [Some(1)]);

@@ -1,4 +1,4 @@
-//! Where the flaws of what readers and writers agree on are looked for.
+//! Where to search for faults in the protocol between readers and writers.
 
 use crate::runner::prelude::*;
 

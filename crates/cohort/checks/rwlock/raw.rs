@@ -1,4 +1,4 @@
-//! Checks of the rwlock of one word.
+//! Checks of the rwlock in one word.
 
 use crate::clients::rwlock::Hold::{
     Reads, ReadsOn, ReadsOnce, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn,

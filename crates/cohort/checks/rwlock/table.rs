@@ -1,4 +1,4 @@
-//! Where the flaws of the table of readers are looked for.
+//! Where to search for faults in the table of readers.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of writers that wait where they can give up.
+//! Checks of writers that wait with a timeout.
 
 use crate::runner::prelude::*;
 

@@ -1,8 +1,8 @@
-//! Where the flaws of the cell that waiters sleep at are looked for.
+//! Where to search for faults in the wait cell.
 
 use crate::runner::prelude::*;
 
-/// The number after which a cell's 31 bits wrap.
+/// The last number before a cell's 31 bits wrap around.
 pub const CELL: u32 = u32::MAX >> 1;
 
 looked_for_in!["ticket::", "mcs::park", "anderson::park"];

@@ -1,4 +1,4 @@
-//! Where the flaws of a word that waiters take are looked for.
+//! Where to search for faults in a flag that waiters consume.
 
 use crate::runner::prelude::*;
 

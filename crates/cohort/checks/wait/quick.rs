@@ -1,4 +1,4 @@
-//! Where the flaws of releasing by a plain store are looked for.
+//! Where to search for faults in plain-store releases.
 
 use crate::runner::prelude::*;
 

@@ -13,7 +13,7 @@
 //!
 //! | `waiting` | written by |
 //! |---|---|
-//! | the number of waiters, including those that have just stopped | a waiter, before it looks and once it has the lock or gives up |
+//! | the number of waiters, including threads that have just stopped | a waiter, before it looks and once it has the lock or gives up |
 //!
 //! **Handing over** is an agreement over two words.  The holder writes n into `word` and then reads
 //! `waiting`.  A waiter that gives up decrements `waiting` and then reads `word`.  Both sides have
@@ -29,12 +29,12 @@
 //! quadruples it with timeouts after 10,000 cycles.
 //!
 //! **Where figure 6 errs.**  A new holder never clears its own word (the text says that it does):
-//! it would see that as a waiter and hand over to none.  A waiter checks the time only while the
-//! lock looks held, so a waiter that sees it free but always loses never gives up; here a check
-//! follows each failed look.  A releaser without a waiter frees the local lock before the top one:
-//! another of the cohort can then begin to acquire the top lock.  A `bo` permits that; a lock with
-//! contexts does not, since a cohort has only one.  Here the releaser takes the local lock back,
-//! and releases the top one first.
+//! it would count itself as a waiter and hand over without a receiver.  A waiter checks the time
+//! only while the lock looks held, so a waiter that sees it free but always loses never gives up;
+//! here a check follows each failed look.  A releaser without a waiter frees the local lock before
+//! the top one: another of the cohort can then begin to acquire the top lock.  A `bo` permits that;
+//! a lock with contexts does not, since a cohort has only one.  Here the releaser takes the local
+//! lock back, and releases the top one first.
 
 use crate::basic::bo::pauses;
 use crate::door::{
@@ -144,7 +144,7 @@ impl<P: Parking> ABo<P> {
         self.waiting.fetch_add(1, Order::RELAXED);
         let mut backoff = pauses();
         let mut spinner = Spinner::new();
-        // A sleeper set a mark that others may need.
+        // With `ASLEEP` once this thread has slept: other sleepers may need the mark.
         let mut bits = HELD;
         loop {
             if !self.is_held() && self.take(bits) {

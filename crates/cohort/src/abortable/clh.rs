@@ -6,7 +6,7 @@
 //! lock has a compare-exchange.
 //!
 //! Each waiter looks at its predecessor's node.  A waiter that leaves marks that node first, then
-//! writes its address into its own; its follower continues there, and owns the abandoned node. The
+//! writes its address into its own; its follower continues there, and owns the abandoned node.  The
 //! last of the queue removes its own node and leaves none.
 //!
 //! | a node's `state` | written by | meaning |
@@ -29,7 +29,7 @@
 //!
 //! **A release need not see `GONE`**, and is a plain store where waiters never sleep.  Every other
 //! write to that word is a compare-exchange from `BUSY` or `GONE`: it precedes `RELEASED`, or
-//! fails. The releaser does the same for both values: a leaving follower abandons its node to the
+//! fails.  The releaser does the same for both values: a leaving follower abandons its node to the
 //! next one or removes it, and in both cases the next arrival gets to the predecessor, and finds
 //! `RELEASED`.
 //!
@@ -176,7 +176,7 @@ impl<P: Form> AClh<P> {
                 return Outcome::Acquired;
             }
             // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
-            // which is the caller from here on, has passed it.
+            // which is now the caller, has passed it.
             let next = unsafe { &*before.before.load(Order::RELAXED) };
             return_left(before);
             before = next;
@@ -245,7 +245,7 @@ unsafe impl<P: Form> RawLock for AClh<P> {
 
     fn is_locked(&self) -> bool {
         let mut at = self.tail.load(Order::RELAXED);
-        // SAFETY: nodes live for ever; one that has left the queue gives a stale answer.
+        // SAFETY: nodes live for ever; an abandoned one gives a stale answer.
         while let Some(node) = unsafe { at.as_ref() } {
             match node.state.value(A_CLH_RELEASED) {
                 BUSY | GONE => return true,

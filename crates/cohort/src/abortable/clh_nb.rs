@@ -134,7 +134,7 @@ impl<P: Form> ClhNb<P> {
                 return Outcome::Acquired;
             }
             // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
-            // which is the caller from here on, has passed it.
+            // which is now the caller, has passed it.
             before = unsafe { &*next };
         }
     }
@@ -200,7 +200,7 @@ unsafe impl<P: Form> RawLock for ClhNb<P> {
 
     fn is_locked(&self) -> bool {
         let mut at = self.tail.load(Order::RELAXED);
-        // SAFETY: nodes live for ever; one that has left the queue gives a stale answer.
+        // SAFETY: nodes live for ever; an abandoned one gives a stale answer.
         while let Some(node) = unsafe { at.as_ref() } {
             match node.state.value(CLH_NB_RELEASED) {
                 BUSY => return true,

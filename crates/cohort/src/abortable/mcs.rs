@@ -70,7 +70,7 @@ pub struct AMcs<P: Form = MayPark> {
     queue: HmcsT1<P>,
 }
 
-// SAFETY: the acquisitions are those of a queue that excludes; a release continues along it where
+// SAFETY: a queue that excludes makes the acquisitions; a release continues along it where
 // that acquisition stopped, and no other thread moves along it meanwhile.
 unsafe impl<P: Form> RawLock for AMcs<P> {
     type Context = AMcsContext<P>;

@@ -33,13 +33,13 @@
 //! predecessor.
 //!
 //! **Nodes are in their owners' frames**, so no thread touches the node of an owner that may be
-//! gone. An owner that has taken its link returns after the successor has answered.  It need not
+//! gone.  An owner that has taken its link returns after the successor has answered.  It need not
 //! wait if it granted the lock to a successor that was `WAITING`, which cannot become `LEAVING`
 //! after that.
 //!
 //! **The order of waiting.**  An owner that leaves or releases without a link waits for threads
-//! behind it in the queue, and the last thread waits for none.  A waiter whose node's link is taken
-//! waits for the owner that took it, which has one exchange left to do.
+//! behind it in the queue, and the last thread waits for none.  A waiter that finds the link to its
+//! node taken waits for the owner that took it, which has one exchange left to do.
 
 use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};

@@ -4,9 +4,9 @@
 //!
 //! `glk-plus` reads the load differently: not whether the machine has more runnable tasks than
 //! CPUs, but whether this process's threads lack CPUs; see [`crowd`].  If they do, it takes the
-//! mutex for any queue of two, `glk` for a long queue only, and thus never for four threads on two
-//! CPUs.  Both leave the mutex only when the crowd is over, as in the authors' release.  A short
-//! queue does not matter there: under the mutex, an arrival acquires as soon as it runs.
+//! mutex for any queue of two.  `glk` takes it for a long queue only, and never for four threads on
+//! two CPUs.  Both leave the mutex only when the crowd is over, as in the authors' release.  A
+//! short queue there is the mutex's own doing: an arrival acquires as soon as it runs.
 //!
 //! Waiters may sleep in each mode, and a sleeper is not a runnable task.  So a queue with more
 //! threads than CPUs shows a crowd by itself, whatever the load: in the paper's `ticket` and `mcs`,
@@ -29,13 +29,13 @@
 //! | `ways` | each by its own rules | the per-mode locks; a thread queued on an inactive one notices when it acquires it |
 //! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here if there is no waiter |
 //!
-//! A thread holds the lock if it holds a mode's low lock and then sees that this *is* the mode. A
+//! A thread holds the lock if it holds a mode's low lock and then sees that this *is* the mode.  A
 //! thread that acquired a low lock and finds another mode releases it and tries again.
 //!
 //! The mode changes only while one thread, the lock's holder, holds the low locks of both modes.
 //! So a mode's own low lock guards whether it is the lock's mode: the answer cannot change while a
 //! thread holds that low lock.  Work done in other modes is visible through the thread that changed
-//! the mode. Therefore no read of the mode orders anything.  The paper's figure 4 changes the mode
+//! the mode.  Therefore no read of the mode orders anything.  The paper's figure 4 changes the mode
 //! first and then acquires the new low lock: another thread may acquire that earlier, without
 //! seeing previous sections.  The mode changes before the section, not after it, so a released lock
 //! is not touched: the next holder may destroy it.
@@ -96,7 +96,7 @@ trait Way: RawTry {
     /// if all waiters are dismissed first.
     fn wait(&self, cx: &Self::Context, number: u32) -> Option<u32>;
 
-    /// How many threads hold it or wait, as far as the holder can see: enough for [`Mean`]'s
+    /// How many threads hold it or wait, as seen by the holder: enough for [`Mean`]'s
     /// comparisons.
     fn queue(&self, cx: &Self::Context) -> u32;
 
@@ -256,7 +256,7 @@ impl Way for Mcs {
         self.wait_or_go(node)
     }
 
-    /// Bounded: each waiter's line is in that waiter's cache, and the lock stands still meanwhile.
+    /// Bounded: each waiter's line is fetched from its cache, and the lock stands still meanwhile.
     fn queue(&self, node: &McsNode) -> u32 {
         self.count_up_to(LONG * tuned().up(), node)
     }
@@ -423,14 +423,14 @@ macro_rules! modes {
                 }
             }
 
-            /// The same mode in the form of observers.
+            /// The mode as reported to observers.
             const fn told(self) -> door::Mode {
                 match self {
                     $(Self::$mode => door::Mode::$mode),+
                 }
             }
 
-            /// Whether waiters had best keep spinning while preempted.
+            /// Whether waiters should keep spinning on a contended CPU.
             const fn spins(self) -> bool {
                 match self {
                     $(Self::$mode => $spins),+
@@ -545,7 +545,7 @@ macro_rules! modes {
             unsafe fn inherit(&self, mode: Mode, holder: Option<&McsNode>) {
                 $({
                     let holder = holder.filter(|_| mode == Mode::$mode);
-                    // SAFETY: passed on; nobody holds a low lock of another mode.
+                    // SAFETY: passed on; the low locks of other modes are free.
                     unsafe { self.$way.inherit(holder.map(|$node| $context)) };
                 })+
             }
@@ -561,8 +561,8 @@ modes! { node;
 
 /// The mean length of a queue: the number of looks and the sum of their counts, in eighths.
 ///
-/// A count ends at `LONG` times `up` at least, so every mean can be compared with `up` and `down`
-/// alone.
+/// A count ends at `LONG` times `up` at least, so `up` and `down` are the only lengths comparable
+/// with every mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     samples: u32,

@@ -28,12 +28,12 @@ impl Tuned {
         }
     }
 
-    /// For longer queues `ticket` is unsuited.
+    /// The queue length above which `ticket` gives way.
     pub(super) fn up(&self) -> u32 {
         self.up.load(Order::RELAXED)
     }
 
-    /// For shorter queues `ticket` is suited.
+    /// The queue length below which `ticket` returns.
     pub(super) fn down(&self) -> u32 {
         self.down.load(Order::RELAXED)
     }

@@ -1,6 +1,6 @@
 //! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word with three values; a
 //! waiter sleeps at once (Zhang et al. 2017 §2; Drepper, *Futexes Are Tricky*, gives the three
-//! values). `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which first looks a number of times.
+//! values).  `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which first looks a number of times.
 //!
 //! **Not for** short sections under contention: a hand-over between threads that keep putting each
 //! other to sleep costs two system calls and a context switch.  It serves as a comparison; `futex`
@@ -14,7 +14,7 @@
 //!
 //! | `usual` | meaning | written by |
 //! |---|---|---|
-//! | n | about how many looks the adaptive kind took recently | its waiters, in a data race by design (relaxed) |
+//! | n | about how many looks the adaptive kind took recently | its waiters, without synchronisation |
 //!
 //! It sleeps under any waiting policy of the process, by definition.
 

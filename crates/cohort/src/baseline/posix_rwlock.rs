@@ -5,7 +5,8 @@
 //! **Not for** programs with permanently overlapping readers: by default these starve writers.  It
 //! serves as a comparison; [`RwLock`](crate::RwLock) is the lock to use.
 //!
-//! The lock is in one of two phases.  At most one writer is *primary*: the next to write, or writing:
+//! The lock is in one of two phases.  At most one writer is *primary*: it is next to write, or
+//! writes:
 //!
 //! | readers in `state` | `WRITING` | `PRIMARY` | meaning |
 //! |---|---|---|---|

@@ -5,7 +5,7 @@
 //!
 //! **Not for** anything but comparison.  The first is the *flood* of published measurements: where
 //! a lock's line travels between cache groups, every looking waiter adds to the cost of each
-//! hand-over. The second is their simple remedy (ordo-one's synchronization-benchmarks, 2026).
+//! hand-over.  The second is their simple remedy (ordo-one's synchronization-benchmarks, 2026).
 //!
 //! | bits of `word` | meaning | written by |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 //! `futex`: a lean sleeping mutex.  A waiter spins for a bounded time, yields a few times, then
-//! sleeps. An arrival acquires a free lock ahead of sleepers (it *barges*).  About twice a
+//! sleeps.  An arrival acquires a free lock ahead of sleepers (it *barges*).  About twice a
 //! millisecond a release hands the lock to the longest sleeper instead.  If holders reacquire at
 //! once, waiters take turns.
 //!
@@ -55,8 +55,8 @@
 //! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
 //!
 //! A head without a CPU must not stop the others.  A waiter that has slept at the gate for several
-//! turns passes it.  A waiter in the crowd accepts a `TURN` that stayed unaccepted for another
-//! turn.
+//! turns passes it.  A waiter in the crowd accepts a `TURN` that stayed unaccepted for the length
+//! of another turn.
 //!
 //! **Turns.**  If a holder reacquires sooner than the lock can change CPUs, each additional CPU
 //! slows down all of them: the lock and its data keep moving.  Then only one waiter, the *head*,
@@ -622,9 +622,10 @@ impl Futex {
     }
 
     /// Marks the word as if a woken sleeper were on its way; whether it did.  A release that finds
-    /// the mark pauses.  Meanwhile the lock is free for a spinning thread, which would take ten
-    /// times as long to wake from sleep.  Never with sleepers present: the mark would withhold
-    /// their wake-up while the caller is preempted.
+    /// the mark takes longer and pauses, and the holder's next acquisition takes longer.  Meanwhile
+    /// the lock is free for a spinning thread, which would take ten times as long to wake from
+    /// sleep.  Never with sleepers present: the mark would withhold their wake-up while the caller
+    /// is preempted.
     #[cold]
     fn ask(&self) -> bool {
         let mut marked = false;

@@ -13,7 +13,7 @@
 //! | `grant` | meaning | written by |
 //! |---|---|---|
 //! | `NOTHING` | its owner waits, holds or is done | the successor, as its answer |
-//! | `GRANTED` | its owner's successor may go on | the owner |
+//! | `GRANTED` | its owner's successor may proceed | the owner |
 //!
 //! The published lock has one such word for each thread, shared by all its locks; the word
 //! therefore names the granted lock.  Here each acquisition has a node, as in Chehab et al. 2021

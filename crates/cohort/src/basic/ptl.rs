@@ -163,8 +163,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
-// SAFETY: the number after the one that is served is drawn by a waiter, which is there until it
-// is served.
+// SAFETY: a waiter has drawn the number after the served one, and waits until that is served.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
     unsafe fn has_waiters(&self, (): &()) -> bool {

@@ -124,7 +124,8 @@ impl<P: Parking> ReciprocatingNode<P> {
         self.follow(ptr::null_mut(), self.pointer());
     }
 
-    /// Called by its owner before or after the grant; a holder before it grants.
+    /// Sets successor and end; called by the owner before or after the grant, or by a holder before
+    /// it grants.
     fn follow(&self, successor: *mut Self, end: *mut Self) {
         // SAFETY: no other thread touches them meanwhile.
         self.successor.with_mut(|own| unsafe { *own = successor });

@@ -223,7 +223,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         let served = self.serving.value(Order::RELAXED);
         let next = number(served.wrapping_add(ONE));
         let successor = next | carried;
-        // There is no mark: a thread that leaves one clears `QUICK`.
+        // Fails if there is a mark; a thread that leaves one later clears `QUICK`.
         if P::MAY_SLEEP
             && is_long_quiet()
             && self

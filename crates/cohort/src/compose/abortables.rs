@@ -18,7 +18,8 @@ pub fn all() -> impl Iterator<Item = Locks> {
 }
 
 /// Calls `visitor` with the composition of these locks, smallest cohort first, in the form with or
-/// without sleeping waiters.  `None` if there are too many locks, none, or they do not fit there.
+/// without sleeping waiters.  `None` without locks, with too many, or if one is not allowed in its
+/// place.
 pub fn find<P: Form, V: AbortableVisitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
     const { assert!(LEVELS == 4) };
     let (top, below) = locks.split_last()?;

@@ -1,8 +1,8 @@
 //! `AClof<Low, High>`: [`Clof`](super::Clof) with waiters that can give up at either lock (Dice et
 //! al. 2015 §3.4; of more than two levels if the high lock is such a composition again).
 //!
-//! **Not for** waiters without a deadline: [`Clof`](super::Clof) hands over by what its low lock knows
-//! anyway, this lock by an agreement with a waiter that may be about to leave.
+//! **Not for** waiters without a deadline: [`Clof`](super::Clof) hands over by what its low lock
+//! knows anyway; this lock needs an agreement with a waiter that may be about to leave.
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
@@ -17,8 +17,8 @@
 //! the wait stays, with the cohort's context.  A waiter of the cohort that stays is handed the low
 //! lock with this wait, and continues it.  Without such a waiter, the wait ends in the same way a
 //! level higher, and the low lock is released last.  So a waiter that gives up goes up once, to the
-//! smallest of its cohorts with a waiter, and down again (Chabbi et al. 2017 §4).  That takes as
-//! many steps as in [`hmcs-t`](crate::numa::hmcs_t), whose levels are those of its queues.
+//! smallest of its cohorts with a waiter, and down again (Chabbi et al. 2017 §4).  That takes no
+//! more steps than in [`hmcs-t`](crate::numa::hmcs_t), whose levels are those of its queues.
 //!
 //! If the high lock is not a composition, a wait holds nothing of it.  The low lock is released
 //! without a wait, and the cohort's next thread acquires the high lock itself, with the cohort's

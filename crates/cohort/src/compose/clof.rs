@@ -3,7 +3,7 @@
 //! release passes it to a waiter of its own cohort while there is one (Chehab et al. 2021 §4.1).
 //!
 //! **Not for** locks seldom contended across cohorts: an uncontended acquisition acquires every
-//! level. Nor for many small objects: each cohort takes its own lines, even without waiters.
+//! level.  Nor for many small objects: each cohort takes its own lines, even without waiters.
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
@@ -574,7 +574,7 @@ where
 
 // SAFETY: a thread that returns from an acquisition holds its cohort's low lock, and the high lock
 // with that cohort's context: acquired by itself, or passed to it by the last holder of that low
-// lock. One cohort at a time holds the high lock, and one thread the low one; both publish earlier
+// lock.  One cohort at a time holds the high lock, and one thread the low one; both publish earlier
 // work.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawLock
     for Clof<Low, High, At, HAND_OFFS, COHORTS>

@@ -64,7 +64,8 @@ pub fn bytes(locks: &[Basic]) -> Option<usize> {
 }
 
 /// Calls `visitor` with the composition of these locks, smallest cohort first, in the form with or
-/// without sleeping waiters.  `None` if there are too many locks, none, or they do not fit there.
+/// without sleeping waiters.  `None` without locks, with too many, or if one is not allowed in its
+/// place.
 pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
     let (top, below) = locks.split_last()?;
     match top {

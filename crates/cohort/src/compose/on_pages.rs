@@ -6,8 +6,8 @@
 //! place.
 //!
 //! **Not for** many small locks: each cohort takes two pages.  Nor for programs under `cohort run`,
-//! where inflated locks are kept small; compositions built at run time keep each NUMA node's queue
-//! nodes on pages of that node, shared by many locks.
+//! where inflated locks are kept small; compositions built at run time keep the cohorts of a NUMA
+//! node on pages of that node, together with those of other locks.
 
 use super::Composed;
 use super::forward::composed;

@@ -8,7 +8,7 @@
 //! | `GATE` | one of the four below | waiters and heads |
 //! | `RELUCTANCE` | how rarely turns are tried | heads: more if turns did not pay, less if they did |
 //! | `REVOKED` | how many quick periods were revoked recently, so how rarely one begins | the waiter that revokes one: more; the holder that begins one: less |
-//! | `PLACE` | the lock's address when its waiters first queued, truncated; 0: they have not; all ones: a waiter is clearing what another lock has left there | those waiters |
+//! | `PLACE` | a hash of the lock's address when its waiters first queued; 0: they have not; all ones: a waiter is clearing what another lock has left there | those waiters |
 //! | `PROCESS` | the process that shut the gate, or 0 if it is open; a forked child regards an inherited gate as open | with `GATE` |
 //!
 //! Each change keeps all marks that are not listed for it.

@@ -433,7 +433,7 @@ fn sample(scores: &[Score]) -> BTreeSet<String> {
         let (last, count) = (own.len().saturating_sub(1) as f64, SAMPLE / policies);
         let places = (0..count).map(|number| {
             let way = number as f64 / (count - 1) as f64;
-            // At least one further than the last.
+            // The first places are consecutive.
             ((last * way * way).round() as usize).max(number)
         });
         let chosen = places.filter_map(|place| own.get(place));

@@ -1,5 +1,5 @@
-//! An actor: a thread that has the data, to which others send what is to be done there, and which
-//! answers each of them.
+//! An actor: a thread that owns the data, executes the operations sent to it, and answers each of
+//! them.
 
 use super::Exclusion;
 use cohort::Section;
@@ -7,17 +7,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 
-/// What one is sent.
+/// Message to an actor.
 pub struct Letter {
     section: Section<'static>,
     answers: Sender<()>,
 }
 
-/// The way to its thread, which ends once nobody can send to it any more.
+/// Handle of an actor's thread, which ends with its last sender.
 pub struct Actor(Sender<Letter>);
 
 impl Actor {
-    /// One with a thread of its own.
+    /// Starts an actor with a thread of its own.
     ///
     /// # Errors
     /// The thread cannot be made.
@@ -25,7 +25,7 @@ impl Actor {
         let (sender, letters) = channel::<Letter>();
         let work = move || {
             for letter in letters {
-                // SAFETY: this thread alone runs what is sent here, one letter at a time.
+                // SAFETY: only this thread runs what is sent here, one message at a time.
                 unsafe { letter.section.run() };
                 // The sender waits for it.
                 let _ = letter.answers.send(());
@@ -38,7 +38,7 @@ impl Actor {
 }
 
 impl Exclusion for Actor {
-    /// One channel for all answers to a thread, which is cheaper than one for each.
+    /// One channel for all answers to a thread: cheaper than one for each.
     type Token = (Sender<()>, Receiver<()>);
 
     fn token(&self) -> Self::Token {
@@ -57,8 +57,8 @@ impl Exclusion for Actor {
                 ended = Some(catch_unwind(AssertUnwindSafe(section)));
             }
         };
-        // SAFETY: panics are caught; what is captured and returned is `Send`; and this call waits until
-        // it has been run.
+        // SAFETY: panics are caught; what is captured and returned is `Send`; and this call waits
+        // for its completion.
         let section = unsafe { Section::new(&mut whole).outliving() };
         let answers = answers.clone();
         if self.0.send(Letter { section, answers }).is_err() || answered.recv().is_err() {

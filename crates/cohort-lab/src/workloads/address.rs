@@ -1,4 +1,4 @@
-//! Threads take locks that they find by addresses, or where they lie.
+//! Threads acquire locks by address, or in place.
 
 use super::crowd::{Crowd, Member};
 use super::{CachePadded, Exclusion, Outcome, uncontended::per_turn};
@@ -41,15 +41,15 @@ pub struct Load {
     seconds: f64,
 }
 
-/// The lock that stands behind every address, where it lies; its address is a key too.
+/// Object of `glk`, the lock of all addresses; its own address is a key too.
 #[derive(Debug)]
 pub struct Place(CachePadded<(Object, &'static Service)>);
 
 impl Place {
-    /// A free one, on lines of its own.
+    /// A free lock, on lines of its own.
     ///
     /// # Errors
-    /// The lock is not there.
+    /// The lock is missing.
     pub fn new() -> Result<Self, String> {
         let place = LOCKS.iter().position(|lock| lock.name == "glk");
         let service = place.and_then(|place| SERVICES[place].as_ref());
@@ -57,7 +57,7 @@ impl Place {
         Ok(Self(CachePadded((Object::default(), service))))
     }
 
-    /// Where it lies.
+    /// Its address.
     #[must_use]
     pub fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
@@ -72,7 +72,7 @@ impl Exclusion for Place {
     #[inline]
     fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
         let CachePadded((object, service)) = &self.0;
-        // SAFETY: nobody else has the object, so that lock alone serves it.
+        // SAFETY: the object is private to this place, so only that lock serves it.
         unsafe { (service.pair.lock)(object) };
         let result = section();
         // SAFETY: as above, and locked by this thread.
@@ -81,16 +81,16 @@ impl Exclusion for Place {
     }
 }
 
-/// A way from an address to its lock.
+/// Access to the lock of an address.
 pub trait ByAddress: Sync {
-    /// Runs `section` while holding the lock of what lies there.  Blocks.
+    /// Runs `section` with the place's lock held. Blocks.
     fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R;
 
-    /// What lies there goes, and wants no lock any more.
+    /// Frees the place's lock.
     fn forget(&self, _place: &Place) {}
 }
 
-/// No way: the lock lies there.
+/// Access to the lock in place.
 #[derive(Clone, Copy, Debug)]
 pub struct InPlace;
 
@@ -101,36 +101,35 @@ impl ByAddress for InPlace {
     }
 }
 
-/// GLS, as programs in C have it: the lock is looked for at its release too.
+/// Access by GLS, as in C programs: the lock is looked up at its release too.
 struct Gls;
 
 impl ByAddress for Gls {
     #[inline]
     fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
         let key = place.address();
-        // Only null is refused.
+        // It fails for null only.
         let _ = address::lock(key);
         let result = section();
-        // SAFETY: locked above, by no guard.
+        // SAFETY: locked above, without a guard.
         let _ = unsafe { address::unlock(key) };
         result
     }
 
     fn forget(&self, place: &Place) {
-        // Nobody has it.
+        // The lock is free.
         let _ = address::free(place.address());
     }
 }
 
-/// Takes so many locks at a time from the middle of nowhere to the next: odd, so that each of a
-/// power of two comes once, and far, so that no prefetcher sees where it goes.
+/// Distance between successive locks: odd, so that the sequence visits each of a power of two once,
+/// and large enough to defeat prefetchers.
 const STRIDE: usize = 181;
 
-/// Runs the load.  Blocks.
+/// Runs the load. Blocks.
 ///
 /// # Errors
-/// The lock behind an address is not there, a thread cannot be made, or a lock let two threads in at
-/// once.
+/// The lock of an address is missing, a thread cannot be created, or mutual exclusion failed.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     if options.direct {
         under(&InPlace, &options.load)
@@ -139,14 +138,14 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     }
 }
 
-/// Runs the load with locks that are found in that way.  Blocks.
+/// Runs the load with that access to the locks. Blocks.
 ///
 /// # Errors
 /// As [`run`].
 pub fn under(locks: &impl ByAddress, load: &Load) -> Result<Outcome, String> {
     let places = (0..load.keys).map(|_| Place::new());
     let places: Vec<Place> = places.collect::<Result<_, _>>()?;
-    // The first use of each is another matter.
+    // Excludes the cost of each lock's first use.
     for place in &places {
         locks.with(place, || ());
     }
@@ -160,7 +159,7 @@ pub fn under(locks: &impl ByAddress, load: &Load) -> Result<Outcome, String> {
     outcome
 }
 
-/// One thread, of which each turn is timed.
+/// One thread, with timed turns.
 fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
     let mut next = 0;
     per_turn(seconds, |turns| {
@@ -172,7 +171,7 @@ fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
     })
 }
 
-/// Several threads, and how many sections they have run.
+/// Several threads, with their numbers of critical sections.
 fn at_random(
     locks: &impl ByAddress,
     places: &[Place],
@@ -185,7 +184,7 @@ fn at_random(
         threads,
         seconds: load.seconds,
     };
-    // Two sections at once lose one of their traces.
+    // Overlapping critical sections lose one of their updates.
     let traces: Vec<CachePadded<AtomicU64>> =
         places.iter().map(|_| CachePadded::default()).collect();
     let traces = &traces;
@@ -208,7 +207,7 @@ fn at_random(
         })
     })?;
     let left: u64 = traces.iter().map(|trace| trace.0.load(Relaxed)).sum();
-    // Each thread's last section does not count.
+    // Each thread's last critical section does not count.
     if left == outcome.operations + u64::from(threads) {
         Ok(outcome)
     } else {
@@ -219,7 +218,7 @@ fn at_random(
     }
 }
 
-/// The tests that count the keys of the process's table take turns.
+/// Serialises the tests that count the keys of the process's table.
 #[cfg(test)]
 pub(super) static COUNTED: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

@@ -1,4 +1,4 @@
-//! What goes on beside a thread that is watched.
+//! Background load beside an observed thread.
 
 use super::Exclusion;
 use crate::world::work::Work;
@@ -8,24 +8,24 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long hogs are left to themselves before somebody else comes.
+/// Time that hogs run alone before the observed thread starts.
 const LEAD: Duration = Duration::from_millis(50);
 
-/// Threads that take a lock again as soon as they have released it.
+/// Threads that reacquire a lock immediately after each release.
 #[derive(Clone, Copy, Debug)]
 pub struct Hogs {
-    /// How many.
+    /// The number of threads.
     pub threads: u16,
-    /// What each of them does while it holds the lock.
+    /// Each thread's work in the critical section.
     pub section: Work,
 }
 
 impl Hogs {
-    /// Runs `visit` in this thread while the hogs use `lock`; returns what came of it,
-    /// and how often each hog had the lock.  Blocks.
+    /// Runs `visit` in this thread while the hogs use `lock`. Returns its result, and each hog's
+    /// number of acquisitions. Blocks.
     ///
     /// # Errors
-    /// A thread cannot be made.
+    /// A thread cannot be created.
     pub fn beside<L: Exclusion, R>(
         self,
         lock: &L,
@@ -33,7 +33,7 @@ impl Hogs {
     ) -> Result<(R, Vec<u64>), String> {
         let over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // However this ends, the hogs must end, for the scope waits for them.
+            // However this ends, the hogs must end: the scope waits for them.
             let ending = Ending(over);
             let mut hogs = Vec::new();
             for index in 0..self.threads {
@@ -63,7 +63,7 @@ impl Hogs {
     }
 }
 
-/// Says that it is over when it is dropped.
+/// Ends the hogs when dropped.
 struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {
@@ -72,15 +72,15 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Processes that are busy with something else; they end with this value.
+/// Busy processes, killed on drop.
 #[derive(Debug)]
 pub struct Burners(Vec<Child>);
 
 impl Burners {
-    /// Starts so many.
+    /// Starts that many processes.
     ///
     /// # Errors
-    /// One cannot be started.
+    /// A process cannot be started.
     pub fn start(count: u16) -> Result<Self, String> {
         let mut burners = Self(Vec::new());
         for _ in 0..count {
@@ -96,21 +96,21 @@ impl Burners {
 impl Drop for Burners {
     fn drop(&mut self) {
         for burner in &mut self.0 {
-            // One that has ended already is what was wanted.
+            // It may have ended already.
             let _ = burner.kill();
             let _ = burner.wait();
         }
     }
 }
 
-/// A shell that turns in a loop, without the preloaded library of this process.
+/// A shell in an endless loop, without this process's preloaded library.
 fn burner() -> Command {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", "while :; do :; done"])
         .env_clear()
         .stdin(Stdio::null());
-    // A load that is ended by force must not leave it running.
+    // The processes must not outlive a load that is killed.
     let die_along = || {
         Ok(rustix::process::set_parent_process_death_signal(Some(
             Signal::KILL,

@@ -24,10 +24,10 @@ pub struct Options {
     stock_level: u8,
 }
 
-/// Whether the library is there.
+/// Checks for the library.
 ///
 /// # Errors
-/// Why it cannot be loaded, and what to install.
+/// The reason why it cannot be loaded, and the package to install.
 pub fn available() -> Result<(), String> {
     library::load().map(drop)
 }
@@ -57,7 +57,7 @@ fn ask(stock: &Stock, stock_level: u8, mut random: SmallRng, member: &mut Member
             stock.order_status(district, customer).map(drop)
         };
         if let Err(why) = done {
-            // A load that cannot go on measures nothing.
+            // A load that cannot continue measures nothing.
             tell(format_args!("cohort: {why}"));
             std::process::exit(1);
         }

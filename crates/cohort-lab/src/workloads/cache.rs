@@ -1,5 +1,5 @@
-//! A cache as many programs carry one: a table of buckets under one rwlock, a
-//! mutex for each bucket's order of use, entries that fall out when unused.
+//! A cache as in many programs: a hash table under one rwlock, a mutex for each bucket's LRU order,
+//! and eviction of unused entries.
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
@@ -46,8 +46,8 @@ struct Bucket {
     entries: UnsafeCell<Vec<Entry>>,
 }
 
-/// Lookups share the rwlock and reorder one bucket under its mutex; insertions
-/// and the evictions they cause have the table for themselves.
+/// Lookups share the rwlock, and reorder one bucket under its mutex. Insertions and their evictions
+/// have exclusive access to the table.
 struct Cache {
     table: RwLock,
     buckets: Vec<Bucket>,
@@ -77,7 +77,7 @@ impl Cache {
         &self.buckets[mixed as usize % self.buckets.len()]
     }
 
-    /// The value of `key`, which becomes the most recently used of its bucket.
+    /// The value of `key`, moved to the front of its bucket.
     fn get(&self, key: u64) -> Option<[u8; VALUE]> {
         let bucket = self.bucket(key);
         self.table.reading(|| {
@@ -91,14 +91,13 @@ impl Cache {
         })
     }
 
-    /// Puts `key` in, in the place of its bucket's least recently used entry if
-    /// there is no room.
+    /// Inserts `key`; in a full bucket, evicts the least recently used entry.
     fn insert(&self, key: u64, value: [u8; VALUE]) {
         let bucket = self.bucket(key);
         self.table.writing(|| {
             // SAFETY: the write lock is held.
             let entries = unsafe { &mut *bucket.entries.get() };
-            // Another thread may have been here since the lookup failed.
+            // Another thread may have inserted it since the lookup failed.
             entries.retain(|entry| entry.key != key);
             entries.truncate(BUCKET as usize - 1);
             entries.insert(0, Entry { key, value });
@@ -106,16 +105,15 @@ impl Cache {
     }
 }
 
-/// Runs the load; an operation is a lookup, with the insertion that follows if it
-/// fails.
+/// Runs the load; an operation is a lookup, including the insertion after a miss.
 ///
 /// # Errors
-/// A mutex or a thread cannot be made.
+/// A mutex or a thread cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let cache = Cache::new(options.room)?;
     let zipf = Zipf::new(f64::from(options.keys), options.skew)
         .map_err(|error| format!("--skew {}: {error}", options.skew))?;
-    // Full from the start, so that a short run measures what a long one does.
+    // Full from the start, so that short and long runs measure the same.
     for key in (1..=u64::from(options.keys.min(options.room))).rev() {
         cache.insert(key, value_of(key));
     }
@@ -136,7 +134,7 @@ fn look_up(cache: &Cache, zipf: Zipf<f64>, mut random: SmallRng, member: &mut Me
         if !member.goes_on() {
             break;
         }
-        // What the program does with it.
+        // The program's use of the value.
         for _ in 0..random.random_range(0..32) {
             black_box(key);
         }

@@ -1,4 +1,4 @@
-//! Calls of the pthread interface that find nothing to wait for.
+//! Calls of the pthread interface that do not wait.
 
 use super::uncontended::{Company, per_turn};
 use super::{Outcome, pthread};
@@ -40,23 +40,23 @@ enum Call {
     Init,
 }
 
-/// How many mutexes there are where they are many, each on a line of its own.
+/// Number of mutexes in `many`, each on a line of its own.
 const MANY: usize = 4096;
 
-/// Rounds over all of them before any is measured: locks learn meanwhile that they are uncontended.
+/// Rounds over all of them before the measurement: adaptive locks settle as uncontended.
 const LEARNING: usize = 600;
 
 /// Runs the load.  Blocks.
 ///
 /// # Errors
-/// The other threads cannot be made, or the C library refuses something.
+/// The other threads cannot be created, or the C library refuses a call.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     options.company.gather()?;
     let mut objects = Objects::new(options.call)?;
     let mut refusals = 0;
     let outcome = per_turn(options.seconds, |turns| {
         for _ in 0..turns {
-            // SAFETY: the objects are initialised, and this thread's alone.
+            // SAFETY: the objects are initialised, and only this thread uses them.
             refusals |= unsafe { objects.turn(options.call) };
         }
     });
@@ -64,11 +64,11 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// A mutex on a line of its own.
+/// Mutex on a line of its own.
 #[repr(align(64))]
 struct Line(libc::pthread_mutex_t);
 
-/// What the calls are about, on lines of their own.
+/// Objects of the calls, on lines of their own.
 #[repr(align(128))]
 struct Objects {
     mutexes: Vec<Line>,
@@ -93,7 +93,7 @@ impl Objects {
             _ => libc::PTHREAD_MUTEX_NORMAL,
         };
         let mutex = &raw mut objects.mutexes[0].0;
-        // SAFETY: the attributes are initialised before their use; the mutex is this thread's alone.
+        // SAFETY: the attributes are initialised before their use; only this thread uses the mutex.
         let refusals = unsafe {
             let mut attributes = MaybeUninit::uninit();
             let attributes = attributes.as_mut_ptr();
@@ -117,10 +117,10 @@ impl Objects {
         Ok(objects)
     }
 
-    /// One turn; 0 if its calls did what they should.
+    /// Performs one turn; 0 if its calls succeeded as expected.
     ///
     /// # Safety
-    /// The objects are where they were made, and no other thread has them.
+    /// The objects have not moved since their creation, and only this thread uses them.
     #[inline]
     unsafe fn turn(&mut self, call: Call) -> i32 {
         let mutex = &raw mut self.mutexes[self.next].0;

@@ -1,4 +1,4 @@
-//! Which lock a load is run under.
+//! The lock that a load runs under.
 
 use super::pthread::{Kind, Mutex};
 use super::{Actor, CachePadded, Exclusion, Outcome, Raw};
@@ -16,12 +16,12 @@ pub struct Choice {
     pub raw: Option<String>,
 }
 
-/// A load that can be run under any lock.
+/// Load for any lock.
 pub trait Load {
     /// Runs the load under `lock`.  Blocks.
     ///
     /// # Errors
-    /// What the load needs and does not find, or what the lock did wrong.
+    /// Missing prerequisites of the load, or misbehaviour of the lock.
     fn under(&self, lock: &impl Exclusion) -> Result<Outcome, String>;
 }
 
@@ -29,7 +29,7 @@ impl Choice {
     /// Runs `load` under the lock of this choice.  Blocks.
     ///
     /// # Errors
-    /// An unknown lock, a mutex that cannot be made, or what the load complains of.
+    /// An unknown lock, a failed creation of a mutex, or an error of the load.
     pub fn run(&self, load: &impl Load) -> Result<Outcome, String> {
         let Some(name) = &self.raw else {
             let mutex =

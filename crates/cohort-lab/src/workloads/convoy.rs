@@ -1,11 +1,11 @@
 //! An application's lock below an interpreter's.
 //!
-//! Interpreters let one thread at a time run their program: a thread that finds an
-//! application's lock taken gives up the interpreter's, sleeps, and takes both again.
-//! If a thread that was woken finds the interpreter's mutex still held by its waker and
-//! comes too late for it, the waker has gone on to the next lock meanwhile, and soon all
-//! of them queue for both: a convoy, in which each step sleeps twice.  How often the
-//! application's lock was found taken tells it from chance.
+//! Interpreters let one thread at a time run their program. A thread that finds an application's
+//! lock held releases the interpreter's, sleeps, and acquires both again. If a woken thread finds
+//! the interpreter's mutex still held by its waker, it arrives too late: meanwhile the waker has
+//! gone on to the next lock. Soon all threads queue for both: a convoy, in which each step sleeps
+//! twice. The number of times that the application's lock was found held distinguishes it from
+//! chance.
 
 use super::Outcome;
 use super::pthread::{Condition, Kind, Mutex, Semaphore};
@@ -28,31 +28,31 @@ pub struct Options {
     section: u32,
 }
 
-/// How long a thread waits until it asks the one that runs to let go.
+/// Time that a thread waits before it requests a switch from the running thread.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// No thread's number.
 const NOBODY: u16 = u16::MAX;
 
-/// The right to run the program.
+/// The interpreter's lock: the right to run the program.
 struct Interpreter {
     /// Guards `busy`.
     mutex: Mutex,
     freed: Condition,
-    /// Held while the right changes hands, below `mutex` or by itself.
+    /// Held during a hand-over of the right, below `mutex` or by itself.
     change: Mutex,
     changed: Condition,
     busy: AtomicBool,
-    /// Whether the thread that runs was asked to let another one run.
+    /// Whether the running thread should let another one run.
     asked: AtomicBool,
-    /// Which thread ran last.
+    /// The thread that ran last.
     last: AtomicU16,
-    /// How often another thread than before ran.
+    /// The number of switches between threads.
     changes: AtomicU64,
 }
 
-// Every one of these numbers is changed under a mutex; they are atomic because they are
-// looked at without one too, as interpreters do, or to spare a cell.
+// All of these change under a mutex. They are atomic because interpreters also read them without
+// one, or to spare a cell.
 impl Interpreter {
     fn new() -> std::io::Result<Self> {
         Ok(Self {
@@ -89,7 +89,7 @@ impl Interpreter {
         });
     }
 
-    /// Lets others run.
+    /// Releases the right to run.
     fn leave(&self) {
         self.mutex.with(|| {
             self.busy.store(false, Relaxed);
@@ -97,15 +97,14 @@ impl Interpreter {
         });
     }
 
-    /// Lets another thread run before `me` goes on, if one has asked for that.
+    /// Lets another thread run before `me` continues, if requested.
     fn oblige(&self, me: u16) {
         if !self.asked.load(Relaxed) {
             return;
         }
         self.leave();
         self.change.with(|| {
-            // The thread that asked waits in `enter`, which it cannot leave without
-            // signalling.
+            // The requesting thread waits in `enter`, and signals when it leaves.
             if self.asked.load(Relaxed) && self.last.load(Relaxed) == me {
                 self.asked.store(false, Relaxed);
                 // SAFETY: held by this thread, and the condition has no other mutex.
@@ -116,7 +115,7 @@ impl Interpreter {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Program {
     interpreter: Interpreter,
     application: Semaphore,
@@ -135,7 +134,7 @@ impl Program {
                 self.application.acquire();
                 self.interpreter.enter(me);
             }
-            // Another thread may have been the last one in the meantime.
+            // Another thread may have been the last one meanwhile.
             let left = self.left.load(Relaxed);
             self.left.store(left.saturating_sub(1), Relaxed);
             self.section.perform();
@@ -151,7 +150,7 @@ impl Program {
 /// Runs the load.  Blocks.
 ///
 /// # Errors
-/// A thread, a mutex, a condition or a semaphore cannot be made.
+/// A thread, a mutex, a condition or a semaphore cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let program = |error| format!("the locks cannot be made: {error}");
     let program = Program {

@@ -1,4 +1,4 @@
-//! Threads that do the same thing for a while, and what each of them got done.
+//! Threads that run the same operation for a while, and their counts.
 
 use super::latency::{LONGEST, Times, times};
 use super::{Latency, Outcome};
@@ -8,8 +8,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// One acquisition in so many is timed: often enough for percentiles, seldom
-/// enough not to be the load.  A prime, so that it beats with no other period.
+/// One in this many acquisitions is timed: often enough for percentiles, rarely enough not to
+/// affect the load. A prime, to avoid beating with another period.
 const SAMPLED: u64 = 13;
 
 /// How many threads, for how long.
@@ -23,7 +23,7 @@ pub struct Crowd {
     pub seconds: f64,
 }
 
-/// One thread, while it runs.
+/// Running thread.
 pub struct Member<'a> {
     over: &'a AtomicBool,
     count: u64,
@@ -31,8 +31,8 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Notes that an operation is done; whether another one is wanted.  What ends
-    /// after the time is up does not count.
+    /// Counts a completed operation; true if another one should follow. Operations that end after
+    /// the time limit do not count.
     #[inline]
     pub fn goes_on(&mut self) -> bool {
         if self.over.load(Ordering::Relaxed) {
@@ -42,13 +42,13 @@ impl Member<'_> {
         true
     }
 
-    /// When this acquisition begins, if it is one of those that are timed.
+    /// The beginning of this acquisition, if it is timed.
     #[inline]
     pub fn begins(&self) -> Option<Instant> {
         (self.latencies.is_some() && self.count.is_multiple_of(SAMPLED)).then(Instant::now)
     }
 
-    /// Keeps the latency of a timed acquisition.
+    /// Records the latency of a timed acquisition.
     #[inline]
     pub fn keep(&mut self, latency: Option<Duration>) {
         if let (Some(latencies), Some(latency)) = (&mut self.latencies, latency) {
@@ -59,12 +59,11 @@ impl Member<'_> {
 }
 
 impl Crowd {
-    /// Lets every thread prepare itself with `prepare`, then repeat what that
-    /// returns until the time is up; with `latency`, acquisitions are timed.
-    /// Blocks.
+    /// Runs `prepare` in every thread, then repeats the returned operation until the time limit;
+    /// `latency` times acquisitions. Blocks.
     ///
     /// # Errors
-    /// A thread could not be made or could not prepare itself.
+    /// A thread cannot be created, or its preparation failed.
     pub fn run<'a, P, W>(&self, latency: bool, prepare: P) -> Result<Outcome, String>
     where
         P: Fn(usize) -> Result<W, String> + Sync,
@@ -74,7 +73,7 @@ impl Crowd {
         self.run_prepared(latency, &prepare)
     }
 
-    /// The same; compiled once, and not for each lock that a load takes.
+    /// [`run`](Self::run), compiled once and not for each lock of a load.
     fn run_prepared(&self, latency: bool, prepare: &Prepare<'_, '_>) -> Result<Outcome, String> {
         let threads = usize::from(self.threads);
         let over = AtomicBool::new(false);
@@ -88,8 +87,8 @@ impl Crowd {
                 match builder.spawn_scoped(scope, body) {
                     Ok(handle) => handles.push(handle),
                     Err(error) => {
-                        // The others wait at the barrier for a thread that will
-                        // never come.
+                        // The other threads wait at the barrier for a thread that will never
+                        // arrive.
                         tell(format_args!(
                             "cohort: thread {} cannot be made: {error}",
                             index + 1
@@ -133,10 +132,10 @@ impl Crowd {
     }
 }
 
-/// What a thread does once it is prepared, from its beginning to its end.
+/// A prepared thread's operation.
 type Work<'a> = Box<dyn FnMut(&mut Member) + 'a>;
 
-/// How the thread of that number prepares itself.
+/// Preparation of the thread of that number.
 type Prepare<'p, 'a> = dyn Fn(usize) -> Result<Work<'a>, String> + Sync + 'p;
 
 type Part = Result<(u64, Option<Times>), String>;

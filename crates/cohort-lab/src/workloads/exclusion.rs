@@ -1,22 +1,22 @@
-//! A lock, as its user calls it.
+//! Locks as their users call them.
 
 use super::pthread;
 use cohort::{Delegate, Delegated};
 
-/// A lock under load, called the way a program calls it: inlined where its users have
-/// it inlined, through a library's function where they have that.
+/// Lock under load, called as in programs: inlined where its users inline it, otherwise through a
+/// library's function.
 pub trait Exclusion: Sync {
-    /// What a thread brings along: a queue node, or nothing.
+    /// Per-thread state, such as a queue node.
     type Token;
 
-    /// A token for one thread, which keeps it for all of its acquisitions.
+    /// Creates a thread's token, for all of its acquisitions.
     fn token(&self) -> Self::Token;
 
-    /// Runs `section` while holding the lock, in whichever thread.  Blocks.
+    /// Runs `section` with the lock held, in any thread. Blocks.
     fn with<R: Send>(&self, token: &mut Self::Token, section: impl FnOnce() -> R + Send) -> R;
 
-    /// Takes and releases the lock `count` times: with a body of its own for locks that
-    /// their users compile in another language.
+    /// Acquires and releases the lock `count` times. Overridden for locks that their users compile
+    /// in another language.
     #[inline]
     fn pairs(&self, token: &mut Self::Token, count: u32) {
         for _ in 0..count {
@@ -36,7 +36,7 @@ impl Exclusion for pthread::Mutex {
     }
 }
 
-/// A value on cache lines of its own, so that it is measured and not its neighbours.
+/// Value on cache lines of its own, to exclude false sharing.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub struct CachePadded<T>(pub T);
@@ -64,7 +64,7 @@ impl<D: Delegate> Exclusion for CachePadded<Delegated<(), D>> {
     }
 }
 
-/// One of our locks by itself.
+/// Lock of Cohort's, without an adapter.
 #[derive(Debug, Default)]
 pub struct Raw<L>(pub L);
 
@@ -77,8 +77,8 @@ impl<L: cohort::RawLock> Exclusion for CachePadded<Raw<L>> {
 
     #[inline]
     fn with<R>(&self, token: &mut CachePadded<L::Context>, section: impl FnOnce() -> R) -> R {
-        // SAFETY: no other acquisition uses a token that is borrowed mutably; it and the lock stay for the
-        // release, since no workload's section unwinds.
+        // SAFETY: a token is borrowed mutably, so one acquisition uses it; it and the lock stay
+        // until the release, since no workload's section unwinds.
         unsafe {
             self.0.0.acquire(&token.0);
             let result = section();

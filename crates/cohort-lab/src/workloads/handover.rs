@@ -1,17 +1,15 @@
-//! Two threads, each on a CPU of its own, hand a lock to each other.
+//! Two threads on separate CPUs hand a lock to each other.
 //!
-//! What a waiter feels is the time from the holder's release until it is inside.  So
-//! that this is what is timed, whatever the lock's order, the data decide which thread's
-//! turn it is: a holder keeps the lock until the other has asked for it and then for a given
-//! time more, and asks again only once the other is inside.  With a short time the
-//! waiter still looks at the lock, with a long one it has settled down to wait.
+//! The latency is the time from the holder's release to the waiter's entry. To time exactly that
+//! for any lock order, the data determine whose turn it is. A holder keeps the lock until the other
+//! has requested it, and then for a given time. It requests the lock again only after the other's
+//! entry. With a short time, the waiter is still spinning; with a long one, it has settled.
 //!
-//! A *visit* is the other half of the same: the thread at turn comes once the lock is
-//! free again, and what is timed is an acquisition and release without waiting, of a
-//! lock that another CPU had last.
+//! A *visit* is the uncontended case: the thread whose turn it is arrives at a free lock. The
+//! latency is that of an uncontended acquisition and release, of a lock last held on another CPU.
 //!
-//! A thread's own preemption is in the percentiles beyond the middle; with others on
-//! the machine only the median says something about the lock.
+//! A thread's own preemption shows in the percentiles beyond the median. On a busy machine, only
+//! the median is meaningful.
 
 use super::latency::{Times, times};
 use super::pthread::{Kind, Mutex};
@@ -38,25 +36,25 @@ pub struct Options {
     seconds: f64,
 }
 
-/// Turns from which on a median says something; where others keep the two threads from
-/// running at once, the load goes on for up to so many times longer.
+/// Number of turns for a meaningful median. If other processes keep the two threads from running
+/// concurrently, the load runs up to `EXTENSIONS` times longer.
 const ENOUGH: u64 = 1_000;
 const EXTENSIONS: u32 = 20;
 
-/// The longest time that is told from longer ones, in cycles of the clock.
+/// The longest distinguishable time, in cycles of the clock.
 const LONGEST: u64 = 1 << 40;
 
-/// What the two tell each other, each on a line of its own.  Turns count from 0, and
-/// the threads have them alternately; a number stands for all turns before it.
+/// Shared state of the two, each word on a line of its own. Turns count from 0, and alternate
+/// between the threads; a number stands for all turns before it.
 #[derive(Default)]
 struct Turns {
-    /// The turns that have asked for the lock.
+    /// Turns that have requested the lock.
     asked: CachePadded<AtomicU64>,
-    /// The turns that have been inside.
+    /// Turns that have entered.
     entered: CachePadded<AtomicU64>,
-    /// The turns that have released it.
+    /// Turns that have released it.
     left: CachePadded<AtomicU64>,
-    /// When the last holder released it.
+    /// The time of the last release.
     released: CachePadded<AtomicU64>,
     over: CachePadded<AtomicBool>,
 }
@@ -64,18 +62,17 @@ struct Turns {
 /// Runs the load.
 ///
 /// # Errors
-/// There is one CPU only, or the mutex cannot be made.
+/// There is only one CPU, or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
         Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
     under(&mutex, options)
 }
 
-/// Runs the load under `lock`; the outcome's latency is that of hand-overs or visits.
-/// Blocks.
+/// Runs the load under `lock`; the outcome's latency is that of hand-overs or visits. Blocks.
 ///
 /// # Errors
-/// There is one CPU only, or a thread cannot be given one.
+/// There is only one CPU, or a thread cannot be pinned.
 pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
     let &[first, second, ..] = allowed_cpus().as_slice() else {
         return Err("it needs two CPUs, and this process may use only one".to_owned());
@@ -95,7 +92,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
                         take_over(lock, turns, parity, clock, hold)
                     }
                 });
-                // The other must not wait for a thread that is gone.
+                // The other must not wait for an ended thread.
                 turns.over.0.store(true, Ordering::Relaxed);
                 part
             })
@@ -128,7 +125,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
     })
 }
 
-/// Stays on that CPU.
+/// Pins the calling thread to that CPU.
 fn settle(cpu: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -136,13 +133,13 @@ fn settle(cpu: usize) -> Result<(), String> {
 }
 
 impl Turns {
-    /// How many turns there have been.
+    /// The number of turns so far.
     fn done(&self) -> u64 {
         let of = |count: &CachePadded<AtomicU64>| count.0.load(Ordering::Relaxed);
         of(&self.entered).max(of(&self.left))
     }
 
-    /// Waits until `count` has reached `turn`; false if it is all over.
+    /// Waits until `count` has reached `turn`; false if the load is over.
     #[inline]
     fn wait(&self, count: &CachePadded<AtomicU64>, turn: u64) -> bool {
         while count.0.load(Ordering::Acquire) < turn {
@@ -155,7 +152,7 @@ impl Turns {
     }
 }
 
-/// From release to entry.
+/// Times from release to entry.
 fn take_over(
     lock: &impl Exclusion,
     turns: &Turns,
@@ -171,7 +168,7 @@ fn take_over(
         lock.with(&mut token, || {
             let now = clock.now_after_reads();
             let released = turns.released.0.load(Ordering::Relaxed);
-            // The first turn takes over from nobody.
+            // The first turn has no predecessor.
             if turn > 0 {
                 times.saturating_record(now.saturating_sub(released));
             }
@@ -186,7 +183,7 @@ fn take_over(
     Ok(times)
 }
 
-/// From asking to having released.
+/// Times from request to release.
 fn visit(
     lock: &impl Exclusion,
     turns: &Turns,
@@ -221,7 +218,7 @@ mod tests {
     fn latency(outcome: Result<Outcome, String>) -> Option<Latency> {
         match outcome {
             Ok(outcome) => outcome.latency,
-            // One CPU is not enough, and says so.
+            // With one CPU, the load reports an error.
             Err(why) => {
                 assert!(why.contains("two CPUs"), "{why}");
                 None
@@ -240,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_comes_late_is_late() {
-        /// Sleeps before it takes the lock.
+        /// Sleeps before it acquires the lock.
         struct Sleepy(Mutex);
         impl Exclusion for Sleepy {
             type Token = ();

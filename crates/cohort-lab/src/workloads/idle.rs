@@ -1,4 +1,4 @@
-//! What mutexes cost that were used and are free again.
+//! Memory of mutexes that were used and are free.
 
 use super::Outcome;
 use super::pthread::{Kind, Mutex};
@@ -13,13 +13,13 @@ pub struct Options {
     mutexes: u32,
 }
 
-/// Runs the load: two threads after each other take and release every mutex.
+/// Runs the load: two threads, one after the other, lock and unlock every mutex.
 ///
 /// # Errors
-/// A mutex cannot be made, or the kernel does not tell how much memory is used.
+/// A mutex cannot be created, or the kernel does not report the memory in use.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let begun = Instant::now();
-    // Whatever a first mutex or a first thread makes once is no cost of each.
+    // Excludes one-time costs of a first mutex or a first thread.
     let first = mutexes(1)?;
     use_all(&first);
     let all = mutexes(options.mutexes)?;
@@ -52,7 +52,7 @@ fn use_all(mutexes: &[Mutex]) {
     });
 }
 
-/// Bytes of this process in memory.
+/// Resident memory of this process, in bytes.
 pub(super) fn resident() -> Result<f64, String> {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: Option<f64> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());

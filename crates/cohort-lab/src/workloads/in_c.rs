@@ -1,4 +1,4 @@
-//! A mutex of `cohort.h`, called as a C program calls it.
+//! A mutex of `cohort.h`, called as in C programs.
 
 use super::{CachePadded, Exclusion};
 use std::cell::UnsafeCell;
@@ -8,26 +8,26 @@ use std::path::Path;
 
 type Function = unsafe extern "C" fn(*mut u64) -> c_int;
 
-/// `cohort_mutex_t`, and what locks it.
+/// `cohort_mutex_t` with its functions.
 pub struct InC {
     mutex: UnsafeCell<u64>,
     lock: Function,
     unlock: Function,
 }
 
-// SAFETY: threads touch the mutex by its functions alone, which are made for many.
+// SAFETY: threads access the mutex only by its functions, which are thread-safe.
 unsafe impl Sync for InC {}
 
 impl InC {
-    /// One that nobody has locked, by the functions of that shared library.
+    /// An unlocked mutex, with the functions of that shared library.
     ///
     /// # Errors
-    /// The loader refuses the file, or there are no such functions in it.
+    /// The loader refuses the file, or the file lacks the functions.
     pub fn open(library: &Path) -> Result<Self, String> {
         let refused = |what: &str| format!("{}: {what}", library.display());
         let name = CString::new(library.as_os_str().as_bytes())
             .map_err(|_| refused("a name with a zero in it"))?;
-        // SAFETY: a file's name; what its constructors do is that library's.
+        // SAFETY: a file's name; its constructors are trusted as the library is.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
         if handle.is_null() {
             return Err(refused("the loader refuses it"));
@@ -38,7 +38,7 @@ impl InC {
             if found.is_null() {
                 return Err(refused("it is no libcohort"));
             }
-            // SAFETY: so the header declares both.
+            // SAFETY: the header declares both so.
             Ok(unsafe { std::mem::transmute::<*mut c_void, Function>(found) })
         };
         Ok(Self {
@@ -61,7 +61,7 @@ impl Exclusion for CachePadded<InC> {
             lock,
             unlock,
         } = &self.0;
-        // SAFETY: eight bytes that were zero at first are a mutex.
+        // SAFETY: eight zero bytes are a mutex.
         unsafe { lock(mutex.get()) };
         let result = section();
         // SAFETY: locked above, by this thread.

@@ -1,4 +1,4 @@
-//! What the locks of many addresses take, all of which are free again.
+//! Memory of the locks of many addresses, all free.
 
 use super::Outcome;
 use super::idle::resident;
@@ -19,24 +19,24 @@ pub struct Options {
     apart: Option<u32>,
 }
 
-/// The first of addresses that follow each other, of which nothing is touched.
+/// First of consecutive addresses; nothing is accessed there.
 const FIRST: usize = 1 << 40;
 
-/// Runs the load: one thread takes and releases the lock of each address.  Blocks for seconds.
+/// Runs the load: one thread acquires and releases the lock of each address. Blocks for seconds.
 ///
 /// # Errors
-/// An address has no lock afterwards, or the kernel does not tell how much memory is used.
+/// An address has no lock afterwards, or the kernel does not report the memory in use.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let begun = Instant::now();
     let keys = u64::from(options.keys);
-    // What a thread's first lock makes once is no cost of each.
+    // Excludes one-time costs of a thread's first lock.
     use_once(1)?;
     let known = gls::keys();
     let before = resident()?;
     match options.apart {
         None => {
             let mut random = SmallRng::seed_from_u64(1);
-            // Of so many values of 64 bits hardly two are the same, and none is null.
+            // Random 64-bit values hardly collide, and none is null.
             (0..keys).try_for_each(|_| use_once(random.random::<u64>() as usize))?;
         }
         Some(bytes) => {
@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 fn use_once(key: usize) -> Result<(), String> {
     let refused = |why| format!("the lock of {key:#x} is refused: {why:?}");
     address::lock(key).map_err(refused)?;
-    // SAFETY: locked just now, by no guard.
+    // SAFETY: locked just above, without a guard.
     unsafe { address::unlock(key) }.map_err(refused)
 }
 

@@ -1,41 +1,41 @@
-//! How long acquisitions took.
+//! Latencies of acquisitions.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// How long acquisitions took, in nanoseconds, from a sample of them.
+/// Latencies of a sample of acquisitions, in nanoseconds.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Latency {
-    /// Half took no longer.
+    /// The median.
     pub p50: u64,
-    /// All but one in ten took no longer.
+    /// The 90th percentile.
     pub p90: u64,
-    /// All but one in a hundred took no longer.
+    /// The 99th percentile.
     pub p99: u64,
-    /// All but one in a thousand took no longer.
+    /// The 99.9th percentile.
     pub p999: u64,
     /// The longest.
     pub most: u64,
-    /// What they took on the average.
+    /// The mean.
     pub mean: u64,
-    /// How many were timed.
+    /// The number of timed acquisitions.
     pub sampled: u64,
 }
 
-/// Times as they are collected, in units of whatever clock.
+/// Collected times, in units of any clock.
 pub type Times = Histogram<u64>;
 
-/// The longest time that is told from longer ones, in nanoseconds.
+/// The longest distinguishable time, in nanoseconds.
 pub const LONGEST: u64 = 600_000_000_000;
 
-/// Room for times of which `longest` is still told from longer ones.
+/// A histogram for times up to `longest`.
 pub fn times(longest: u64) -> Result<Times, String> {
     Histogram::new_with_max(longest, 3)
         .map_err(|error| format!("no histogram can be made: {error}"))
 }
 
 impl Latency {
-    /// Sums up `times`, a unit of which `nanoseconds` converts.
+    /// Summarises `times`; `nanoseconds` converts their unit.
     pub(super) fn of(times: &Times, nanoseconds: impl Fn(u64) -> u64) -> Self {
         let at = |quantile| nanoseconds(times.value_at_quantile(quantile));
         Self {

@@ -1,4 +1,4 @@
-//! A mutex and a condition that live for one use.
+//! The init–destroy cycle of a mutex and a condition.
 
 use super::uncontended::{Company, per_turn};
 use super::{Outcome, pthread};
@@ -16,11 +16,11 @@ pub struct Options {
     seconds: f64,
 }
 
-/// Runs the load: a mutex is initialised, taken, released and destroyed, a condition
-/// initialised, signalled and destroyed, always in the same place.  Blocks.
+/// Runs the load: a mutex is initialised, locked, unlocked and destroyed, and a condition
+/// initialised, signalled and destroyed, always in the same memory. Blocks.
 ///
 /// # Errors
-/// The other threads cannot be made, or the C library refuses something.
+/// The other threads cannot be created, or the C library refuses a call.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     options.company.gather()?;
     let mut place = Place {
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Where the two live, on cache lines of their own.
+/// Memory of both, on cache lines of their own.
 #[repr(align(128))]
 struct Place {
     mutex: MaybeUninit<libc::pthread_mutex_t>,
@@ -45,14 +45,13 @@ struct Place {
 }
 
 impl Place {
-    /// One life of both; 0 if every call was accepted.
+    /// One init–destroy cycle of both; 0 if all calls succeeded.
     #[inline]
     fn live(&mut self) -> i32 {
         let mutex = self.mutex.as_mut_ptr();
         let condition = self.condition.as_mut_ptr();
-        // SAFETY: both places are writable and this thread's alone; each object is
-        // initialised before its use, held only between lock and unlock, and destroyed
-        // while nobody has it.
+        // SAFETY: both places are writable, and only this thread uses them. Each object is
+        // initialised before its use, held only between lock and unlock, and destroyed while free.
         unsafe {
             libc::pthread_mutex_init(mutex, ptr::null())
                 | libc::pthread_mutex_lock(mutex)

@@ -1,5 +1,5 @@
-//! Threads allocate and free through the C library's symbols, so that a
-//! preloaded allocator and its lock are measured.
+//! Threads allocate and free through the C library's symbols, so that a preloaded allocator and its
+//! lock are measured.
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
@@ -23,7 +23,7 @@ pub struct Options {
     most: u32,
 }
 
-/// How many blocks a thread keeps alive.
+/// Number of blocks that a thread keeps alive.
 const KEPT: usize = 64;
 
 /// A thread's living blocks.
@@ -41,7 +41,7 @@ impl Drop for Blocks {
 /// Runs the load; an operation is one allocation and one release.
 ///
 /// # Errors
-/// Bounds the wrong way round, or no memory.
+/// Bounds in the wrong order, or no memory.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let sizes = options.least..=options.most;
     if sizes.is_empty() {
@@ -58,8 +58,8 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
             loop {
                 let size = random.random_range(sizes.clone()) as usize;
                 let place = &mut blocks.0[random.random_range(0..KEPT)];
-                // SAFETY: what the place held is null, or allocated by malloc,
-                // freed once and forgotten; the new block's first byte is its own.
+                // SAFETY: the old content is null, or allocated by malloc and freed once; the new
+                // block has at least one byte.
                 unsafe {
                     libc::free(black_box(*place).cast());
                     *place = libc::malloc(black_box(size)).cast();

@@ -1,7 +1,7 @@
-//! Loads written once, for the demo, the bars and every comparison of locks.
+//! Loads, written once for the demo, the targets and every comparison of locks.
 //!
-//! They call the C library's own functions, so that a preloaded library serves
-//! them; the harness round them takes no pthread lock while it measures.
+//! They call the C library's own functions, so that a preloaded library serves them. The harness
+//! around them takes no pthread lock during measurements.
 
 mod actor;
 pub mod address;
@@ -81,57 +81,56 @@ pub enum Workload {
     Idle(idle::Options),
 }
 
-/// What a load measured; each load fills in what it knows.
+/// Result of a load; each load fills in the fields that it measures.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Outcome {
     /// Operations of all threads.
     pub operations: u64,
-    /// How long they took, in seconds.
+    /// Their duration, in seconds.
     pub seconds: f64,
-    /// Operations a second.
+    /// Operations per second.
     pub per_second: f64,
-    /// Operations of the thread that got least.
+    /// Operations of the least-served thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<u64>,
-    /// Operations of the thread that got most.
+    /// Operations of the most-served thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
-    /// How long acquisitions took, or by how much waits were late that were given up.
+    /// Latencies of acquisitions, or delays of timeouts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// What one acquisition and release took, or one life.
+    /// Time of an acquisition and release, or of an init–destroy cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
-    /// Bytes of memory that each object took beyond its own.
+    /// Bytes of additional memory per object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_each: Option<f64>,
-    /// How often a lock was found taken.
+    /// How often a lock was found held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_taken: Option<u64>,
-    /// CPU seconds.
+    /// CPU time, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,
-    /// How often a thread gave up its CPU to wait.
+    /// Voluntary context switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switches: Option<u64>,
 }
 
-/// What one turn took, in nanoseconds, over many batches.
+/// Time of one turn, in nanoseconds, over many batches.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Pair {
     /// In the fastest batch.
     pub least: f64,
-    /// In the middle one.
+    /// In the median batch.
     pub median: f64,
 }
 
 impl Outcome {
-    /// The outcome that a run of the `workload` subcommand printed.
+    /// Parses the outcome printed by the `workload` subcommand.
     ///
     /// # Errors
-    /// There is none in its output, or the preload library says there that it does something else
-    /// than it was told.
+    /// The output has no outcome, or reports that the preloaded library ignored a setting.
     pub fn read(run: &Run) -> Result<Self, String> {
         let is_complaint = |line: &&str| line.starts_with("cohort: COHORT_");
         if let Some(complaint) = run.output.lines().find(is_complaint) {
@@ -145,10 +144,10 @@ impl Outcome {
     }
 }
 
-/// Runs a load.  Blocks for about the time that its options ask for.
+/// Runs a load. Blocks for about the requested time.
 ///
 /// # Errors
-/// What the load needs and does not find.
+/// Missing prerequisites of the load.
 pub fn run(workload: &Workload) -> Result<Outcome, String> {
     match workload {
         Workload::Mutex(options) => mutex::run(options),

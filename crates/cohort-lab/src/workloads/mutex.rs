@@ -1,5 +1,4 @@
-//! Threads take one lock in turn, hold it for a given time and stay away for a
-//! given time.
+//! Threads in turn acquire one lock, hold it for a given time, and pause for a given time.
 
 use super::choice::{self, Choice};
 use super::crowd::{Crowd, Member};
@@ -35,8 +34,7 @@ pub struct Load {
 /// Runs the load.
 ///
 /// # Errors
-/// An unknown lock, a mutex that cannot be made, or a lock that let two threads
-/// in at once.
+/// An unknown lock, a failed creation of a mutex, or a violation of mutual exclusion.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     options.choice.run(&options.load)
 }
@@ -50,7 +48,7 @@ impl choice::Load for Load {
 /// Runs the load under `lock`.  Blocks.
 ///
 /// # Errors
-/// A thread that cannot be made, or a lock that let two threads in at once.
+/// A thread that cannot be created, or a violation of mutual exclusion.
 pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
     let pace = Pace::measure();
     let (section, gap) = (pace.work(load.section), pace.work(load.gap));
@@ -58,7 +56,7 @@ pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
     let outcome = load.crowd.run(load.latency, |_| {
         Ok(move |member: &mut Member| take_turns(lock, guarded, (section, gap), member))
     })?;
-    // Each thread's last section does not count.
+    // Each thread's last critical section does not count.
     let sections = guarded
         .0
         .load(Relaxed)
@@ -73,8 +71,7 @@ pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
     }
 }
 
-/// Every section moves a line of data, and two sections at once lose one of their
-/// traces.
+/// Every critical section updates a line of data; overlapping ones lose an update.
 fn take_turns<L: Exclusion>(
     lock: &L,
     guarded: &CachePadded<AtomicU64>,

@@ -1,8 +1,7 @@
-//! One thread wants a lock now and then, which others use all the time.
+//! One thread occasionally acquires a lock that other threads use all the time.
 //!
-//! What it waits is what a program's user waits: the thread stands for one that answers
-//! requests, the others for one that does its work in the background.  It comes again a
-//! while after it was served, so that a long wait is one wait, not several.
+//! Its waits are those of a program's user: the thread represents one that answers requests, the
+//! others background work. It pauses after each acquisition, so that a long wait counts once.
 
 use super::background::{Burners, Hogs};
 use super::choice::{self, Choice};
@@ -45,11 +44,11 @@ struct Load {
     seconds: f64,
 }
 
-/// Runs the load; the outcome's latency is that of the occasional thread, which got
-/// least, while operations are everybody's.
+/// Runs the load. The outcome's latency is that of the occasional thread, which counts as the least
+/// served; operations are those of all threads.
 ///
 /// # Errors
-/// An unknown lock, or a thread, a process or a mutex that cannot be made.
+/// An unknown lock, or a failed creation of a thread, a process or a mutex.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     options.choice.run(&options.load)
 }
@@ -77,10 +76,10 @@ impl choice::Load for Load {
 }
 
 impl Load {
-    /// What the occasional thread waited each time, and the seconds in which it came.
+    /// The occasional thread's waits, and the duration in seconds.
     fn visit(&self, lock: &impl Exclusion) -> Result<(Times, f64), String> {
         if self.nice != 0 {
-            // Of this thread alone: the others are there already.
+            // For this thread only: the others exist already.
             rustix::process::setpriority_process(None, self.nice.into())
                 .map_err(|error| format!("the nice value cannot be changed: {error}"))?;
         }

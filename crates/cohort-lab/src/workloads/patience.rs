@@ -1,4 +1,4 @@
-//! Threads want one mutex, and each gives up when its patience has run out.
+//! Threads acquire one mutex, each with a timeout.
 
 use super::crowd::{Crowd, Member};
 use super::pthread::{Kind, Mutex};
@@ -37,13 +37,13 @@ enum Way {
     ParkingLot,
 }
 
-/// A mutex with waiters that can give up.
+/// Mutex with timed waits.
 trait Timed: Sync {
-    /// Runs `section` with the mutex, if that is to be had within `patience`; whether it was.  Blocks.
+    /// Runs `section` with the mutex, if acquired within `patience`; true if so. Blocks.
     fn with_within(&self, patience: Duration, section: impl FnOnce()) -> bool;
 }
 
-/// The C library's, by the one clock or the other.
+/// The C library's mutex, with either clock.
 struct Native {
     mutex: Mutex,
     steadily: bool,
@@ -72,11 +72,11 @@ impl Timed for CachePadded<parking_lot::Mutex<()>> {
     }
 }
 
-/// Runs the load; operations are the times that threads were served, the latency is by how much those
-/// that gave up did so late.  Blocks.
+/// Runs the load. Operations are successful acquisitions; the latency is the delay of the timeouts.
+/// Blocks.
 ///
 /// # Errors
-/// A thread or the mutex cannot be made, or a wait ended before its time.
+/// A thread or the mutex cannot be created, or a timeout was early.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let steadily = match options.by {
         Way::Timedlock => false,

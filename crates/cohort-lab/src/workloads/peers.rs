@@ -1,5 +1,4 @@
-//! The types that Rust programs hold, ours and others': a mutex with a condition, and data for many
-//! readers.
+//! Types of Rust programs, Cohort's and others': a mutex with a condition, and a rwlock.
 
 use super::crowd::{Crowd, Member};
 use super::{CachePadded, Outcome};
@@ -26,14 +25,14 @@ enum Types {
     Std,
 }
 
-/// To which of two threads a turn belongs, and whether one of them has gone.
+/// Owner of the turn of two threads, and whether one of them has ended.
 #[derive(Default)]
 struct Turn {
     second: bool,
     over: bool,
 }
 
-/// Such types.
+/// Family of such types.
 trait Kit {
     type Mutex: Default + Sync;
     type Guard<'a>: DerefMut<Target = Turn>;
@@ -87,7 +86,7 @@ kit!(ParkingLot, parking_lot);
 
 struct Std;
 
-/// A thread that panics ends the load.
+/// A panicking thread ends the load.
 const POISONED: &str = "nobody has panicked";
 
 impl Kit for Std {
@@ -117,10 +116,10 @@ impl Kit for Std {
     }
 }
 
-/// Threads in pairs hand a turn to each other; one without a partner signals where nobody waits.
+/// Pairs of threads hand a turn to each other; a thread without a partner signals without waiters.
 ///
 /// # Errors
-/// A thread cannot be made.
+/// A thread cannot be created.
 pub fn turns(options: &Options) -> Result<Outcome, String> {
     match options.types {
         Types::Cohort => in_pairs::<Ours>(options),
@@ -129,10 +128,10 @@ pub fn turns(options: &Options) -> Result<Outcome, String> {
     }
 }
 
-/// Threads read and go on.
+/// Threads read repeatedly.
 ///
 /// # Errors
-/// A thread cannot be made.
+/// A thread cannot be created.
 pub fn reads(options: &Options) -> Result<Outcome, String> {
     match options.types {
         Types::Cohort => reading::<Ours>(options),
@@ -141,7 +140,7 @@ pub fn reads(options: &Options) -> Result<Outcome, String> {
     }
 }
 
-/// What a pair of threads shares.
+/// State shared by a pair of threads.
 struct Pair<K: Kit> {
     turn: K::Mutex,
     changed: K::Condition,
@@ -157,8 +156,8 @@ impl<K: Kit> Default for Pair<K> {
 }
 
 impl<K: Kit> Pair<K> {
-    /// Waits for the turn of the second or the first, and hands it to the other; false if that has
-    /// gone.
+    /// Waits for the turn of the second or the first, and hands it to the other; false if the other
+    /// has ended.
     fn pass(&self, second: bool) -> bool {
         let mut turn = K::lock(&self.turn);
         while turn.second != second && !turn.over {
@@ -171,7 +170,7 @@ impl<K: Kit> Pair<K> {
         goes_on
     }
 
-    /// Says that one of the two goes.
+    /// Records that one of the two ends.
     fn leave(&self) {
         K::lock(&self.turn).over = true;
         K::notify(&self.changed);

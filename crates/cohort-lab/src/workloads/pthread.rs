@@ -1,5 +1,4 @@
-//! The C library's locks, called by the symbols that a preloaded library may
-//! define.
+//! The C library's locks, called by symbols that a preloaded library may define.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::UnsafeCell;
@@ -16,15 +15,14 @@ pub enum Kind {
     Adaptive,
 }
 
-/// A `pthread_mutex_t` on cache lines of its own, so that it is measured and not
-/// its neighbours.
+/// A `pthread_mutex_t` on cache lines of its own, to exclude false sharing.
 #[repr(align(128))]
 pub struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
-// SAFETY: pthread mutexes are made to be used by several threads.
+// SAFETY: pthread mutexes are thread-safe.
 unsafe impl Sync for Mutex {}
-// SAFETY: it is never moved while locked: locking borrows it, and the thread that owns it
-// can only move it once no borrow is left.
+// SAFETY: it is never moved while locked: locking borrows it, and its owner can only move it when
+// no borrow is left.
 unsafe impl Send for Mutex {}
 
 impl Mutex {
@@ -53,20 +51,19 @@ impl Mutex {
         Ok(Self(UnsafeCell::new(mutex)))
     }
 
-    /// Takes the mutex.  Blocks.
+    /// Locks the mutex. Blocks.
     #[inline]
     pub fn lock(&self) {
         // SAFETY: the mutex is initialised.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
     }
 
-    /// Takes the mutex if that is possible within `patience`, which ends by the
-    /// realtime clock; whether it was.  Blocks.
+    /// Locks the mutex, with a timeout by the realtime clock; true if successful. Blocks.
     pub fn lock_within(&self, patience: Duration) -> bool {
         self.lock_until(&realtime_after(patience))
     }
 
-    /// The same until that time.
+    /// Locks the mutex, with a deadline; true if successful. Blocks.
     #[inline]
     pub fn lock_until(&self, deadline: &libc::timespec) -> bool {
         // SAFETY: the mutex is initialised.
@@ -98,12 +95,12 @@ impl Mutex {
         unsafe { libc::pthread_mutex_unlock(self.0.get()) };
     }
 
-    /// Runs `section` while holding the mutex.
+    /// Runs `section` with the mutex held.
     #[inline]
     pub fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         self.lock();
         let result = section();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: locked above, by this thread.
         unsafe { self.unlock() };
         result
     }
@@ -111,7 +108,7 @@ impl Mutex {
 
 impl Drop for Mutex {
     fn drop(&mut self) {
-        // SAFETY: nobody borrows it, so nobody holds it or waits for it.
+        // SAFETY: it is not borrowed, so it is free and has no waiters.
         unsafe { libc::pthread_mutex_destroy(self.0.get()) };
     }
 }
@@ -120,20 +117,20 @@ impl Drop for Mutex {
 #[repr(align(128))]
 pub struct Condition(UnsafeCell<libc::pthread_cond_t>);
 
-// SAFETY: conditions are made to be used by several threads.
+// SAFETY: conditions are thread-safe.
 unsafe impl Sync for Condition {}
 // SAFETY: it is never moved while a thread waits for it: waiting borrows it.
 unsafe impl Send for Condition {}
 
 impl Condition {
-    /// A condition for which nobody waits.
+    /// A condition without waiters.
     ///
     /// # Errors
     /// The C library's refusal.
     pub fn new() -> io::Result<Self> {
         let mut condition = libc::PTHREAD_COND_INITIALIZER;
-        // SAFETY: the attributes are initialised before they are used and are
-        // destroyed; the condition is writable, and nobody waits when it is moved.
+        // SAFETY: the attributes are initialised before they are used and are destroyed; the
+        // condition is writable, and has no waiters when it is moved.
         unsafe {
             let mut attributes: libc::pthread_condattr_t = std::mem::zeroed();
             accepted(libc::pthread_condattr_init(&raw mut attributes))?;
@@ -150,16 +147,16 @@ impl Condition {
         Ok(Self(UnsafeCell::new(condition)))
     }
 
-    /// Waits for a signal; the mutex is released meanwhile.  Blocks.
+    /// Waits for a signal, with the mutex released. Blocks.
     ///
     /// # Safety
-    /// The calling thread holds `mutex`, and all others that wait have the same one.
+    /// The calling thread holds `mutex`, and all waiters use the same mutex.
     pub unsafe fn wait(&self, mutex: &Mutex) {
         // SAFETY: both are initialised, and the caller holds the mutex.
         unsafe { libc::pthread_cond_wait(self.0.get(), mutex.0.get()) };
     }
 
-    /// The same until `patience` is over; whether a signal came before.  Blocks.
+    /// [`wait`](Self::wait) with a timeout; true if signalled before. Blocks.
     ///
     /// # Safety
     /// As for [`Condition::wait`].
@@ -171,7 +168,7 @@ impl Condition {
         }
     }
 
-    /// Lets one of those that wait go on.
+    /// Wakes a waiter.
     pub fn signal(&self) {
         // SAFETY: the condition is initialised.
         unsafe { libc::pthread_cond_signal(self.0.get()) };
@@ -180,7 +177,7 @@ impl Condition {
 
 impl Drop for Condition {
     fn drop(&mut self) {
-        // SAFETY: nobody borrows it, so nobody waits for it.
+        // SAFETY: it is not borrowed, so it has no waiters.
         unsafe { libc::pthread_cond_destroy(self.0.get()) };
     }
 }
@@ -189,19 +186,19 @@ impl Drop for Condition {
 #[repr(align(128))]
 pub struct Semaphore(UnsafeCell<libc::sem_t>);
 
-// SAFETY: semaphores are made to be used by several threads.
+// SAFETY: semaphores are thread-safe.
 unsafe impl Sync for Semaphore {}
 // SAFETY: it is never moved while a thread waits for it: waiting borrows it.
 unsafe impl Send for Semaphore {}
 
 impl Semaphore {
-    /// A semaphore with so many units.
+    /// A semaphore with that many units.
     ///
     /// # Errors
     /// The C library's refusal.
     pub fn new(units: u32) -> io::Result<Self> {
         let mut semaphore = std::mem::MaybeUninit::<libc::sem_t>::zeroed();
-        // SAFETY: the place is writable, and nobody waits when the semaphore is moved.
+        // SAFETY: the place is writable, and the semaphore has no waiters when it is moved.
         if unsafe { libc::sem_init(semaphore.as_mut_ptr(), 0, units) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -209,20 +206,20 @@ impl Semaphore {
         Ok(Self(UnsafeCell::new(unsafe { semaphore.assume_init() })))
     }
 
-    /// Takes a unit if there is one; whether there was.
+    /// Acquires a unit if one is available; true if so.
     pub fn try_acquire(&self) -> bool {
         // SAFETY: the semaphore is initialised.
         unsafe { libc::sem_trywait(self.0.get()) == 0 }
     }
 
-    /// Takes a unit.  Blocks.
+    /// Acquires a unit. Blocks.
     pub fn acquire(&self) {
         // A handler of a signal may interrupt it.
         // SAFETY: the semaphore is initialised.
         while unsafe { libc::sem_wait(self.0.get()) } != 0 {}
     }
 
-    /// Gives a unit back.
+    /// Releases a unit.
     pub fn release(&self) {
         // SAFETY: the semaphore is initialised.
         unsafe { libc::sem_post(self.0.get()) };
@@ -231,7 +228,7 @@ impl Semaphore {
 
 impl Drop for Semaphore {
     fn drop(&mut self) {
-        // SAFETY: nobody borrows it, so nobody waits for it.
+        // SAFETY: it is not borrowed, so it has no waiters.
         unsafe { libc::sem_destroy(self.0.get()) };
     }
 }
@@ -240,7 +237,7 @@ impl Drop for Semaphore {
 #[repr(align(128))]
 pub struct RwLock(UnsafeCell<libc::pthread_rwlock_t>);
 
-// SAFETY: pthread rwlocks are made to be used by several threads.
+// SAFETY: pthread rwlocks are thread-safe.
 unsafe impl Sync for RwLock {}
 // SAFETY: as for `Mutex`.
 unsafe impl Send for RwLock {}
@@ -251,14 +248,14 @@ impl RwLock {
         Self(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER))
     }
 
-    /// Takes a read lock.  Blocks.
+    /// Acquires a read lock. Blocks.
     #[inline]
     pub fn read(&self) {
         // SAFETY: the rwlock is initialised.
         unsafe { libc::pthread_rwlock_rdlock(self.0.get()) };
     }
 
-    /// Takes the write lock.  Blocks.
+    /// Acquires the write lock. Blocks.
     #[inline]
     pub fn write(&self) {
         // SAFETY: the rwlock is initialised.
@@ -275,22 +272,22 @@ impl RwLock {
         unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
     }
 
-    /// Runs `section` while holding a read lock.
+    /// Runs `section` with a read lock held.
     #[inline]
     pub fn reading<R>(&self, section: impl FnOnce() -> R) -> R {
         self.read();
         let result = section();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: acquired above, by this thread.
         unsafe { self.unlock() };
         result
     }
 
-    /// Runs `section` while holding the write lock.
+    /// Runs `section` with the write lock held.
     #[inline]
     pub fn writing<R>(&self, section: impl FnOnce() -> R) -> R {
         self.write();
         let result = section();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: acquired above, by this thread.
         unsafe { self.unlock() };
         result
     }
@@ -298,17 +295,17 @@ impl RwLock {
 
 impl Drop for RwLock {
     fn drop(&mut self) {
-        // SAFETY: nobody borrows it, so nobody holds it or waits for it.
+        // SAFETY: it is not borrowed, so it is free and has no waiters.
         unsafe { libc::pthread_rwlock_destroy(self.0.get()) };
     }
 }
 
-/// The time by the realtime clock at which `patience` is over.
+/// The end of `patience` on the realtime clock.
 pub fn realtime_after(patience: Duration) -> libc::timespec {
     after(ClockId::Realtime, patience)
 }
 
-/// The time by `clock` at which `patience` is over.
+/// The end of `patience` on `clock`.
 fn after(clock: ClockId, patience: Duration) -> libc::timespec {
     let now = clock_gettime(clock);
     let nanoseconds = now.tv_nsec + i64::from(patience.subsec_nanos());
@@ -318,7 +315,7 @@ fn after(clock: ClockId, patience: Duration) -> libc::timespec {
     }
 }
 
-/// Turns the status of a call into a result.
+/// Converts a call's status into a result.
 pub(super) fn accepted(status: i32) -> io::Result<()> {
     match status {
         0 => Ok(()),

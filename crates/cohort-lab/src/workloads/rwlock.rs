@@ -30,7 +30,7 @@ pub struct Options {
 /// Runs the load.
 ///
 /// # Errors
-/// A thread cannot be made.
+/// A thread cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let pace = Pace::measure();
     let works = (pace.work(options.section), pace.work(options.gap));
@@ -59,7 +59,7 @@ fn take_turns(
         }
         let latency = begun.map(|begun| begun.elapsed());
         section.perform();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: acquired above, by this thread.
         unsafe { lock.unlock() };
         member.keep(latency);
         if !member.goes_on() {

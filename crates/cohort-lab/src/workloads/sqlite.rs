@@ -1,5 +1,4 @@
-//! Threads query a SQLite that is compiled in, in its serialised mode: it guards
-//! itself by pthread mutexes.
+//! Threads query a bundled SQLite in its serialised mode, which uses pthread mutexes.
 
 mod database;
 
@@ -46,7 +45,7 @@ enum Mode {
 /// Runs the load; an operation is one query.
 ///
 /// # Errors
-/// What SQLite refuses.
+/// SQLite's error.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let folder = tempfile::tempdir()
         .map_err(|error| format!("no folder for the database can be made: {error}"))?;
@@ -104,7 +103,7 @@ fn query(database: &Database, options: &Options, mut random: SmallRng, member: &
     }
 }
 
-/// A load that cannot go on measures nothing.
+/// Ends the process: a load that cannot continue measures nothing.
 fn give_up(why: &str) -> ! {
     tell(format_args!("cohort: {why}"));
     std::process::exit(1)

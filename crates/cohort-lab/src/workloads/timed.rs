@@ -1,4 +1,4 @@
-//! A thread that gives up wants a mutex which others use all the time.
+//! A thread with a timeout acquires a mutex that other threads use all the time.
 
 use super::background::Hogs;
 use super::latency::{LONGEST, times};
@@ -29,11 +29,11 @@ pub struct Options {
     seconds: f64,
 }
 
-/// Runs the load; operations are the times that the thread was served, the latency is
-/// that of these.  Blocks.
+/// Runs the load. Operations are the thread's successful acquisitions, and the latency is theirs.
+/// Blocks.
 ///
 /// # Errors
-/// A thread or the mutex cannot be made.
+/// A thread or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
         Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
@@ -53,7 +53,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
                 let waited = asked.elapsed().as_nanos();
                 served.saturating_record(u64::try_from(waited).unwrap_or(LONGEST));
                 section.perform();
-                // SAFETY: taken above, by this thread.
+                // SAFETY: locked above, by this thread.
                 unsafe { mutex.unlock() };
             }
             gap.perform();

@@ -1,4 +1,4 @@
-//! One thread takes and releases a mutex that nobody else wants.
+//! One thread acquires and releases an uncontended mutex.
 
 use super::in_c::InC;
 use super::pthread::{self, Kind};
@@ -54,10 +54,10 @@ impl Company {
         single: true,
     };
 
-    /// Makes them; they stay for good.
+    /// Creates them; they stay until the process ends.
     ///
     /// # Errors
-    /// A thread cannot be made.
+    /// A thread cannot be created.
     pub fn gather(self) -> Result<(), String> {
         let others = if self.single { 0 } else { self.threads };
         for _ in 0..others {
@@ -111,7 +111,7 @@ enum Raw {
     GivingUpHmcsT4,
 }
 
-/// Four levels, with another lock at each.
+/// Four levels, each with another lock.
 type Four = Clof<Hemlock, Clof<Mcs, Clof<Clh, Ticket, Package>, Numa>, CacheGroup>;
 
 impl Raw {
@@ -142,12 +142,12 @@ impl Raw {
     }
 }
 
-/// A turn is a wait at a lock that is held, by a thread that has no patience.
+/// A turn is a wait for a held lock, with an expired timeout.
 fn giving_up<L: Abortable>(options: &Options) -> Result<Outcome, String> {
     options.company.gather()?;
     let lock = CachePadded(L::default());
     let [holder, waiter] = [(); 2].map(|()| CachePadded(L::Context::default()));
-    // SAFETY: the lock and both contexts stay where they are until this returns, and each context is used
+    // SAFETY: the lock and both contexts stay in place until this returns, and each context is used
     // for one acquisition.
     unsafe {
         lock.0.acquire(&holder.0);
@@ -163,7 +163,7 @@ fn giving_up<L: Abortable>(options: &Options) -> Result<Outcome, String> {
     }
 }
 
-/// A pthread mutex, and a time that is far enough away.
+/// Pthread mutex with a distant deadline.
 struct Timed(pthread::Mutex, libc::timespec);
 
 impl Exclusion for Timed {
@@ -175,19 +175,19 @@ impl Exclusion for Timed {
     fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
         assert!(self.0.lock_until(&self.1), "nobody else wants it");
         let result = section();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: locked above, by this thread.
         unsafe { self.0.unlock() };
         result
     }
 }
 
-/// A lock and the context with which it is taken, on lines of their own.
+/// Lock with its context, on lines of their own.
 #[derive(Default)]
 struct With<L: RawLock>(CachePadded<L>, CachePadded<L::Context>);
 
 impl<L: DetectsWaiters> With<L> {
     /// # Safety
-    /// One thread at a time comes, and releases it where it is.
+    /// One thread at a time calls it, and then releases the lock in place.
     #[inline(always)]
     unsafe fn acquire(&self) {
         // SAFETY: the caller's.
@@ -211,7 +211,7 @@ impl<L: DetectsWaiters> With<L> {
     }
 }
 
-/// The locks of [`Four`], as they are.
+/// The locks of [`Four`], nested without cohorts.
 #[derive(Default)]
 struct Nested {
     hemlock: CachePadded<Hemlock>,
@@ -220,14 +220,13 @@ struct Nested {
     ticket: CachePadded<Ticket>,
 }
 
-// SAFETY: each of the four excludes, and the contexts inside are used by the thread that holds the
-// first.
+// SAFETY: each of the four excludes, and only the holder of the first uses the inner contexts.
 unsafe impl RawLock for Nested {
     type Context = <Hemlock as RawLock>::Context;
 
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
-        // SAFETY: the caller's; the thread that holds the first alone comes to the others.
+        // SAFETY: the caller's; only the holder of the first acquires the others.
         unsafe {
             self.hemlock.0.acquire(cx);
             self.mcs.acquire();
@@ -261,7 +260,7 @@ fn alone<L: RawLock>(options: &Options) -> Result<Outcome, String> {
     under(&CachePadded(exclusion::Raw(L::default())), options)
 }
 
-/// A turn with data behind a lock; the compiler does not see that it is the same data each time.
+/// A turn with data behind a lock; the compiler cannot see that the data are the same each time.
 fn data<D>(options: &Options, total: D, turn: impl Fn(&D)) -> Result<Outcome, String> {
     options.company.gather()?;
     Ok(per_turn(options.seconds, |turns| {
@@ -271,13 +270,13 @@ fn data<D>(options: &Options, total: D, turn: impl Fn(&D)) -> Result<Outcome, St
     }))
 }
 
-/// Turns that are timed together, so that reading the clock costs nothing.
+/// Number of turns timed together, which makes the clock's cost negligible.
 const BATCH: u32 = 2_000;
 
 /// Runs the load.
 ///
 /// # Errors
-/// The mutex or the other threads cannot be made.
+/// The mutex or the other threads cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     if let Some(raw) = options.raw {
         return raw.run(options);
@@ -297,7 +296,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// Runs the load under `lock`.  Blocks.
 ///
 /// # Errors
-/// The other threads cannot be made.
+/// The other threads cannot be created.
 pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
     options.company.gather()?;
     let mut token = lock.token();
@@ -306,8 +305,8 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
     }))
 }
 
-/// What one turn of `work` takes, which does as many as it is told.  Blocks for about
-/// so many seconds.
+/// The time of one turn; `work` performs a given number of them. Blocks for about that many
+/// seconds.
 pub fn per_turn(seconds: f64, mut work: impl FnMut(u32)) -> Outcome {
     let duration = Duration::from_secs_f64(seconds);
     let begun = Instant::now();

@@ -1,6 +1,6 @@
-//! As much of Berkeley DB's C interface as the load needs.  Its handles are
-//! tables of function pointers whose layout only its header knows; the functions
-//! behind them are exported as well, and those are called here.
+//! The part of Berkeley DB's C interface that the load uses. Its handles are tables of function
+//! pointers with a layout known only to its header; this module calls the exported functions behind
+//! them.
 
 use libloading::{Library, Symbol};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -8,7 +8,7 @@ use std::ptr;
 
 const FILE: &str = "libdb-5.3.so";
 
-/// What some builds append to the names of what they export.
+/// Suffix that some builds append to exported names.
 const UNIQUE: &str = "_5003";
 
 const CREATE: c_uint = 0x1;
@@ -20,10 +20,10 @@ const BTREE: c_int = 1;
 const USER_MEMORY: c_uint = 0x800;
 const NOT_FOUND: c_int = -30_988;
 
-/// Room for all the data, so that nothing goes to disk.
+/// Cache for all data, so that nothing goes to disk.
 const CACHE_BYTES: c_uint = 64 << 20;
 
-/// What a cursor is to do.
+/// Movement of a cursor.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub enum Move {
@@ -31,11 +31,11 @@ pub enum Move {
     Next = 16,
     /// Go to the record before.
     Previous = 23,
-    /// Go to the least key that is not below the given one.
+    /// Go to the least key not below the given one.
     Range = 27,
 }
 
-/// A key or a record, in memory of the caller's.
+/// Key or record, in the caller's memory.
 #[repr(C)]
 struct Thing {
     data: *mut c_void,
@@ -92,16 +92,16 @@ pub struct Functions {
 /// Loads the library.
 ///
 /// # Errors
-/// Why it cannot be loaded, and what to install.
+/// The reason why it cannot be loaded, and the package to install.
 pub fn load() -> Result<Functions, String> {
-    // SAFETY: the library's constructors do nothing beyond its own state.
+    // SAFETY: the library's constructors change only its own state.
     let library = unsafe { Library::new(FILE) }.map_err(|_| {
         format!("Berkeley DB 5.3 ({FILE}) is not installed; on Debian it is in libdb5.3")
     })?;
     macro_rules! function {
         ($name:literal) => {
-            // SAFETY: each field's type is that of the function in Berkeley DB 5.3's
-            // header or source, and 5.3 is what the file's name says.
+            // SAFETY: each field's type is that of the function in Berkeley DB 5.3's header or
+            // source; the file's name says 5.3.
             *unsafe { symbol(&library, $name) }?
         };
     }
@@ -126,11 +126,11 @@ pub fn load() -> Result<Functions, String> {
 /// # Safety
 /// `T` is the type of the function called `name`.
 unsafe fn symbol<'a, T>(library: &'a Library, name: &str) -> Result<Symbol<'a, T>, String> {
-    // SAFETY: the caller knows the type.
+    // SAFETY: the caller's type.
     let plain = unsafe { library.get(name.as_bytes()) };
     plain
         .or_else(|_| {
-            // SAFETY: the caller knows the type.
+            // SAFETY: the caller's type.
             unsafe { library.get(format!("{name}{UNIQUE}").as_bytes()) }
         })
         .map_err(|_| format!("this {FILE} does not export {name}, which the load needs"))
@@ -141,8 +141,7 @@ impl Functions {
         if status == 0 {
             return Ok(());
         }
-        // SAFETY: the library gives a C string for every number; it is copied at
-        // once.
+        // SAFETY: the library returns a C string for every number; it is copied immediately.
         let why = unsafe { CStr::from_ptr((self.explain)(status)) };
         Err(format!(
             "Berkeley DB: cannot {what}: {}",
@@ -158,10 +157,10 @@ pub struct Environment<'a> {
 }
 
 impl<'a> Environment<'a> {
-    /// Makes the environment.
+    /// Creates the environment.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn open(functions: &'a Functions) -> Result<Self, String> {
         let mut handle = ptr::null_mut();
         // SAFETY: the place is writable.
@@ -169,8 +168,8 @@ impl<'a> Environment<'a> {
         functions.accepted(status, "make an environment")?;
         let environment = Self { functions, handle };
         let flags = CREATE | PRIVATE | THREAD | INIT_LOCK | INIT_MPOOL;
-        // SAFETY: the environment is made and not open yet; a null home is the
-        // current folder, in which a private one writes nothing.
+        // SAFETY: the environment is created and not open yet; a null home is the current folder,
+        // in which a private environment writes nothing.
         let status = unsafe {
             match (functions.env_cache)(handle, 0, CACHE_BYTES, 1) {
                 0 => (functions.env_open)(handle, ptr::null(), flags, 0),
@@ -181,10 +180,10 @@ impl<'a> Environment<'a> {
         Ok(environment)
     }
 
-    /// Makes a table in memory.
+    /// Creates a table in memory.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn table(&'a self) -> Result<Table<'a>, String> {
         let functions = self.functions;
         let mut handle = ptr::null_mut();
@@ -192,8 +191,7 @@ impl<'a> Environment<'a> {
         let status = unsafe { (functions.db_create)(&raw mut handle, self.handle, 0) };
         functions.accepted(status, "make a table")?;
         let table = Table { functions, handle };
-        // SAFETY: the table is made and not open yet; without file and name it
-        // lives in memory.
+        // SAFETY: the table is created and not open yet; without file and name it is in memory.
         let status = unsafe {
             (functions.db_open)(
                 handle,
@@ -227,14 +225,14 @@ pub struct Table<'a> {
 unsafe impl Sync for Table<'_> {}
 
 impl Table<'_> {
-    /// Puts a record in.
+    /// Inserts a record.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn put(&self, mut key: [u8; 12], mut record: [u8; 8]) -> Result<(), String> {
         let mut key = Thing::new(&mut key, 12);
         let mut record = Thing::new(&mut record, 8);
-        // SAFETY: both hold as many bytes as they say.
+        // SAFETY: both have the stated lengths.
         let status = unsafe {
             (self.functions.db_put)(
                 self.handle,
@@ -247,15 +245,15 @@ impl Table<'_> {
         self.functions.accepted(status, "put a record")
     }
 
-    /// The record of a key, if there is one.
+    /// The record of a key, if any.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn get(&self, mut key: [u8; 12]) -> Result<Option<[u8; 8]>, String> {
         let mut record = [0; 8];
         let mut wanted = Thing::new(&mut key, 12);
         let mut found = Thing::new(&mut record, 0);
-        // SAFETY: both have as much room as they say.
+        // SAFETY: both have the stated room.
         let status = unsafe {
             (self.functions.db_get)(
                 self.handle,
@@ -273,10 +271,10 @@ impl Table<'_> {
             .map(|()| Some(record))
     }
 
-    /// A cursor at no place yet.
+    /// A cursor without a position.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn cursor(&self) -> Result<Cursor<'_>, String> {
         let mut handle = ptr::null_mut();
         // SAFETY: the table is open and the place writable.
@@ -297,23 +295,23 @@ impl Drop for Table<'_> {
     }
 }
 
-/// A place in a table.
+/// Position in a table.
 pub struct Cursor<'a> {
     functions: &'a Functions,
     handle: Handle,
 }
 
 impl Cursor<'_> {
-    /// Moves the cursor; `key` is where a range begins.  The key and the record
-    /// it comes to, if there is one.
+    /// Moves the cursor; `key` is the start of a range. Returns the key and the record at the new
+    /// position, if any.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn go(&mut self, how: Move, mut key: [u8; 12]) -> Result<Option<Place>, String> {
         let mut record = [0; 8];
         let mut at = Thing::new(&mut key, 12);
         let mut found = Thing::new(&mut record, 0);
-        // SAFETY: both have as much room as they say.
+        // SAFETY: both have the stated room.
         let status = unsafe {
             (self.functions.cursor_get)(self.handle, &raw mut at, &raw mut found, how as c_uint)
         };

@@ -1,30 +1,30 @@
-//! A small stock database in the shape of TPC-C's: districts take orders of their
-//! customers, orders have lines, lines name items, items are in stock.
+//! A small stock database modelled on TPC-C's: districts take orders of their customers, orders
+//! have lines, lines name items, items are in stock.
 
 use super::library::{Environment, Move, Table};
 use std::collections::HashSet;
 
-/// How many districts there are.
+/// The number of districts.
 pub const DISTRICTS: u32 = 10;
 
-/// How many customers each district has.
+/// The number of customers of each district.
 pub const CUSTOMERS: u32 = 100;
 
 const ORDERS: u32 = 300;
 const LINES: u32 = 10;
 const ITEMS: u32 = 10_000;
 
-/// How many of a district's last orders the stock level is about, as in TPC-C.
+/// The number of a district's last orders that the stock level examines, as in TPC-C.
 const LAST_ORDERS: u32 = 20;
 
-/// Below this an item runs short.
+/// Quantity below which an item is short.
 const THRESHOLD: u64 = 15;
 
 /// The tables.
 pub struct Stock<'a> {
     /// District to number of orders.
     districts: Table<'a>,
-    /// District, customer, order to nothing of interest.
+    /// District, customer, order to an irrelevant value.
     orders: Table<'a>,
     /// District, order, line to item.
     lines: Table<'a>,
@@ -33,10 +33,10 @@ pub struct Stock<'a> {
 }
 
 impl<'a> Stock<'a> {
-    /// Makes and fills the tables.
+    /// Creates and fills the tables.
     ///
     /// # Errors
-    /// The library's own words.
+    /// The library's error.
     pub fn fill(environment: &'a Environment<'a>) -> Result<Self, String> {
         let all = Self {
             districts: environment.table()?,
@@ -66,10 +66,10 @@ impl<'a> Stock<'a> {
         Ok(all)
     }
 
-    /// How many items of a district's last orders run short.
+    /// The number of items of a district's last orders that are short.
     ///
     /// # Errors
-    /// The library's own words, or a record that should be there is not.
+    /// The library's error, or a missing record.
     pub fn stock_level(&self, district: u32) -> Result<usize, String> {
         let next = self
             .districts
@@ -94,14 +94,14 @@ impl<'a> Stock<'a> {
         Ok(short)
     }
 
-    /// How many lines a customer's last order has.
+    /// The number of lines of a customer's last order.
     ///
     /// # Errors
-    /// The library's own words, or the customer has no order.
+    /// The library's error, or the customer has no order.
     pub fn order_status(&self, district: u32, customer: u32) -> Result<usize, String> {
         let beyond = key(district, customer + 1, 0);
         let mut cursor = self.orders.cursor()?;
-        // At the table's end no key is beyond, and then the last one is before.
+        // At the table's end, no key is beyond, and the previous record is the last one.
         cursor.go(Move::Range, beyond)?;
         let (last, _) = cursor
             .go(Move::Previous, beyond)?
@@ -120,7 +120,7 @@ impl<'a> Stock<'a> {
     }
 }
 
-/// A key whose order is that of its parts.
+/// A key ordered as its parts.
 fn key(first: u32, second: u32, third: u32) -> [u8; 12] {
     let mut key = [0; 12];
     key[..4].copy_from_slice(&first.to_be_bytes());
@@ -129,7 +129,7 @@ fn key(first: u32, second: u32, third: u32) -> [u8; 12] {
     key
 }
 
-/// A number that looks random and is always the same.
+/// A pseudo-random number, the same in each run.
 fn scattered(number: u32) -> u64 {
     u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33
 }

@@ -1,30 +1,29 @@
-//! As much of SQLite as the load needs.  A connection is shared between threads,
-//! which SQLite's serialised mode allows and Rust's usual wrapper does not.
+//! The part of SQLite that the load uses. Threads share a connection, which SQLite's serialised
+//! mode allows and Rust's usual wrapper does not.
 
 use libsqlite3_sys as sqlite;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 
-/// How long a connection waits for another one's write, in milliseconds.
+/// Timeout of a connection for another one's write, in milliseconds.
 const PATIENCE: c_int = 10_000;
 
-/// A connection in serialised mode.
+/// Connection in serialised mode.
 pub struct Database(*mut sqlite::sqlite3);
 
-// SAFETY: SQLite is compiled and opened in its serialised mode, where any thread
-// may use a connection at any time; nobody relies on the connection's last error
-// but as a message.
+// SAFETY: SQLite is compiled and opened in its serialised mode, where any thread may use a
+// connection at any time. A connection's last error is used for messages only.
 unsafe impl Sync for Database {}
-// SAFETY: a connection belongs to no thread.
+// SAFETY: a connection is not bound to a thread.
 unsafe impl Send for Database {}
 
 impl Database {
-    /// Opens or makes the database called `name`.
+    /// Opens or creates the database called `name`.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn open(name: &str) -> Result<Self, String> {
-        // SAFETY: takes no arguments.
+        // SAFETY: no arguments.
         if unsafe { sqlite::sqlite3_threadsafe() } != 1 {
             return Err("SQLite was compiled without its serialised mode".to_owned());
         }
@@ -34,8 +33,7 @@ impl Database {
             | sqlite::SQLITE_OPEN_URI
             | sqlite::SQLITE_OPEN_FULLMUTEX;
         let mut connection = ptr::null_mut();
-        // SAFETY: the name is a C string, the place writable; a null VFS is the
-        // default one.
+        // SAFETY: the name is a C string, and the place is writable; a null VFS is the default one.
         let status = unsafe {
             sqlite::sqlite3_open_v2(name.as_ptr(), &raw mut connection, flags, ptr::null())
         };
@@ -48,14 +46,14 @@ impl Database {
         Ok(database)
     }
 
-    /// Runs statements that return nothing of interest.
+    /// Runs statements without results.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn execute(&self, statements: &str) -> Result<(), String> {
         let text = CString::new(statements).map_err(|_| "a statement holds a zero".to_owned())?;
-        // SAFETY: the connection is open and the text is a C string; no callback
-        // and no message are asked for.
+        // SAFETY: the connection is open and the text is a C string; no callback and no message are
+        // requested.
         let status = unsafe {
             sqlite::sqlite3_exec(
                 self.0,
@@ -72,10 +70,10 @@ impl Database {
         }
     }
 
-    /// Makes the load's table, with keys from 0 to below `rows`.
+    /// Creates the load's table, with keys from 0 to below `rows`.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn fill(&self, rows: u32) -> Result<(), String> {
         self.execute(&format!(
             "CREATE TABLE load (key INTEGER PRIMARY KEY, value INTEGER NOT NULL);
@@ -86,8 +84,7 @@ impl Database {
     }
 
     fn complaint(&self, what: &str) -> String {
-        // SAFETY: SQLite gives a C string even for a null connection; it is copied
-        // at once.
+        // SAFETY: SQLite returns a C string even for a null connection; it is copied immediately.
         let why = unsafe { CStr::from_ptr(sqlite::sqlite3_errmsg(self.0)) };
         format!("SQLite: {what}: {}", why.to_string_lossy())
     }
@@ -100,7 +97,7 @@ impl Drop for Database {
     }
 }
 
-/// A prepared query that takes a key.
+/// Prepared query with a key.
 pub struct Query<'a> {
     database: &'a Database,
     statement: *mut sqlite::sqlite3_stmt,
@@ -110,7 +107,7 @@ impl<'a> Query<'a> {
     /// Reads the value of a key.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn read(database: &'a Database) -> Result<Self, String> {
         Self::new(database, c"SELECT value FROM load WHERE key = ?1")
     }
@@ -118,7 +115,7 @@ impl<'a> Query<'a> {
     /// Changes the value of a key.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn write(database: &'a Database) -> Result<Self, String> {
         Self::new(
             database,
@@ -129,8 +126,8 @@ impl<'a> Query<'a> {
     fn new(database: &'a Database, text: &CStr) -> Result<Self, String> {
         let mut statement = ptr::null_mut();
         loop {
-            // SAFETY: the connection is open, the text a C string and the place
-            // writable; the rest of the text is not asked for.
+            // SAFETY: the connection is open, the text a C string and the place writable; the rest
+            // of the text is not requested.
             let status = unsafe {
                 sqlite::sqlite3_prepare_v2(
                     database.0,
@@ -142,8 +139,8 @@ impl<'a> Query<'a> {
             };
             match status {
                 sqlite::SQLITE_OK => break,
-                // Connections that share a cache lock each other's schema, and do
-                // not wait by themselves.
+                // Connections with a shared cache lock each other's schema, and do not wait by
+                // themselves.
                 sqlite::SQLITE_LOCKED => std::thread::yield_now(),
                 _ => return Err(database.complaint(&text.to_string_lossy())),
             }
@@ -154,15 +151,14 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// Runs the query for `key`, again and again while another connection to the
-    /// same cache holds the table.
+    /// Runs the query for `key`, repeatedly while another connection to the same cache holds the
+    /// table.
     ///
     /// # Errors
-    /// SQLite's own words.
+    /// SQLite's error.
     pub fn run(&self, key: u32) -> Result<(), String> {
         loop {
-            // SAFETY: the statement is prepared, has one parameter and is used by
-            // this thread only.
+            // SAFETY: the statement is prepared, has one parameter, and only this thread uses it.
             let (found, ended) = unsafe {
                 sqlite::sqlite3_bind_int64(self.statement, 1, i64::from(key));
                 (

@@ -1,10 +1,10 @@
-//! `parking_lot`'s types by Cohort's locks, for a program that stays as it is: its `Cargo.toml` says
+//! `parking_lot`'s types with Cohort's locks, for an unchanged program: its `Cargo.toml` says
 //!
 //! ```toml
 //! parking_lot = { package = "cohort-parking-lot", version = "0.1" }
 //! ```
 //!
-//! in place of `parking_lot = "0.12"`.  What differs is in `docs/from-parking-lot.md`.
+//! in place of `parking_lot = "0.12"`. `docs/from-parking-lot.md` lists the differences.
 //!
 //! ```
 //! static TOTAL: parking_lot::Mutex<u32> = parking_lot::const_mutex(0);

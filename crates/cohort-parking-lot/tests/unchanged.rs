@@ -1,4 +1,4 @@
-//! A program that was written for `parking_lot`, and is as it was.
+//! An unchanged program written for `parking_lot`.
 
 use parking_lot::lock_api::RwLockUpgradableReadGuard as Upgradable;
 use parking_lot::{
@@ -62,7 +62,7 @@ fn threads_hand_on_what_they_make() {
     assert_eq!(queue.pop_within(Duration::from_millis(1)), None);
 }
 
-/// A cache that looks first, and then, perhaps, writes.
+/// A cache with upgradable reads.
 static CACHE: RwLock<BTreeMap<u32, String>> = RwLock::new(BTreeMap::new());
 
 fn name(number: u32) -> MappedRwLockReadGuard<'static, str> {
@@ -122,7 +122,7 @@ fn the_rest_is_there() {
     assert!(shared.is_locked() && *guard == 1);
 }
 
-/// Every way to let go of a lock, and to have it again.
+/// Every way to release a lock and to acquire it again.
 #[test]
 fn locks_are_given_up_fairly() {
     let total = Mutex::new(1);
@@ -155,8 +155,8 @@ fn locks_are_given_up_fairly() {
     assert!(!total.is_locked());
 }
 
-/// As many read as can be counted: a guard that was given back for a while waits until one has left, and
-/// never goes on without its read lock.
+/// The greatest number of readers: a guard that was released for a while waits until another reader
+/// releases, and never goes on without its read lock.
 #[test]
 fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
     const MOST: usize = 1 << 19;
@@ -165,7 +165,7 @@ fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
     let mut guard = lock.read();
     let leaves = || {
         thread::sleep(Duration::from_millis(20));
-        // SAFETY: one of those that were forgotten.
+        // SAFETY: one of the forgotten guards.
         unsafe { lock.force_unlock_read() };
     };
     thread::scope(|scope| {
@@ -176,7 +176,7 @@ fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
         });
     });
     drop(guard);
-    // SAFETY: all that were forgotten and are left.
+    // SAFETY: all remaining forgotten guards.
     (1..MOST).for_each(|_| unsafe { lock.force_unlock_read() });
     assert!(lock.try_write().is_some(), "the guard was one of them");
 }

@@ -1,4 +1,4 @@
-//! What a type can do, asked of the type itself.
+//! The capabilities of a type, as constants.
 
 use crate::{
     Abortable, Adapts, BoundedAbort, DetectsWaiters, Fair, Hosted, Inherit, Outcome, Patience,
@@ -6,18 +6,18 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// What the lock `L` can do, for macros over a catalogue: each constant is as `L` implements the
-/// trait or not, so that nothing goes by what the catalogue lists, or in which order.
+/// The capabilities of the lock `L`, for macros over a catalogue: each constant says whether `L`
+/// implements a trait, independently of the catalogue's entries.
 ///
-/// The constants are read where `L` is a type with a name, with [`Unable`] in scope.  **In code that
-/// is generic over `L`** they know its bounds alone: what no bound says counts as a lack.
+/// The constants are evaluated where `L` is a named type, with [`Unable`] in scope. **In code
+/// generic over `L`** they reflect its bounds only: a capability without a bound counts as missing.
 ///
 /// ```
 /// use cohort_raw::{Able, Unable as _};
 /// # use cohort_raw::{Fair, RawLock};
 /// # #[derive(Default)]
 /// # struct Queue;
-/// # // SAFETY: nobody uses it.
+///  # // SAFETY: never used.
 /// # unsafe impl RawLock for Queue {
 /// #     type Context = ();
 /// #     unsafe fn acquire(&self, (): &()) {}
@@ -32,10 +32,10 @@ use core::marker::PhantomData;
 #[derive(Debug)]
 pub struct Able<L>(PhantomData<L>);
 
-/// [`Abortable::acquire_within`] of a lock that has it.
+/// The type of [`Abortable::acquire_within`].
 pub type AcquireWithin<L> = unsafe fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
-/// What a host asks of a lock that [adapts](Adapts).
+/// A host's interface to an [adaptive](Adapts) lock.
 #[derive(Debug)]
 pub struct Adapting<L: RawLock> {
     /// [`Adapts::is_strict`].
@@ -46,34 +46,34 @@ pub struct Adapting<L: RawLock> {
     pub begin_anew: unsafe fn(&L, &<L as RawLock>::Context, usize),
 }
 
-/// [`RawTry::try_acquire`], of a lock and a context whose types are forgotten.
+/// [`RawTry::try_acquire`], with erased types.
 pub type TryAcquire = unsafe fn(*const u8, *const u8) -> bool;
 
-/// [`Abortable::acquire_within`], of the same.
+/// [`Abortable::acquire_within`], with erased types.
 pub type Within = unsafe fn(*const u8, *const u8, &Patience) -> Outcome;
 
-/// [`Inherit::inherit`], of the same; the context may be null.
+/// [`Inherit::inherit`], with erased types; the context may be null.
 pub type InheritBy = unsafe fn(*const u8, *const u8);
 
-/// What makes something at a place that is writable and nobody's.
+/// Creates a value in writable, unused memory.
 pub type Make = unsafe fn(*mut u8);
 
-/// What [`Able`] says of a lock that does not implement a trait: an inherent constant of `Able<L>`
-/// stands before one of this trait, where the bound of the former is met.
+/// [`Able`]'s constants for a lock without a trait: an inherent constant of `Able<L>` takes
+/// precedence over this trait's, where its bound is met.
 pub trait Unable<L: RawLock> {
     /// Whether it is [`RawTry`].
     const RAW_TRY: bool = false;
     /// Whether it is [`Abortable`].
     const ABORTABLE: bool = false;
-    /// How its waiters give up, if they can.
+    /// Its bounded acquisition, if it has one.
     const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = None;
-    /// How they do, of a lock whose type is forgotten, if they can.
+    /// The same with erased types.
     const WITHIN_OPERATION: Option<Within> = None;
-    /// How it is tried, of a lock whose type is forgotten, if it can be.
+    /// Its try operation with erased types, if it has one.
     const TRY_OPERATION: Option<TryAcquire> = None;
-    /// How a forked child goes on with it, of a lock whose type is forgotten, if it can.
+    /// Its fork operation with erased types, if it has one.
     const INHERIT_OPERATION: Option<InheritBy> = None;
-    /// How it is made where it is to lie: by a copy, if it is not [`Hosted`](crate::Hosted).
+    /// Creates it in place: by a copy, if it is not [`Hosted`](crate::Hosted).
     const MAKE_OPERATION: Make = make_default::<L>;
     /// Whether it is [`BoundedAbort`].
     const BOUNDED_ABORT: bool = false;
@@ -87,7 +87,7 @@ pub trait Unable<L: RawLock> {
     const INHERIT: bool = false;
     /// Whether it is [`Adapts`].
     const ADAPTS: bool = false;
-    /// What a host asks of it, if it does.
+    /// A host's interface to it, if it adapts.
     const ADAPTING: Option<Adapting<L>> = None;
 }
 
@@ -113,12 +113,12 @@ able! {
 }
 
 impl<L: Abortable> Able<L> {
-    /// How its waiters give up.
+    /// Its bounded acquisition.
     pub const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = Some(L::acquire_within);
 }
 
 impl<L: Adapts> Able<L> {
-    /// What a host asks of it.
+    /// A host's interface to it.
     pub const ADAPTING: Option<Adapting<L>> = Some(Adapting {
         is_strict: L::is_strict,
         begins_strict: L::begins_strict,
@@ -127,14 +127,14 @@ impl<L: Adapts> Able<L> {
 }
 
 /// # Safety
-/// The place is writable, and nobody's.
+/// The place is writable and unused.
 pub(crate) unsafe fn make_default<T: Default>(place: *mut u8) {
     // SAFETY: the caller's.
     unsafe { place.cast::<T>().write(T::default()) };
 }
 
 impl<L: RawTry> Able<L> {
-    /// How it is tried, of a lock whose type is forgotten.
+    /// Its try operation with erased types.
     pub const TRY_OPERATION: Option<TryAcquire> = {
         /// # Safety
         /// As [`Operations`](crate::Operations).
@@ -147,7 +147,7 @@ impl<L: RawTry> Able<L> {
 }
 
 impl<L: Abortable> Able<L> {
-    /// How its waiters give up, of a lock whose type is forgotten.
+    /// Its bounded acquisition with erased types.
     pub const WITHIN_OPERATION: Option<Within> = {
         /// # Safety
         /// As [`Operations`](crate::Operations).
@@ -164,7 +164,7 @@ impl<L: Abortable> Able<L> {
 }
 
 impl<L: Inherit> Able<L> {
-    /// How a forked child goes on with it, of a lock whose type is forgotten.
+    /// Its fork operation with erased types.
     pub const INHERIT_OPERATION: Option<InheritBy> = {
         /// # Safety
         /// As [`Operations`](crate::Operations), and as [`Inherit::inherit`].
@@ -177,7 +177,7 @@ impl<L: Inherit> Able<L> {
 }
 
 impl<L: Hosted> Able<L> {
-    /// How it is made where it is to lie, of a lock whose type is forgotten.
+    /// Creates it in place, with erased types.
     pub const MAKE_OPERATION: Make = {
         /// # Safety
         /// As [`Hosted::make_at`].
@@ -189,8 +189,8 @@ impl<L: Hosted> Able<L> {
     };
 }
 
-/// What a type [can](Able) do: a `bool` for each [`Capability`](crate::Capability), in the order in
-/// which those are declared.
+/// The [capabilities](Able) of a type: a `bool` for each [`Capability`](crate::Capability), in
+/// declaration order.
 #[macro_export]
 macro_rules! all_abilities {
     ($lock:ty) => {{

@@ -1,26 +1,26 @@
-//! What a lock can do, as data: a catalogue says it, and the compiler holds the catalogue to it.
+//! Capabilities of a lock, as data: stated by a catalogue, checked by the compiler.
 
-/// What a lock can do: the traits of this crate that it implements.
+/// A capability: a trait of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Can be tried without waiting.
+    /// It can be tried without waiting.
     RawTry,
-    /// Its waiters can give up.
+    /// Its waiters can time out.
     Abortable,
-    /// Its waiters can give up in a bounded number of steps.
+    /// Its waiters can time out in a bounded number of steps.
     BoundedAbort,
     /// Another thread may release it.
     ThreadOblivious,
-    /// The holder can tell whether others wait.
+    /// The holder can detect waiters.
     DetectsWaiters,
-    /// No waiter is passed over for ever.
+    /// It is free of starvation.
     Fair,
     /// A forked child can go on using it.
     Inherit,
 }
 
 impl Capability {
-    /// The word `cohort list` prints.
+    /// The word printed by `cohort list`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

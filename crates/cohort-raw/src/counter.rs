@@ -1,19 +1,19 @@
-//! What locks count of what they do, where somebody asks: on simulated machines.
+//! Counters in locks, on simulated machines.
 
-/// One thing that is counted, of the calling thread.
+/// A counted event of the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
-    /// Steps as Chabbi et al. 2017 §5 count them: a level of a tree that was acquired, or a node of
-    /// a queue that was visited, on the way along it or back.
+    /// Steps as in Chabbi et al. 2017 §5: a level of a tree that was acquired, or a node of a queue
+    /// that was visited, in either direction.
     Steps,
-    /// Waits that went on at a node which a waiter had left behind.
+    /// Waits that went on at an abandoned node.
     Resumed,
-    /// Waits that began with a node that was in no queue.
+    /// Waits that began with a node outside every queue.
     Begun,
-    /// Nodes of waiters that had gone, which a thread passed over.
+    /// Abandoned nodes that a thread skipped.
     Passed,
-    /// Bytes of nodes and cohorts that were taken from a pool and not given back.
+    /// Bytes of nodes and cohorts in use from a pool.
     Bytes,
 }
 
@@ -27,7 +27,7 @@ impl Counter {
         Self::Bytes,
     ];
 
-    /// What it is, in words.
+    /// Its description.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Locks to which a section is brought, rather than the lock to the section (Zhang et al. 2017
+//! Delegation locks: the section goes to the lock, not the lock to the section (Zhang et al. 2017
 //! §2.2).
 
 use crate::{Abortable, Outcome, Patience, RawLock, RawTry};
@@ -6,9 +6,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// A critical section that another thread may run: an `FnMut()` whose type is forgotten.
+/// A critical section that another thread may run: an `FnMut()` of erased type.
 ///
-/// It is run once at most, by the thread that has it.
+/// It runs at most once, on the thread that has it.
 ///
 /// ```
 /// use cohort_raw::Section;
@@ -17,27 +17,27 @@ use core::ptr::NonNull;
 /// let mut add = || total += 1;
 /// // SAFETY: it does not panic, and captures what any thread may write.
 /// let section = unsafe { Section::new(&mut add) };
-/// // SAFETY: nobody else runs anything on `total`.
+///  // SAFETY: no other section runs on `total`.
 /// unsafe { section.run() };
 /// assert_eq!(total, 2);
 /// ```
 pub struct Section<'a> {
     of: NonNull<()>,
     /// # Safety
-    /// `of` is what this section was made of, and nobody else uses that.
+    /// `of` is this section's closure, which is otherwise unused.
     code: unsafe fn(NonNull<()>),
     borrows: PhantomData<&'a mut ()>,
 }
 
-// SAFETY: the maker of one promises that any thread may run it.
+// SAFETY: a section's creator promises that any thread may run it.
 unsafe impl Send for Section<'_> {}
 
 impl<'a> Section<'a> {
-    /// That section.
+    /// Erases a section's type.
     ///
     /// # Safety
-    /// It never unwinds, and the thread that runs it may be any: what it captures and writes
-    /// is good there too, or it is given only to [`Delegate::run_here`].
+    /// It never unwinds, and any thread may run it: its captures and writes are valid there too, or
+    /// the section goes only to [`Delegate::run_here`].
     ///
     /// ```
     /// let mut count = 0;
@@ -68,17 +68,17 @@ impl<'a> Section<'a> {
     /// ```
     /// let mut count = 0;
     /// let mut add = || count += 1;
-    /// // SAFETY: it does not panic; nobody else runs anything on `count`.
+    ///  // SAFETY: it does not panic; no other section runs on `count`.
     /// unsafe { cohort_raw::Section::new(&mut add).run() };
     /// assert_eq!(count, 1);
     /// ```
     #[inline]
     pub unsafe fn run(self) {
-        // SAFETY: this is what it was made of, borrowed for as long as the section lives.
+        // SAFETY: this is its closure, borrowed for as long as the section lives.
         unsafe { (self.code)(self.of) };
     }
 
-    /// The two words that it consists of: what it was made of, and its code, which is not null.
+    /// Its two words: the closure, and its code, which is not null.
     ///
     /// ```
     /// use cohort_raw::Section;
@@ -95,11 +95,11 @@ impl<'a> Section<'a> {
         [self.of.as_ptr(), self.code as *mut ()]
     }
 
-    /// The section that consisted of these words.
+    /// Recreates a section from its words.
     ///
     /// # Safety
-    /// They are of one [`into_words`](Self::into_words), and are made a section of once; that is run
-    /// or forgotten before the lifetime of that ends.
+    /// They come from one [`into_words`](Self::into_words), and are converted back once; the
+    /// section is run or forgotten before its lifetime ends.
     ///
     /// ```
     /// use cohort_raw::Section;
@@ -123,7 +123,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same section where its lifetime cannot be said.
+    /// The same section where its lifetime cannot be expressed.
     ///
     /// # Safety
     /// It is run or forgotten before `'a` ends.
@@ -156,23 +156,23 @@ impl fmt::Debug for Section<'_> {
     }
 }
 
-/// A lock that runs sections: the caller's own thread runs them, or one that is at it already.
+/// A lock that runs sections: on the caller's own thread, or on a thread that is running sections
+/// already.
 ///
-/// Every [`RawLock`] is one, whose sections are run by the threads that bring them.
+/// Every [`RawLock`] is a delegate, which runs each section on its caller's thread.
 ///
-/// A delegate must stay where it is until every call has returned, and be used by
-/// the threads of one process: where it says nothing else, a child of a fork has to make its own.
+/// A delegate must stay in place until every call has returned, and serve the threads of one
+/// process: unless stated otherwise, a forked child must create its own.
 ///
 /// # Safety
-/// No two sections of one delegate run at once, and everything in one happens before
-/// whatever is in the next.  A section that was brought to [`run`](Self::run) or
-/// [`run_here`](Self::run_here) has been run once when that returns, and happens before
-/// the return; what went before the call happens before it.
+/// The sections of one delegate do not overlap, and everything in one happens before everything in
+/// the next. When [`run`](Self::run) or [`run_here`](Self::run_here) returns, its section has run
+/// once, and happens before the return; whatever precedes the call happens before the section.
 ///
 /// ```
 /// use cohort_raw::{Delegate, Section};
 ///
-/// /// Adds on whichever thread the delegate chooses.
+///  /// Adds on a thread of the delegate's choice.
 /// fn add<D: Delegate>(delegate: &D, total: &mut u64) {
 ///     let mut context = D::Context::default();
 ///     let mut section = || *total += 1;
@@ -182,13 +182,13 @@ impl fmt::Debug for Section<'_> {
 /// }
 /// ```
 pub unsafe trait Delegate: Default + Send + Sync {
-    /// What one call carries.
+    /// The state of one call.
     type Context: Default;
 
-    /// Blocks until the section has been run, by whichever thread.
+    /// Blocks until the section has run, on any thread.
     ///
-    /// `cx` is borrowed mutably, so that no other call uses it, and stays where it is until this one
-    /// returns.  A section must not bring another to its own delegate: that never returns.
+    /// `cx` is borrowed mutably, so that no other call uses it, and stays in place until this call
+    /// returns. A section must not call its own delegate: that deadlocks.
     fn run(&self, cx: &mut Self::Context, section: Section<'_>);
 
     /// The same, but the calling thread runs it.
@@ -208,12 +208,11 @@ pub unsafe trait Delegate: Default + Send + Sync {
 /// }
 /// ```
 pub unsafe trait TryDelegate: Delegate {
-    /// Runs the section if no other is being run, nor waits ahead of it; never blocks for the
-    /// lock.
+    /// Runs the section if no other runs or waits ahead of it; never blocks for the lock.
     fn try_run(&self, cx: &mut Self::Context, section: Section<'_>) -> bool;
 }
 
-/// A delegate whose callers can give up.
+/// A delegate whose callers can time out.
 ///
 /// # Safety
 /// As [`Delegate`]: after [`Outcome::Acquired`] the section has been run, after
@@ -227,8 +226,7 @@ pub unsafe trait TryDelegate: Delegate {
 /// }
 /// ```
 pub unsafe trait AbortableDelegate: Delegate {
-    /// Blocks until the section has been run or `patience` runs out.  A section that has begun
-    /// is waited for.
+    /// Blocks until the section has run or `patience` runs out. Waits for a section that has begun.
     fn run_within(
         &self,
         cx: &mut Self::Context,
@@ -237,8 +235,7 @@ pub unsafe trait AbortableDelegate: Delegate {
     ) -> Outcome;
 }
 
-/// A delegate that has its sections run by a server, a thread that does nothing else, while there is
-/// one.
+/// A delegate with an optional server, a thread that only runs sections.
 ///
 /// # Safety
 /// As [`Delegate`], whether there is a server or not.
@@ -246,20 +243,20 @@ pub unsafe trait AbortableDelegate: Delegate {
 /// ```
 /// use cohort_raw::Attended;
 ///
-/// /// Serves until nothing has been brought.
+///  /// Serves until no section is posted.
 /// fn serve<D: Attended>(delegate: &D) {
 ///     while delegate.attend() {}
 ///     delegate.leave();
 /// }
 /// ```
 pub unsafe trait Attended: Delegate {
-    /// Makes the calling thread the server, if nobody else is and no section runs, and if it is,
-    /// runs what has been brought, once round; whether there was anything.  Never blocks for the
-    /// lock.  Does nothing in a section of this delegate.
+    /// Makes the calling thread the server, if there is none and no section runs. If it is the
+    /// server, runs the posted sections, in one round; returns whether there were any. Never blocks
+    /// for the lock. Does nothing in a section of this delegate.
     fn attend(&self) -> bool;
 
-    /// If the calling thread is the server, it is no longer; those that have brought sections run
-    /// them.  Does nothing in a section of this delegate.
+    /// Ends the calling thread's service, if it is the server; the waiting threads run their own
+    /// sections. Does nothing in a section of this delegate.
     fn leave(&self);
 }
 
@@ -269,8 +266,8 @@ unsafe impl<L: RawLock> Delegate for L {
 
     #[inline]
     fn run(&self, cx: &mut L::Context, section: Section<'_>) {
-        // SAFETY: no other acquisition uses a context that is borrowed mutably; it and the lock stay for
-        // the release, since a section does not unwind.  The lock excludes.
+        // SAFETY: no other acquisition uses a mutably borrowed context; it and the lock stay for
+        // the release, since a section does not unwind. The lock excludes.
         unsafe {
             self.acquire(cx);
             section.run();

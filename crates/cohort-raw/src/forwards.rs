@@ -1,22 +1,22 @@
-//! What a wrapper takes over from the lock inside it.
+//! Forwarding of traits from a wrapper to its inner lock.
 
-/// Implements for a wrapper, which has a lock in one of its fields and lends that its own
-/// contexts, what the lock inside is able to do.
+/// Implements the inner lock's capabilities for a wrapper, which has a lock in one of its fields
+/// and lends it its own contexts.
 ///
-/// It has a line for every trait, in this order, so that a wrapper cannot leave one out without
-/// saying so.  Behind each trait stands
+/// It has a line for every trait, in this order, so that a wrapper states each omission. After each
+/// trait stands
 ///
-/// - `inner`: as the lock inside has it, if it has it; behind `Hosted` may follow what differs of
-///   its [`Hosting`](crate::Hosting);
-/// - `usual`: as [`standalone!`](crate::standalone) has it;
-/// - `own`: the wrapper implements it by itself;
-/// - `none`: the wrapper does not have it, whatever is inside.
+/// - `inner`: forwarded, if the inner lock has it; after `Hosted`, differences of its
+///   [`Hosting`](crate::Hosting) may follow;
+/// - `usual`: as in [`standalone!`](crate::standalone);
+/// - `own`: the wrapper's own implementation;
+/// - `none`: not implemented, whatever the inner lock has.
 ///
-/// Fields beside the lock begin with their defaults where `Hosted` is `inner`.
+/// Fields beside the lock have their defaults initially where `Hosted` is `inner`.
 ///
 /// ```
 /// # use cohort_raw::{RawLock, forwards};
-/// /// A lock whose acquisitions are noted.
+///  /// A lock that counts its acquisitions.
 /// #[derive(Default)]
 /// struct Noted<L> {
 ///     lock: L,
@@ -131,7 +131,7 @@ macro_rules! forwards {
         }
     };
     (@inner BoundedAbort [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt) => {
-        // SAFETY: waiters give up as those of the lock inside.
+        // SAFETY: waiters time out in the inner lock.
         unsafe impl<$($generic)*> $crate::BoundedAbort for $wrapper where
             $lock: $crate::BoundedAbort
         {
@@ -222,7 +222,7 @@ macro_rules! forwards {
         @inner Hosted [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt,
         [$($other:ident)*] $($what:ident: $is:expr),*
     ) => {
-        // SAFETY: what the lock inside says, of which an acquisition is one.
+        // SAFETY: the inner lock's properties hold for its acquisitions.
         unsafe impl<$($generic)*> $crate::Hosted for $wrapper
         where
             $lock: $crate::Hosted,
@@ -263,14 +263,14 @@ macro_rules! forwards {
             }
 
             fn wake_everybody(place: *const Self) {
-                // The lock need not be there any more: its address alone counts.
+                // The lock may be gone: only its address counts.
                 let inner = place.wrapping_byte_add(::core::mem::offset_of!(Self, $field));
                 <$lock as $crate::QuickRelease>::wake_everybody(inner.cast());
             }
         }
     };
     (@inner LowLock [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt) => {
-        // SAFETY: what the lock inside carries.
+        // SAFETY: the inner lock's numbers.
         unsafe impl<$($generic)*> $crate::LowLock for $wrapper
         where
             $lock: $crate::LowLock,

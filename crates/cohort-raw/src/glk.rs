@@ -1,12 +1,12 @@
-//! When `glk` looks at its queue, and from which length on it goes over to another way to wait, as
-//! data: the numbers that `cohort tune glk` finds for a machine (Antić et al. 2016 §3.1).
+//! Thresholds of `glk`, as data: when it looks at its queue, and the queue lengths at which it
+//! changes its mode. `cohort tune glk` finds them for a machine (Antić et al. 2016 §3.1).
 
-/// What is wrong with such numbers.
+/// A mistake in the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No queue is longer than `up`, or none is shorter.
+    /// `up` is such that all queues, or none, are longer.
     Up,
-    /// `down` is above `up`, or no queue is shorter: its holder is in it.
+    /// `down` is above `up`, or no queue is shorter: its holder counts.
     Down,
     /// `sample` is no power of two, or too long.
     Sample,
@@ -16,21 +16,21 @@ pub enum Fault {
     Order,
 }
 
-/// Those numbers.
+/// The thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// A longer queue on average, holder included, is none for `ticket`.
+    /// A longer average queue, holder included, changes from `ticket`.
     pub up: u32,
-    /// From a shorter one on average `mcs` goes back to `ticket`; 2 at least.
+    /// A shorter average queue changes from `mcs` back to `ticket`; at least 2.
     pub down: u32,
-    /// The queue is looked at once in so many sections, a power of two.
+    /// Sections per look at the queue, a power of two.
     pub sample: u32,
-    /// The mode is considered once in so many sections, a power of two.
+    /// Sections per consideration of the mode, a power of two.
     pub consider: u32,
 }
 
 impl Tuning {
-    /// Those of the paper's machines.
+    /// The values for the paper's machines.
     pub const USUAL: Self = Self {
         up: 3,
         down: 2,
@@ -38,17 +38,17 @@ impl Tuning {
         consider: 4_096,
     };
 
-    /// The least of either threshold: a queue is as long as that if one thread waits.
+    /// The least value of either threshold: the queue's length with one waiter.
     pub const LEAST: u32 = 2;
 
-    /// The greatest of either threshold.
+    /// The greatest value of either threshold.
     pub const LONGEST: u32 = 64;
 
     /// The longest period.
     pub const MOST: u32 = 1 << 20;
 
-    /// Why no lock can follow them, if none can: a change of the mode must not ask for the next one,
-    /// and a mode is considered where the queue is looked at.
+    /// The reason why no lock can use them, if any: a change of the mode must not cause the next
+    /// one, and a mode is considered at a look at the queue.
     #[must_use]
     pub const fn fault(&self) -> Option<Fault> {
         const fn is_period(sections: u32) -> bool {
@@ -69,7 +69,7 @@ impl Tuning {
         }
     }
 
-    /// The four in that order, as the environment has them: `3,2,128,4096`.
+    /// The four in that order, as in the environment: `3,2,128,4096`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(',').map(str::parse);

@@ -1,52 +1,52 @@
-//! What hosts, which put any lock into an object of a program, ask of it.
+//! Requirements of hosts, the adapters that put any lock into a program's object.
 
 use crate::RawLock;
 
-/// A lock that a host can put where it wants and knows enough of.
+/// A lock that a host can place and knows enough about.
 ///
-/// A lock about which there is nothing to say has it from [`standalone!`](crate::standalone).
+/// An ordinary lock implements it by [`standalone!`](crate::standalone).
 ///
 /// # Safety
 /// Hosts exclude by it: [`Hosting::grants`] is false only for a lock that never grants, and
-/// [`turn`](Self::turn) keeps to what is said there.
+/// [`turn`](Self::turn) behaves as documented.
 #[diagnostic::on_unimplemented(
     message = "hosts do not know enough of `{Self}`",
     note = "`cohort_raw::standalone!` says the usual: that it serves in order and takes no nodes of its own"
 )]
 pub unsafe trait Hosted: RawLock {
-    /// What a host has to know of it.
+    /// The lock's properties for a host.
     const HOSTING: Hosting;
 
-    /// Makes a free lock at `place`, for callers that would not have it on a thread's stack.
+    /// Creates a free lock at `place`, for callers that must not build it on a thread's stack.
     ///
     /// # Safety
-    /// The place is valid for writes, and nobody's.
+    /// The place is valid for writes and unused.
     unsafe fn make_at(place: *mut Self);
 
-    /// Of a lock that [grants](Hosting::grants) and has no contexts, the number of the holder's
-    /// turn: not 0, and another than the one before and the one after.  A lock that does not number
-    /// turns always answers 1; it may not be released [quickly](QuickRelease::release_quickly).
+    /// The number of the holder's turn, for a lock that [grants](Hosting::grants) and has no
+    /// contexts: not 0, and different from the previous and the next number. A lock without numbers
+    /// returns 1; it may not be released [quickly](QuickRelease::release_quickly).
     fn turn(&self) -> u32;
 }
 
-/// What a host has to know of a lock.
+/// A lock's properties for a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hosting {
-    /// Whether a release gives the lock to the waiter that came first, running or not.
-    /// Such a lock stands still wherever more wait than there are CPUs to run them.
+    /// Whether releases grant in FIFO order, to a running waiter or not. Such a lock stalls when
+    /// waiters outnumber the CPUs for them.
     pub strict: bool,
-    /// Whether a release gives the lock to a waiter, which holds it from then on though it
-    /// has still to notice.  If not, the holder has taken the lock itself.
+    /// Whether a release grants the lock to a waiter, which is the holder from then on, before it
+    /// notices. If not, each holder acquires the lock itself.
     pub grants: bool,
-    /// Bytes of nodes that an acquisition takes beside its context.
+    /// Bytes of nodes for an acquisition, besides its context.
     pub node_bytes: usize,
-    /// Bytes of nodes that the lock itself takes where it is contended, in one place of
-    /// the machine; each further place adds as many at most.
+    /// Bytes of nodes for the contended lock itself, in one place of the machine; each further
+    /// place adds at most as many.
     pub cohort_bytes: usize,
 }
 
 impl Hosting {
-    /// A strict lock that takes no nodes but its contexts.
+    /// A strict lock without nodes besides its contexts.
     pub const USUAL: Self = Self {
         strict: true,
         grants: true,
@@ -55,8 +55,8 @@ impl Hosting {
     };
 }
 
-/// A lock that may be released by a plain store, for a caller that wants to do the rest of a
-/// release elsewhere than in its shortest path.
+/// A lock that may be released by a plain store, for a caller that moves the rest of a release out
+/// of its fast path.
 ///
 /// # Safety
 /// After [`Quick::Released`] and [`Quick::MarkLost`] the lock is released, as
@@ -66,25 +66,25 @@ impl Hosting {
     note = "`cohort_raw::standalone!` says that none does"
 )]
 pub unsafe trait QuickRelease: RawLock {
-    /// Releases the lock as [`release`](RawLock::release) does, if that takes a plain store
-    /// and no more; a lock that has no such way refuses.
+    /// Releases the lock like [`release`](RawLock::release), if that takes a plain store only;
+    /// refuses otherwise.
     ///
     /// # Safety
     /// As for [`release`](RawLock::release), unless it is refused.
     unsafe fn release_quickly(&self, cx: &Self::Context) -> Quick;
 
-    /// Makes every sleeper of the lock at `place`, where it need not be any more, look
-    /// again: owed after [`Quick::MarkLost`].
+    /// Wakes every sleeper of the lock at `place`, which may be gone, to look again: required after
+    /// [`Quick::MarkLost`].
     fn wake_everybody(place: *const Self);
 }
 
-/// What became of an attempt to release a lock by a plain store.
+/// The result of an attempt to release a lock by a plain store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Quick {
     /// The lock is released.
     Released,
-    /// It is, and a sleeper's mark may have been wiped out: the caller owes a
+    /// The lock is released, and a sleeper's mark may be lost: the caller must call
     /// [`wake_everybody`](QuickRelease::wake_everybody).
     MarkLost,
     /// The lock is still held.

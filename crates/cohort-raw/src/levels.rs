@@ -1,24 +1,22 @@
-//! What compositions, which have a low lock for each cohort below one high lock, ask of their
+//! Requirements of compositions, which have one high lock above a low lock per cohort, on their
 //! parts (Chehab et al. 2021 §4.1, Dice et al. 2015 §2).
 
 use crate::{Abortable, DetectsWaiters, Outcome, Patience, RawLock};
 
-/// A lock that can be that of a cohort, and may carry a number to the waiter that it is released
-/// to: how often the cohort has kept the high lock, in memory that a release writes and an
-/// acquisition reads anyway.
+/// A lock for a cohort. A release may carry a number to the next holder: how often the cohort has
+/// kept the high lock, in memory that a release writes and an acquisition reads anyway.
 ///
 /// # Safety
-/// Compositions exclude by it.  [`hand_offs`](Self::hand_offs) must be the number with which this
-/// holder's predecessor [released to it](Self::release_counted), and 0 if it was given none or
-/// found the lock free, in whatever way it was acquired.
+/// Compositions exclude by it. [`hand_offs`](Self::hand_offs) must be the number in the
+/// predecessor's [release](Self::release_counted) to this holder, and 0 if there was none or the
+/// lock was free, however it was acquired.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the low lock of a composition",
     note = "`compose::Counted<L>` can be for any lock `L`; `cohort_raw::standalone!` makes a lock whose \
             holder can tell whether others wait one that carries no number"
 )]
 pub unsafe trait LowLock: DetectsWaiters {
-    /// The largest number that [`release_counted`](Self::release_counted) brings to the
-    /// next holder; 0: it brings none.
+    /// The largest number that [`release_counted`](Self::release_counted) carries; 0: none.
     fn hand_off_limit(&self) -> u32;
 
     /// The number that came with the lock.
@@ -27,14 +25,14 @@ pub unsafe trait LowLock: DetectsWaiters {
     /// The caller holds the lock, by that context.
     unsafe fn hand_offs(&self, cx: &Self::Context) -> u32;
 
-    /// Acquires; what is [`hand_offs`](Self::hand_offs) then.  Blocks as
+    /// Acquires, and returns [`hand_offs`](Self::hand_offs). Blocks like
     /// [`acquire`](RawLock::acquire).
     ///
     /// # Safety
     /// As [`acquire`](RawLock::acquire).
     unsafe fn acquire_counted(&self, cx: &Self::Context) -> u32;
 
-    /// Releases, and carries a number to the waiter that is next.
+    /// Releases, and carries a number to the next waiter.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).  The number is at most
@@ -43,8 +41,8 @@ pub unsafe trait LowLock: DetectsWaiters {
     unsafe fn release_counted(&self, cx: &Self::Context, number: u32);
 }
 
-/// A lock that can stand above cohorts, each of which acquires it by a context of its own, and so
-/// from one place of the machine.
+/// A lock for the level above cohorts. Each cohort acquires it by a context of its own, and so from
+/// one place of the machine.
 ///
 /// # Safety
 /// [`acquire_at_cached_place`](Self::acquire_at_cached_place) is an acquisition, as
@@ -54,35 +52,34 @@ pub unsafe trait LowLock: DetectsWaiters {
     note = "`cohort_raw::standalone!` makes a lock one that does not ask where its caller runs"
 )]
 pub unsafe trait HighLock: RawLock {
-    /// [`acquire`](RawLock::acquire), by a context that acquires this lock alone, and from one
-    /// place of the machine, as a cohort's does: a lock that asks where its caller runs may go
-    /// by what it was told the last time.
+    /// [`acquire`](RawLock::acquire), by a context that acquires this lock only, and from one place
+    /// of the machine, like a cohort's: the lock may reuse its last look-up of that place.
     ///
     /// # Safety
     /// As [`acquire`](RawLock::acquire).
     unsafe fn acquire_at_cached_place(&self, cx: &Self::Context);
 
-    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context ask
-    /// again.
+    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context look
+    /// up the place again.
     ///
     /// # Safety
     /// No acquisition uses the context.
     unsafe fn forget_cached_place(cx: &Self::Context);
 }
 
-/// A lock that can stand above cohorts of waiters that can give up: a wait that has given up *stays*
-/// with its context, and with whatever part of the lock it has come to hold, until another
-/// thread goes on with it or ends it (Chabbi et al. 2017 §4, Dice et al. 2015 §3.4).
+/// An abortable lock for the level above cohorts. A wait that has timed out *stays* with its
+/// context, and with the part of the lock that it holds, until another thread resumes or ends it
+/// (Chabbi et al. 2017 §4, Dice et al. 2015 §3.4).
 ///
 /// # Safety
-/// Compositions exclude by it.  [`Outcome::Acquired`] is an acquisition, whichever thread has begun
-/// the wait, if the lock is [`ThreadOblivious`](crate::ThreadOblivious); while the wait stays, and
-/// after [`retract`](Self::retract), nobody grants the lock to its context.
+/// Compositions exclude by it. [`Outcome::Acquired`] is an acquisition, whichever thread began the
+/// wait, if the lock is [`ThreadOblivious`](crate::ThreadOblivious). While the wait stays, and
+/// after [`retract`](Self::retract), its context is not granted the lock.
 ///
 /// ```
 /// use cohort_raw::{Outcome, Patience, Resumable};
 ///
-/// /// Acquires, and does something else when patience has run out for the first time.
+///  /// Acquires, and runs `meanwhile` after the first timeout.
 /// ///
 /// /// # Safety
 /// /// As [`Resumable::begin_within`].
@@ -107,24 +104,24 @@ pub unsafe trait HighLock: RawLock {
             they have given up"
 )]
 pub unsafe trait Resumable: Abortable {
-    /// Whether a wait that stays may hold a part of the lock, which others of its cohort would
-    /// rather have than acquire.
+    /// Whether a wait that stays may hold a part of the lock, which its cohort's other threads take
+    /// over rather than acquire anew.
     const STAYS: bool;
 
-    /// [`acquire_within`](Abortable::acquire_within), of a wait that stays if patience runs out.
+    /// [`acquire_within`](Abortable::acquire_within), but the wait stays if patience runs out.
     ///
     /// # Safety
-    /// No other acquisition, of this or any lock, uses `cx`.  It stays where it is until the wait has
-    /// ended, or, if that had the lock, until its release returns.
+    /// No other acquisition, of this or any lock, uses `cx`. It stays in place until the wait has
+    /// ended, or until the release of an acquired lock returns.
     unsafe fn begin_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 
-    /// Goes on with a wait that stays, and stays again if patience runs out.
+    /// Resumes a wait that stays; it stays again if patience runs out.
     ///
     /// # Safety
     /// The wait of that context stays.
     unsafe fn resume_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 
-    /// Ends a wait that stays: what it holds goes to others.  Never blocks.
+    /// Ends a wait that stays: its part of the lock goes to other threads. Never blocks.
     ///
     /// # Safety
     /// The wait of that context stays.

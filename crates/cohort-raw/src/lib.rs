@@ -1,17 +1,17 @@
 //! The traits that every Cohort lock implements.
 //!
-//! [`RawLock`] is what every lock has.  What it may be able to do besides is a trait each, so that
-//! a composition that needs something which its parts lack does not compile; [`Able`] asks a type
-//! for it.  What hosts and compositions want to know of any lock are traits too: [`Hosted`],
-//! [`QuickRelease`], [`LowLock`], [`HighLock`], [`Resumable`].  They have no defaults, which a wrapper could take
-//! for the answers of the lock inside it; [`standalone!`] gives a lock the usual ones.
+//! [`RawLock`] is common to all locks. Each further capability is a trait, so that a composition
+//! whose parts lack one does not compile; [`Able`] queries a type for it. The requirements of hosts
+//! and compositions on any lock are traits too: [`Hosted`], [`QuickRelease`], [`LowLock`],
+//! [`HighLock`], [`Resumable`]. They have no default methods, which a wrapper could take for the
+//! inner lock's answers; [`standalone!`] implements the usual answers.
 //!
-//! To acquire is `unsafe`: the lock may lead other threads to the caller's context until the release.
-//! [`Delegate`] runs a section under any lock without that, by a context that is borrowed mutably; so do
+//! Acquiring is `unsafe`: until the release, the lock may lead other threads to the caller's
+//! context. [`Delegate`] runs a section under any lock safely, by a mutably borrowed context; so do
 //! the mutexes of `cohort`.
 //!
-//! The words are the papers' own: Dice, Marathe and Shavit, *Lock Cohorting*, 2015;
-//! Chehab et al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
+//! The terms are those of the papers: Dice, Marathe and Shavit, *Lock Cohorting*, 2015; Chehab et
+//! al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
 #![no_std]
 
 mod able;
@@ -50,11 +50,10 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// interior-mutable because other threads write them.
 ///
 /// # Safety
-/// An implementation must give mutual exclusion: between the return of
-/// [`acquire`](Self::acquire) and the call of [`release`](Self::release) no other
-/// acquisition returns, and everything before that release happens before
-/// whatever follows the next acquisition.  A lock that is held and never released, as where a guard
-/// was forgotten, stays held where it is moved to, and touches nothing that is gone.
+/// An implementation must give mutual exclusion: between the return of [`acquire`](Self::acquire)
+/// and the call of [`release`](Self::release) no other acquisition returns, and everything before
+/// that release happens before whatever follows the next acquisition. A lock that is held and never
+/// released, as after a forgotten guard, stays held after a move, and accesses no dead context.
 ///
 /// ```
 /// use cohort_raw::RawLock;
@@ -92,8 +91,8 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// }
 /// ```
 ///
-/// The lock may lead other threads to the context until the release, and no compiler sees to it that
-/// the context is still there.  So there is no acquisition without a promise:
+/// Until the release, the lock may lead other threads to the context, and the compiler does not
+/// check that the context is still there. So each acquisition needs a promise:
 ///
 /// ```compile_fail,E0133
 /// fn acquire<L: cohort_raw::RawLock>(lock: &L) {
@@ -101,14 +100,14 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// }
 /// ```
 ///
-/// The guards and closures of `cohort::Mutex` make it for their callers.
+/// The guards and closures of `cohort::Mutex` make this promise for their callers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no lock",
     note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; those that readers share \
             go into `RwLock`"
 )]
 pub unsafe trait RawLock: Default + Send + Sync {
-    /// What one acquisition carries.
+    /// The per-acquisition state.
     type Context: Default;
 
     /// Blocks until the lock is held.
@@ -117,8 +116,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// No other acquisition, of this or any lock, uses `cx`.  Until the matching release returns, `cx`
     /// stays where it is and is used for nothing else, and the lock is neither moved nor dropped.
     ///
-    /// An acquisition without a release keeps `cx` for ever.  The lock may be moved or dropped then,
-    /// while no other call of it is under way.
+    /// An acquisition without a release uses `cx` for ever. The lock may then be moved or dropped,
+    /// while no other call of it is in progress.
     unsafe fn acquire(&self, cx: &Self::Context);
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
@@ -129,8 +128,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// [`ThreadOblivious`]).
     unsafe fn release(&self, cx: &Self::Context);
 
-    /// Whether somebody holds the lock at the moment of asking: a hint, stale as
-    /// soon as it is returned.  Never blocks.
+    /// Whether the lock is held at the moment: a hint, stale as soon as it is returned. Never
+    /// blocks.
     fn is_locked(&self) -> bool;
 }
 
@@ -156,8 +155,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     note = "every lock that `cohort list` shows can; `Gated<L>` can if `L` can"
 )]
 pub unsafe trait RawTry: RawLock {
-    /// Takes the lock if nobody holds it or waits for it ahead of the caller;
-    /// never blocks.
+    /// Takes the lock if it is free and no thread waits ahead of the caller; never blocks.
     ///
     /// # Safety
     /// As [`acquire`](RawLock::acquire), and no longer than the call if that returns `false`.
@@ -167,8 +165,8 @@ pub unsafe trait RawTry: RawLock {
 /// A lock whose waiters can give up (Chabbi et al. 2017).
 ///
 /// # Safety
-/// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after
-/// [`Outcome::GaveUp`] nobody will ever grant the lock to this context.
+/// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after [`Outcome::GaveUp`] this context
+/// is never granted the lock.
 ///
 /// ```
 /// use cohort_raw::{Abortable, Deadline, Outcome, Patience};
@@ -243,7 +241,7 @@ pub enum Outcome {
 /// ```
 pub unsafe trait BoundedAbort: Abortable {}
 
-/// Another thread may release the lock, with the same context (Dice et al. 2015, definition
+/// A lock that another thread may release, with the same context (Dice et al. 2015, definition
 /// 2.1).
 ///
 /// # Safety
@@ -269,16 +267,16 @@ pub unsafe trait BoundedAbort: Abortable {}
 )]
 pub unsafe trait ThreadOblivious: RawLock {}
 
-/// The holder can tell whether others wait (Dice et al. 2015, definition 2.2).
+/// A lock whose holder can detect waiters (Dice et al. 2015, definition 2.2).
 ///
 /// # Safety
-/// Compositions exclude by it: [`has_waiters`](Self::has_waiters) must never say "yes" where
-/// nobody waits.
+/// Compositions exclude by it: [`has_waiters`](Self::has_waiters) must never say "yes" without a
+/// waiter.
 ///
 /// ```
 /// use cohort_raw::DetectsWaiters;
 ///
-/// /// Works on while nobody waits.
+///  /// Works on while there is no waiter.
 /// ///
 /// /// # Safety
 /// /// The lock is held, by that context.
@@ -299,16 +297,16 @@ pub unsafe trait DetectsWaiters: RawLock {
     unsafe fn has_waiters(&self, cx: &Self::Context) -> bool;
 }
 
-/// A lock whose holder can hand something over with it, to a waiter that does not leave any
-/// more: what a cohort needs whose waiters can give up (Dice et al. 2015 §3.4).
+/// A lock whose holder can hand a number over with it, to a waiter that is committed: the
+/// requirement of a cohort with abortable waiters (Dice et al. 2015 §3.4).
 ///
-/// [`DetectsWaiters`] is not enough there: a waiter may be gone before the lock
-/// reaches it, and what was handed over with it would be nobody's.
+/// [`DetectsWaiters`] is not enough there: a waiter may time out before the lock reaches it, and
+/// what was handed over would be lost.
 ///
 /// # Safety
-/// Compositions exclude by it.  After [`HandOver::Done`] another acquisition has the lock,
-/// however little patience it has left, and [`handed`](Self::handed) is the number that came
-/// with it; after any other release it is 0, as where the lock was found free.
+/// Compositions exclude by it. After [`HandOver::Done`] another acquisition has the lock, however
+/// little patience it has left, and [`handed`](Self::handed) returns the number handed over with
+/// it. After any other release, and for a lock found free, it is 0.
 ///
 /// ```
 /// use cohort_raw::{HandOver, HandsOver};
@@ -331,9 +329,8 @@ pub unsafe trait HandsOver: RawLock {
     /// The largest number that can be handed over.
     const MOST: u32;
 
-    /// Gives the lock and that number, from 1 to [`MOST`](Self::MOST), to a waiter that takes
-    /// both; or keeps the lock, which is still to be [released](RawLock::release).  Never
-    /// blocks.
+    /// Gives the lock and that number, from 1 to [`MOST`](Self::MOST), to a waiter that takes both;
+    /// or keeps the lock, which must still be [released](RawLock::release). Never blocks.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).
@@ -346,7 +343,7 @@ pub unsafe trait HandsOver: RawLock {
     unsafe fn handed(&self, cx: &Self::Context) -> u32;
 }
 
-/// What became of an attempt to hand a lock over.
+/// The result of an attempt to hand a lock over.
 ///
 /// ```
 /// use cohort_raw::{HandOver, HandsOver};
@@ -363,17 +360,17 @@ pub unsafe trait HandsOver: RawLock {
 pub enum HandOver {
     /// Another acquisition has the lock, or is about to notice.
     Done,
-    /// Nobody is known to stay: the caller still has the lock.
+    /// No waiter is known to be committed: the caller still has the lock.
     Kept,
 }
 
-/// Every acquisition succeeds after finitely many others: waiters are served in
-/// an order that cannot pass one over for ever.
+/// A lock without starvation: every acquisition succeeds after finitely many others, since the
+/// order of grants cannot bypass a waiter for ever.
 ///
 /// ```
 /// use cohort_raw::Fair;
 ///
-/// /// A queue of work that passes nobody over.
+///  /// A queue of work without starvation.
 /// #[derive(Default)]
 /// struct InOrder<L: Fair>(L);
 /// ```
@@ -383,8 +380,8 @@ pub enum HandOver {
 )]
 pub trait Fair: RawLock {}
 
-/// A lock that decides for itself, again and again, whether its waiters spin or sleep; a
-/// measurement leaves it the choice.
+/// A lock that repeatedly decides whether its waiters spin or sleep; benchmarks leave it the
+/// choice.
 ///
 /// ```
 /// use cohort_raw::{Adapts, RawLock};
@@ -405,11 +402,11 @@ pub trait Fair: RawLock {}
 /// }
 /// ```
 pub trait Adapts: RawLock {
-    /// Whether a release gives the lock to the waiter that came first, as the lock is at the moment:
-    /// what [`strict`](Hosting::strict) says of another lock for good.  Never blocks.
+    /// Whether a release currently grants the lock in FIFO order, which [`strict`](Hosting::strict)
+    /// states of other locks permanently. Never blocks.
     fn is_strict(&self) -> bool;
 
-    /// Whether a lock that [began anew](Self::begin_anew) now would do so.  Never blocks.
+    /// Whether a lock that [begins anew](Self::begin_anew) does so. Never blocks.
     fn begins_strict() -> bool;
 
     /// Starts to serve the object at that address: discards statistics of the previous object, and names
@@ -420,14 +417,13 @@ pub trait Adapts: RawLock {
     unsafe fn begin_anew(&self, cx: &Self::Context, object: usize);
 }
 
-/// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
-/// waiters never do, which therefore wakes nobody and releases by a plain store where
-/// the other one has to ask.
+/// A lock compiled in two forms: with parking, and without. The spinning form has no wake-ups, and
+/// so releases by a plain store where the parking form must check for sleepers.
 ///
 /// ```
 /// use cohort_raw::TwoForms;
 ///
-/// /// Of threads that each have a CPU for themselves.
+///  /// For threads that each have a CPU to themselves.
 /// #[derive(Default)]
 /// struct Pinned<L: TwoForms>(L::Spinning);
 /// ```
@@ -438,7 +434,7 @@ pub trait TwoForms: RawLock {
 
 /// A lock that a forked child can go on using.
 ///
-/// In the child only the forking thread exists; every queued thread is gone.
+/// The child has the forking thread only; queued threads of the parent do not exist there.
 ///
 /// # Safety
 /// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
@@ -447,7 +443,7 @@ pub trait TwoForms: RawLock {
 /// ```
 /// use cohort_raw::Inherit;
 ///
-/// /// What a forked child does first with a lock that its parent's other threads had.
+///  /// A forked child's first step with a lock of its parent's other threads.
 /// ///
 /// /// # Safety
 /// /// The child has no other thread, and holds nothing by this lock.

@@ -1,7 +1,7 @@
-//! Lists of names in one text: a line for each thing, its printed name first, behind it others that
-//! are accepted.  A table of texts is four times as long, and relocated in every process.
+//! Lists of names in one text: a line for each thing, its printed name first, then other accepted
+//! ones. A table of texts would be four times as long, and relocated in every process.
 
-/// What is before the first such byte of a text, and what is behind it, if there is one.
+/// The parts of a text before and after the first such byte, if there is one.
 #[inline(never)]
 pub(crate) fn cut(text: &str, at: u8) -> (&str, Option<&str>) {
     debug_assert!(at.is_ascii());
@@ -11,7 +11,7 @@ pub(crate) fn cut(text: &str, at: u8) -> (&str, Option<&str>) {
     }
 }
 
-/// The line of a list on which a name stands.
+/// The line of a name in a list.
 #[cold]
 #[inline(never)]
 pub(crate) fn place(list: &str, name: &str) -> Option<usize> {

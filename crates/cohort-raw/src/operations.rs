@@ -1,22 +1,20 @@
-//! A lock as a value: what can be done with one whose type is forgotten, for programs that make
-//! locks by their names.
+//! Operations on a lock of an erased type, for programs that create locks by name.
 
 use crate::able::{Able, InheritBy, Make, TryAcquire, Within, make_default};
 use crate::{Hosted, Inherit, RawLock, RawShared, RawTry, Recursion};
 use core::alloc::Layout;
 
-/// What can be done with a lock of some type.  The first pointer of each operation is to a lock of
-/// that type, the second to a context of such a lock.
+/// The operations of a lock type. The first pointer of each is to a lock of that type, the second
+/// to a context of such a lock.
 ///
-/// [`operations!`](crate::operations) has those of a type with a name.
+/// [`operations!`](crate::operations) has those of a named type.
 ///
-/// The caller of an operation gives it what it asks for, and keeps to the rules of the trait that it
-/// stands for.
+/// The caller supplies what an operation needs, and follows the rules of the corresponding trait.
 #[derive(Clone, Copy, Debug)]
 pub struct Operations {
-    /// Room for a lock.
+    /// Size and alignment of a lock.
     pub lock: Layout,
-    /// Room for a context.
+    /// Size and alignment of a context.
     pub context: Layout,
     /// [`RawLock::acquire`].
     pub acquire: unsafe fn(*const u8, *const u8),
@@ -24,23 +22,23 @@ pub struct Operations {
     pub release: unsafe fn(*const u8, *const u8),
     /// [`RawLock::is_locked`].
     pub is_locked: unsafe fn(*const u8) -> bool,
-    /// [`RawTry::try_acquire`] of a lock that can be tried.
+    /// [`RawTry::try_acquire`], if the lock has it.
     pub try_acquire: Option<TryAcquire>,
-    /// [`acquire_within`](crate::Abortable::acquire_within) of a lock whose waiters can give up.
+    /// [`acquire_within`](crate::Abortable::acquire_within), if the lock has it.
     pub acquire_within: Option<Within>,
-    /// [`Inherit::inherit`] of a lock with which a forked child can go on; the context may be null.
+    /// [`Inherit::inherit`], if the lock has it; the context may be null.
     pub inherit: Option<InheritBy>,
-    /// Makes a free lock at a place that is writable and nobody's.
+    /// Creates a free lock in writable, unused memory.
     pub make: Make,
-    /// Makes a context at such a place.
+    /// Creates a context in such memory.
     pub make_context: Make,
-    /// Drops a lock that nobody uses any more.
+    /// Drops an unused lock.
     pub drop: unsafe fn(*mut u8),
-    /// Drops a context that nobody uses any more.
+    /// Drops an unused context.
     pub drop_context: unsafe fn(*mut u8),
 }
 
-/// How a lock is read that readers share, by a thread that may read it more than once.
+/// The read operations of a reader–writer lock, for a thread that may read recursively.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// [`RawShared::read`].
@@ -50,14 +48,14 @@ pub struct Reading {
 }
 
 /// # Safety
-/// It is a `T` that nobody uses any more.
+/// It is an unused `T`.
 unsafe fn drop<T>(at: *mut u8) {
     // SAFETY: the caller's.
     unsafe { at.cast::<T>().drop_in_place() }
 }
 
 impl Operations {
-    /// Those that every lock has.
+    /// The operations of every lock.
     #[must_use]
     pub const fn of<L: RawLock>() -> Self {
         /// # Safety
@@ -94,8 +92,8 @@ impl Operations {
         }
     }
 
-    /// Those of a lock that can be tried and inherited, and [makes itself](Hosted::make_at) where
-    /// it is to lie.
+    /// The operations of a lock that can be tried and inherited, and is [created](Hosted::make_at)
+    /// in place.
     #[must_use]
     pub const fn of_hosted<L: RawTry + Inherit + Hosted>() -> Self {
         Self {
@@ -106,7 +104,7 @@ impl Operations {
         }
     }
 
-    /// Those of a lock that readers share, which writers acquire, and how it is read.
+    /// The operations of a reader–writer lock: acquired by writers, and the read operations.
     #[must_use]
     pub const fn of_shared<L: RawShared>() -> (Self, Reading) {
         /// # Safety
@@ -161,16 +159,16 @@ impl Operations {
     }
 }
 
-/// The [`Operations`] of a lock type, all that it is [able](crate::Able) to do.
+/// The [`Operations`] of a lock type, with all that it is [able](crate::Able) to do.
 ///
-/// The type has a name where the macro stands; in code that is generic over it, what no bound says
-/// counts as a lack.
+/// The type must be named where the macro stands. In generic code, a capability without a bound
+/// counts as missing.
 ///
 /// ```
 /// # use cohort_raw::{RawLock, operations};
 /// # #[derive(Default)]
 /// # struct Queue;
-/// # // SAFETY: nobody uses it.
+///  # // SAFETY: never used.
 /// # unsafe impl RawLock for Queue {
 /// #     type Context = ();
 /// #     unsafe fn acquire(&self, (): &()) {}

@@ -1,8 +1,8 @@
-//! How long somebody is willing to wait.
+//! The bounds of a wait: deadlines and cancellations.
 
 use core::fmt;
 
-/// The clock a deadline is read on.
+/// The clock of a deadline.
 ///
 /// ```
 /// use cohort_raw::{Clock, Deadline};
@@ -11,9 +11,9 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Goes forward at a steady rate; setting the time of day does not move it.
+    /// Advances at a steady rate; setting the time of day does not affect it.
     Monotonic,
-    /// The time of day; a deadline on it follows when the clock is set.
+    /// The time of day; a deadline on it follows changes of the time.
     Realtime,
 }
 
@@ -27,7 +27,7 @@ pub enum Clock {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
-    /// The clock it is read on.
+    /// The deadline's clock.
     pub clock: Clock,
     /// Whole seconds since the clock's origin.
     pub seconds: i64,
@@ -53,8 +53,8 @@ impl Deadline {
         }
     }
 
-    /// That many nanoseconds before this one, on the same clock; the clock's origin, if there
-    /// are not as many.
+    /// The point that many nanoseconds earlier on the same clock; at the earliest, the clock's
+    /// origin.
     ///
     /// ```
     /// # use cohort_raw::Deadline;
@@ -84,17 +84,18 @@ impl Deadline {
     }
 }
 
-/// A word that ends waits beside a deadline; another thread gives it at any time.
+/// A cancellation token that ends waits beside a deadline; another thread may cancel at any time.
 ///
-/// A waiter calls these functions in the midst of its lock's queue.  If one panics, `cohort`'s mutexes,
-/// rwlocks, conditions and delegated data end the wait as if the word had been given, and go on with the
-/// panic once the lock is whole.  Raw locks, and builds without the feature `std`, end the process.
+/// A waiter calls these functions while it is in its lock's queue. If one panics, `cohort`'s
+/// mutexes, rwlocks, conditions and delegated data end the wait as if cancelled, and resume the
+/// panic once the lock is consistent. Raw locks, and builds without the feature `std`, end the
+/// process.
 ///
 /// ```
 /// use cohort_raw::Cancellation;
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
-/// /// For waiters that never sleep.
+///  /// For waiters that never sleep.
 /// struct Stop(AtomicBool);
 ///
 /// impl Cancellation for Stop {
@@ -108,16 +109,15 @@ impl Deadline {
 /// assert!(Stop(AtomicBool::new(true)).is_cancelled());
 /// ```
 pub trait Cancellation: Sync {
-    /// Whether the word has been given; it is never taken back.
+    /// Whether it is cancelled, which is final.
     fn is_cancelled(&self) -> bool;
 
-    /// Has the calling thread carry out `sleep`, which sleeps on the word at that address,
-    /// unless waits are over: then not.  Blocks as long as that sleep; the thread that gives the
-    /// word wakes it.
+    /// Has the calling thread carry out `sleep`, which sleeps on the word at that address; not if
+    /// already cancelled. Blocks as long as that sleep; the cancelling thread wakes it.
     fn sleep(&self, word: usize, sleep: &mut dyn FnMut());
 }
 
-/// Any of these words ends a wait: for more words than a [`Patience`] holds.
+/// A cancellation by any of several tokens: for more tokens than a [`Patience`] holds.
 ///
 /// ```
 /// use cohort_raw::{AnyOf, Cancellation, Patience};
@@ -172,11 +172,11 @@ impl Cancellation for AnyOf<'_> {
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     deadline: Option<Deadline>,
-    /// The first ones are given.
+    /// The first ones are set.
     words: [Option<&'a dyn Cancellation>; WORDS],
 }
 
-/// How many words a [`Patience`] holds.
+/// How many tokens a [`Patience`] holds.
 const WORDS: usize = 4;
 
 impl fmt::Debug for Patience<'_> {
@@ -190,13 +190,13 @@ impl fmt::Debug for Patience<'_> {
 }
 
 impl<'a> Patience<'a> {
-    /// Waits as long as it takes.
+    /// Waits without bound.
     pub const ENDLESS: Self = Self {
         deadline: None,
         words: [None; WORDS],
     };
 
-    /// Has run out before it is asked.
+    /// Is exhausted from the beginning.
     ///
     /// ```
     /// use cohort_raw::{Deadline, Patience};
@@ -217,11 +217,11 @@ impl<'a> Patience<'a> {
         Self::ENDLESS.ending(deadline)
     }
 
-    /// This patience, but no longer than until the word is given.  A patience ends with the first of up to
-    /// four words; [`AnyOf`] is a word of any number of others.
+    /// This patience, but no longer than until `cancellation`. A patience ends with the first of up
+    /// to four tokens; [`AnyOf`] combines any number into one.
     ///
     /// # Panics
-    /// If the patience holds four words already.
+    /// If the patience already holds four tokens.
     ///
     /// ```
     /// use cohort_raw::{Cancellation, Patience};
@@ -253,7 +253,7 @@ impl<'a> Patience<'a> {
         patience
     }
 
-    /// This patience's deadline, with that word instead of its own.
+    /// This patience's deadline, with that token instead of its own.
     ///
     /// ```
     /// use cohort_raw::{AnyOf, Patience};
@@ -287,7 +287,7 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// The point at which patience runs out, if it ever does by itself.
+    /// The point at which patience runs out by itself, if ever.
     ///
     /// ```
     /// assert!(cohort_raw::Patience::ENDLESS.deadline().is_none());
@@ -298,7 +298,7 @@ impl<'a> Patience<'a> {
         self.deadline.as_ref()
     }
 
-    /// Whether a word can end it.
+    /// Whether it has a cancellation token.
     ///
     /// ```
     /// assert!(!cohort_raw::Patience::ENDLESS.is_cancellable());
@@ -309,7 +309,7 @@ impl<'a> Patience<'a> {
         self.words[0].is_some()
     }
 
-    /// Whether one of its words has been given.
+    /// Whether one of its tokens is cancelled.
     ///
     /// ```
     /// assert!(!cohort_raw::Patience::ENDLESS.is_cancelled());
@@ -319,8 +319,8 @@ impl<'a> Patience<'a> {
         self.words.iter().flatten().any(|word| word.is_cancelled())
     }
 
-    /// Carries out `sleep`, which sleeps on the word at that address, so that whichever of its words is
-    /// given wakes it: see [`Cancellation::sleep`].
+    /// Carries out `sleep`, which sleeps on the word at that address, so that a cancellation of any
+    /// of its tokens wakes it: see [`Cancellation::sleep`].
     ///
     /// ```
     /// let mut slept = false;
@@ -331,7 +331,7 @@ impl<'a> Patience<'a> {
         sleep_within(&self.words, word, sleep);
     }
 
-    /// Whether nothing ends it.
+    /// Whether it has no bound.
     ///
     /// ```
     /// assert!(cohort_raw::Patience::ENDLESS.is_endless());
@@ -343,7 +343,7 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// Each word in turn has the thread carry out the sleep of the next.
+/// Nests the sleep in each token in turn.
 fn sleep_within(words: &[Option<&dyn Cancellation>], word: usize, sleep: &mut dyn FnMut()) {
     match words {
         [Some(first), rest @ ..] => first.sleep(word, &mut || sleep_within(rest, word, sleep)),

@@ -1,11 +1,11 @@
-//! What a composition is made of, as data: basic locks, the levels at which they stand, and how
-//! long a cohort keeps the lock above (Chehab et al. 2021 §4.1).
+//! A composition as data: its basic locks, their levels, and how long a cohort keeps the lock above
+//! (Chehab et al. 2021 §4.1).
 
 use crate::list;
 use core::fmt;
 use core::ops::Deref;
 
-/// The most locks of a composition.
+/// Greatest number of locks in a composition.
 pub const LEVELS: usize = 4;
 
 /// A level of a machine's hierarchy, at which threads are in cohorts (Chehab et al. 2021 §3.1).
@@ -19,7 +19,7 @@ pub enum Level {
     Numa,
     /// CPUs of one package.
     Package,
-    /// CPUs of one blade, of machines that are made of several.
+    /// CPUs of one blade, in machines with several.
     Blade,
 }
 
@@ -33,8 +33,8 @@ impl Level {
         Self::Blade,
     ];
 
-    /// Those of which a kernel tells, or a file of cohorts.  Blades are the simulated machines'
-    /// alone: to every other one blade is the whole machine.
+    /// The levels reported by a kernel or a file of cohorts. Blades exist on simulated machines
+    /// only: elsewhere, one blade is the whole machine.
     pub const REPORTED: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
 
     /// Whether it is one of [`REPORTED`](Self::REPORTED).
@@ -43,7 +43,7 @@ impl Level {
         !matches!(self, Self::Blade)
     }
 
-    /// The word for it (Chehab et al. 2021 §3.1).
+    /// The level's name (Chehab et al. 2021 §3.1).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Level {
     }
 }
 
-/// A basic lock of which compositions are made.
+/// A basic lock for compositions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Basic {
     /// `ticket`
@@ -77,15 +77,15 @@ pub enum Basic {
     Hemlock,
     /// `near`; as the top lock only
     Near,
-    /// `bo`; only where waiters can give up
+    /// `bo`; in abortable compositions only
     Bo,
 }
 
 impl Basic {
-    /// Those that may stand at any level.
+    /// The locks allowed at any level.
     pub const ALL: [Self; 4] = [Self::Ticket, Self::Mcs, Self::Clh, Self::Hemlock];
 
-    /// Those that may stand at the top.
+    /// The locks allowed at the top.
     pub const TOPS: [Self; 5] = [
         Self::Ticket,
         Self::Mcs,
@@ -94,8 +94,7 @@ impl Basic {
         Self::Near,
     ];
 
-    /// Those that have a form in which waiters can give up, and the holder can tell whether a
-    /// waiter stays.
+    /// The locks with an abortable form whose holder can detect committed waiters.
     pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
 
     const KNOWN: [Self; 6] = [
@@ -107,7 +106,7 @@ impl Basic {
         Self::Bo,
     ];
 
-    /// The name that is printed.
+    /// The printed name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -120,14 +119,14 @@ impl Basic {
         }
     }
 
-    /// The lock of that name, or of the one that papers abbreviate it to.
+    /// The lock of that name, or of its abbreviation in papers.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let place = list::place("ticket tkt\nmcs\nclh\nhemlock hem\nnear\nbo", name)?;
         Self::KNOWN.get(place).copied()
     }
 
-    /// Whether locks, smallest cohort first, may stand so in a composition whose waiters stay.
+    /// Whether a composition without timeouts may have these locks, smallest cohort first.
     #[must_use]
     pub fn are_ordered(locks: &[Self]) -> bool {
         locks.split_last().is_some_and(|(top, below)| {
@@ -136,25 +135,25 @@ impl Basic {
     }
 }
 
-/// How long a cohort may keep the lock above it while its own threads want it (Dice et al. 2015 §2.2).
+/// How long a cohort may keep the lock above it while it has waiters (Dice et al. 2015 §2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Hand-offs in a row at most.
+    /// Greatest number of consecutive hand-offs.
     pub hand_offs: u32,
-    /// Nanoseconds after which no further hand-off begins; 0 for no such bound.  Asking
-    /// the time makes each hand-off some ten nanoseconds longer.
+    /// Nanoseconds after which no further hand-off begins; 0: no such bound. Reading the time
+    /// lengthens each hand-off by some ten nanoseconds.
     pub nanoseconds: u64,
 }
 
 impl Bound {
-    /// What is usual for a composition: 128 hand-offs (Chehab et al. 2021 §4.1).
+    /// The usual bound of a composition: 128 hand-offs (Chehab et al. 2021 §4.1).
     pub const USUAL: Self = Self::hand_offs(128);
 
-    /// None: a cohort keeps the lock above it for as long as its threads want it, in a row of some
-    /// four thousand million hand-offs.
+    /// No bound: a cohort keeps the lock above it while it has waiters, for up to some four
+    /// thousand million hand-offs.
     pub const ENDLESS: Self = Self::hand_offs(u32::MAX);
 
-    /// That many hand-offs, however long they take.
+    /// That many hand-offs, without a bound in time.
     #[must_use]
     pub const fn hand_offs(hand_offs: u32) -> Self {
         Self {
@@ -167,7 +166,7 @@ impl Bound {
 /// Up to `N` values, in their order.
 #[derive(Clone, Copy)]
 pub struct Few<T, const N: usize> {
-    /// Those beyond `length` mean nothing.
+    /// Values beyond `length` are meaningless.
     values: [T; N],
     length: u8,
 }
@@ -179,7 +178,7 @@ pub type Locks = Few<Basic, LEVELS>;
 pub type Levels = Few<Level, { LEVELS - 1 }>;
 
 impl<T: Copy, const N: usize> Few<T, N> {
-    /// None yet; `filler` is never seen.
+    /// An empty list; `filler` is never visible.
     pub(crate) const fn new(filler: T) -> Self {
         Self {
             values: [filler; N],
@@ -187,7 +186,7 @@ impl<T: Copy, const N: usize> Few<T, N> {
         }
     }
 
-    /// Adds one behind the others; none if there is no room.
+    /// Appends a value; `None` if there is no room.
     pub(crate) fn push(&mut self, value: T) -> Option<()> {
         *self.values.get_mut(usize::from(self.length))? = value;
         self.length += 1;
@@ -203,7 +202,7 @@ impl<T: Copy, const N: usize> Few<T, N> {
 }
 
 impl Locks {
-    /// These locks; none if they are too many.
+    /// These locks; `None` if there are too many.
     #[must_use]
     pub fn of(locks: &[Basic]) -> Option<Self> {
         Self::collect(locks, Basic::Ticket)
@@ -211,13 +210,14 @@ impl Locks {
 }
 
 impl Levels {
-    /// These levels; none if they are too many.
+    /// These levels; `None` if there are too many.
     #[must_use]
     pub fn of(levels: &[Level]) -> Option<Self> {
         Self::collect(levels, Level::Package)
     }
 
-    /// Levels that suit most machines, for as many locks below the top one (Chehab et al. 2021 §5.2.1).
+    /// Levels that suit most machines, for that many locks below the top one (Chehab et al. 2021
+    /// §5.2.1).
     #[must_use]
     pub fn usual(below: usize) -> Option<Self> {
         const ALL: [Level; LEVELS - 1] = [Level::Core, Level::CacheGroup, Level::Numa];
@@ -253,7 +253,7 @@ impl<T: fmt::Debug, const N: usize> fmt::Debug for Few<T, N> {
     }
 }
 
-/// Everything that there is to say of a composition, but whether its waiters can give up.
+/// A complete description of a composition, except whether it is abortable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
     locks: Locks,
@@ -262,14 +262,14 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// These locks at these levels, smallest cohort first, the lock for all last; none if
-    /// they do not fit together.  No levels are the [usual](Levels::usual) ones.
+    /// These locks at these levels, smallest cohort first, the top lock last; `None` if they do not
+    /// fit together. Without levels: the [usual](Levels::usual) ones.
     #[must_use]
     pub fn of(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
         Basic::are_ordered(locks).then(|| Self::made(locks, levels, bound))?
     }
 
-    /// The same where waiters can give up.
+    /// The same, for an abortable composition.
     #[must_use]
     pub fn abortable(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
         let gives_up = |lock: &Basic| Basic::ABORTABLE.contains(lock);
@@ -314,13 +314,13 @@ impl Recipe {
         &self.bound
     }
 
-    /// Whether it can be built at run time, if its waiters stay; the compiler can build them all.
+    /// Whether it can be built at run time, if not abortable; all can be built by the compiler.
     #[must_use]
     pub fn is_stackable(&self) -> bool {
         self.locks.iter().all(|lock| Basic::ALL.contains(lock))
     }
 
-    /// The recipe in two words, to be kept in atoms.
+    /// The recipe in two words, for storage in atoms.
     #[must_use]
     pub fn to_words(&self) -> [u64; 2] {
         let mut word = self.locks.len() as u64;

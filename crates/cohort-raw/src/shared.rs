@@ -1,13 +1,13 @@
-//! Locks that readers share.
+//! Reader–writer locks.
 
 use crate::{Outcome, Patience};
 
-/// Whether a thread that may hold a lock to read already passes waiting writers.
+/// Whether a thread that may already hold a read lock passes waiting writers.
 ///
 /// ```
 /// use cohort_raw::{RawShared, Recursion};
 ///
-/// /// For code that never reads twice at once.
+///  /// For code without recursive reads.
 /// ///
 /// /// # Safety
 /// /// As [`RawShared::read`].
@@ -18,7 +18,7 @@ use crate::{Outcome, Patience};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recursion {
-    /// It does, at once or after a while, so recursive read locks never deadlock.
+    /// It passes, at once or after a while, so recursive read locks never deadlock.
     Allowed,
     /// It waits behind them: the caller promises not to recurse.
     Excluded,
@@ -28,15 +28,15 @@ pub enum Recursion {
 /// [`RawLock`](crate::RawLock)'s do.
 ///
 /// # Safety
-/// An implementation must give exclusion: while somebody holds the lock to write,
-/// nobody else holds it; and everything before a release happens before whatever
-/// follows the next acquisition, unless both are to read.  As of a [`RawLock`](crate::RawLock), one that
-/// is held and never released stays held where it is moved to, and touches nothing that is gone.
+/// An implementation must give exclusion: while a writer holds the lock, there is no other holder.
+/// Everything before a release happens before whatever follows the next acquisition, unless both
+/// are to read. As for a [`RawLock`](crate::RawLock), a lock that is held and never released stays
+/// held after a move, and accesses no dead context.
 ///
 /// ```
 /// use cohort_raw::{RawShared, Recursion};
 ///
-/// /// Releases also where a panic leaves the context's frame.
+///  /// Releases also where a panic leaves the context's frame.
 /// struct Reading<'a, L: RawShared>(&'a L, &'a L::Context);
 ///
 /// impl<L: RawShared> Drop for Reading<'_, L> {
@@ -60,7 +60,7 @@ pub enum Recursion {
             others go into `Mutex`"
 )]
 pub unsafe trait RawShared: Default + Send + Sync {
-    /// What one acquisition carries, to read or to write.
+    /// The state of one acquisition, to read or to write.
     type Context: Default;
 
     /// Whether [`Recursion::Allowed`] is honoured.
@@ -72,8 +72,7 @@ pub unsafe trait RawShared: Default + Send + Sync {
     /// As [`RawLock::acquire`](crate::RawLock::acquire).
     unsafe fn read(&self, cx: &Self::Context, recursion: Recursion);
 
-    /// Takes the lock to read if no writer holds it, nor waits for it ahead of the
-    /// caller; never blocks.
+    /// Takes the lock to read unless a writer holds it or waits ahead of the caller; never blocks.
     ///
     /// # Safety
     /// As [`read`](Self::read), and no longer than the call if that returns `false`.
@@ -85,15 +84,13 @@ pub unsafe trait RawShared: Default + Send + Sync {
     /// The calling thread holds it to read, through an acquisition that used `cx`.
     unsafe fn release_read(&self, cx: &Self::Context);
 
-    /// Blocks until the lock is held to write.  A thread that holds it to read waits
-    /// for ever.
+    /// Blocks until the lock is held to write. A thread that holds it to read deadlocks.
     ///
     /// # Safety
     /// As [`read`](Self::read).
     unsafe fn write(&self, cx: &Self::Context);
 
-    /// Takes the lock to write if nobody holds it or waits for it ahead of the caller;
-    /// never blocks.
+    /// Takes the lock to write if it is free and no thread waits ahead of the caller; never blocks.
     ///
     /// # Safety
     /// As [`try_read`](Self::try_read).
@@ -105,14 +102,14 @@ pub unsafe trait RawShared: Default + Send + Sync {
     /// The calling thread holds it to write, through an acquisition that used `cx`.
     unsafe fn release_write(&self, cx: &Self::Context);
 
-    /// Whether somebody held the lock a moment ago: a hint.
+    /// Whether the lock was held a moment ago: a hint.
     fn is_locked(&self) -> bool;
 
     /// Whether a writer held the lock a moment ago: a hint.
     fn is_write_locked(&self) -> bool;
 }
 
-/// A readers–writer lock whose waiters can give up.
+/// A reader–writer lock whose waiters can time out.
 ///
 /// # Safety
 /// As [`RawShared`]: [`Outcome::Acquired`] is an acquisition, [`Outcome::GaveUp`] none.

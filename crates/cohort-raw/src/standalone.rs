@@ -1,11 +1,11 @@
-//! The usual answers of a lock that has nothing inside it.
+//! The usual implementations for a lock without an inner lock.
 
-/// Implements, for a lock that has no other lock inside it, those of [`Hosted`](crate::Hosted),
-/// [`QuickRelease`](crate::QuickRelease), [`LowLock`](crate::LowLock), [`HighLock`](crate::HighLock)
-/// and [`Resumable`](crate::Resumable) that are named, as a lock has them that has nothing to tell: it is
-/// strict and takes no nodes, no plain store releases it, it carries no number, does not ask
-/// where its caller runs, and is in no part held by a waiter that has given up.  What differs of
-/// [`Hosting`](crate::Hosting) stands behind `Hosted`.
+/// Implements the named traits among [`Hosted`](crate::Hosted),
+/// [`QuickRelease`](crate::QuickRelease), [`LowLock`](crate::LowLock),
+/// [`HighLock`](crate::HighLock) and [`Resumable`](crate::Resumable) for a lock without an inner
+/// lock. The usual answers: strict FIFO, no extra nodes, no plain-store release, no number carried,
+/// no look-up of the caller's place, and nothing held after a timeout. Differences of
+/// [`Hosting`](crate::Hosting) follow `Hosted`.
 ///
 /// Generic parameters stand in brackets before the type.
 ///
@@ -43,7 +43,7 @@ macro_rules! standalone {
         $($crate::standalone!(@$kind $generics $lock, $($($what: $is),+)?);)+
     };
     (@Hosted [$($generic:tt)*] $lock:ty, $($what:ident: $is:expr),*) => {
-        // SAFETY: every lock may be taken for one that grants, and does not number its turns.
+        // SAFETY: every lock may count as granting, and this one does not number its turns.
         unsafe impl<$($generic)*> $crate::Hosted for $lock {
             #[allow(clippy::needless_update, reason = "a lock may say all")]
             const HOSTING: $crate::Hosting = $crate::Hosting {
@@ -120,7 +120,7 @@ macro_rules! standalone {
         }
     };
     (@Resumable [$($generic:tt)*] $lock:ty,) => {
-        // SAFETY: a wait that has given up holds nothing, and the next one is another.
+        // SAFETY: a timed-out wait holds nothing, and the next wait is a new one.
         unsafe impl<$($generic)*> $crate::Resumable for $lock {
             const STAYS: bool = false;
 

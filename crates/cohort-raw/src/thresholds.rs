@@ -1,39 +1,38 @@
-//! What decides when sections are brought to a lock, and for how long they are served, as data
+//! Thresholds of delegation, as data: when sections are delegated, and how long a server serves
 //! (Zhang et al. 2017, table 2).
 
 use crate::Delegate;
 
-/// All of a thread's time, in the units in which contention is counted.
+/// All of a thread's time, in units of contention.
 pub const WHOLE: u32 = 1024;
 
-/// What decides when sections are brought, and for how long they are served.
+/// When sections are delegated, and how long a server serves.
 ///
-/// Contention is the share of a thread's time between asking for the lock and having released it,
-/// in 1024ths.
+/// Contention is the share of a thread's time from a lock's arrival to its release, in 1024ths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// `T_s`: how often a server goes through all places at most.
+    /// `T_s`: greatest number of a server's rounds over all places.
     pub serves: u32,
-    /// `T_w`: for how many nanoseconds a client waits before it queues for the lock;
-    /// `u64::MAX`: it never does.
+    /// `T_w`: for how many nanoseconds a client waits before it queues for the lock; `u64::MAX`:
+    /// for ever.
     pub waits: u64,
-    /// `θ_l`: contention from which on a thread votes to bring its sections; 0: it always does.
+    /// `θ_l`: contention from which on a thread votes for delegation; 0: always.
     pub brings: u32,
     /// `θ_f`: contention from which on it waits for a server of its node.
     pub strict: u32,
-    /// How often contention has to be beyond a threshold for a vote to change.
+    /// How often contention must be beyond a threshold to change a vote.
     pub boundary: u32,
-    /// How many looks round in vain a server takes before it leaves.
+    /// How many empty rounds a server makes before it leaves.
     pub idle: Idle,
 }
 
-/// How many looks round in vain a server takes before it leaves, `L_s`: a quadratic of the inverse
-/// of its thread's contention (Zhang et al. 2017 §3.4.3).
+/// How many empty rounds a server makes before it leaves, `L_s`: a quadratic of the inverse of its
+/// thread's contention (Zhang et al. 2017 §3.4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// The quadratic's coefficients, that of the constant first, in millionths of a look.
+    /// The quadratic's coefficients, the constant's first, in millionths of a round.
     pub by: [i64; 3],
-    /// No more looks than these, whatever the quadratic says.
+    /// Upper bound of the quadratic.
     pub most: u32,
 }
 
@@ -47,7 +46,7 @@ impl Idle {
     /// The largest size of a coefficient.
     pub const LARGEST: i64 = 8_000_000_000;
 
-    /// That many, whatever the contention.
+    /// A constant number of rounds.
     #[must_use]
     pub const fn constant(looks: u32) -> Self {
         Self {
@@ -56,11 +55,12 @@ impl Idle {
         }
     }
 
-    /// How many it is at that contention.
+    /// The number of rounds at that contention.
     #[inline]
     #[must_use]
     pub fn at(&self, contention: u32) -> u32 {
-        // In sixteenths, so that the greatest square times the largest coefficient is a number.
+        // In sixteenths, so that the greatest square times the largest coefficient does not
+        // overflow.
         const PART: i64 = 16;
         let inverse = PART * i64::from(WHOLE) / i64::from(contention.max(1));
         let [constant, linear, square] = self.by;
@@ -82,7 +82,7 @@ impl Thresholds {
         idle: Idle::USUAL,
     };
 
-    /// The most rounds of a server, changes of mind, and looks in vain that make sense.
+    /// The greatest sensible number of rounds, changed votes and empty rounds.
     pub const MOST: u32 = 1_000_000;
 
     /// Whether all are in range.
@@ -100,9 +100,9 @@ impl Thresholds {
     }
 }
 
-/// A delegate that can be made with thresholds of the caller's choice.
+/// A delegate with configurable thresholds.
 pub trait Tunable: Delegate {
-    /// A free one with those thresholds.
+    /// A free delegate with those thresholds.
     fn with(thresholds: &Thresholds) -> Self;
 }
 

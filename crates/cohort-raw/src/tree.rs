@@ -1,21 +1,21 @@
-//! What a tree of queues is, as data: its kind, how many levels it has, and how its waiters give up
-//! (Chabbi, Fagan and Mellor-Crummey 2015; Chabbi and Mellor-Crummey 2016; Chabbi et al. 2017).
+//! A tree of queues as data: its kind, its number of levels, and how its waiters time out (Chabbi,
+//! Fagan and Mellor-Crummey 2015; Chabbi and Mellor-Crummey 2016; Chabbi et al. 2017).
 
 use crate::recipe::{LEVELS, Level, Levels};
 
-/// What sort of a tree.
+/// A kind of tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// `hmcs-…`: every thread begins at its smallest cohort.
     #[default]
     Hmcs,
-    /// `hmcs-fast-…`: as `hmcs`; a thread that finds the system's queue empty enters that one alone.
+    /// `hmcs-fast-…`: as `hmcs`; a thread that finds the system's queue empty enters only that.
     HmcsFast,
-    /// `ahmcs-…`: a thread begins where it has met others of late.
+    /// `ahmcs-…`: a thread begins at the level of recent contention.
     Ahmcs,
-    /// `hmcs-t-…`: as `hmcs`, and waiters can give up.
+    /// `hmcs-t-…`: as `hmcs`, and abortable.
     HmcsT,
-    /// `ahmcs-t-…`: as `ahmcs`, and waiters can give up.
+    /// `ahmcs-t-…`: as `ahmcs`, and abortable.
     AhmcsT,
 }
 
@@ -29,7 +29,7 @@ impl Kind {
         Self::AhmcsT,
     ];
 
-    /// What its names begin with.
+    /// The prefix of its names.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,36 +41,36 @@ impl Kind {
         }
     }
 
-    /// Whether its waiters can give up.
+    /// Whether it is abortable.
     #[must_use]
     pub const fn gives_up(self) -> bool {
         matches!(self, Self::HmcsT | Self::AhmcsT)
     }
 }
 
-/// How waiters give up, and what holders do for those that have, if not as usual (Chabbi et al. 2017
-/// §3 to §5).
+/// How waiters time out, and how holders handle abandoned nodes, where not as usual (Chabbi et al.
+/// 2017 §3 to §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abandonment {
-    /// A waiter that gives up leaves the queues that it holds from the top down, each to the first
-    /// waiter there: what the paper compares with (§4, §5).
+    /// A waiter that times out leaves its queues from the top down, each to the first waiter there:
+    /// the paper's baseline (§4, §5).
     pub naive: bool,
-    /// A thread that has waited for its cohort's node, and gets it after its deadline, gives up
-    /// rather than try to have the lock at once (§3).
+    /// A thread that waited for its cohort's node, and gets it after its deadline, times out
+    /// without a last try for the lock (§3).
     pub pessimistic: bool,
-    /// After so many waiters that have gone, at least one, a holder looks for one a level higher
+    /// After that many abandoned nodes, at least one, a holder looks for a waiter one level higher
     /// first (§5).
     pub peers: Option<u32>,
 }
 
-/// A tree, without the names of its levels and how often in a row a cohort has the lock.
+/// A tree, without its levels' names and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Its kind.
     pub kind: Kind,
-    /// How many levels have queues, the whole system's among them: 1 to [`LEVELS`].
+    /// How many levels have queues, including the whole system's: 1 to [`LEVELS`].
     pub depth: u8,
-    /// How its waiters give up, if they can.
+    /// How its waiters time out, if they can.
     pub abandonment: Abandonment,
 }
 
@@ -86,8 +86,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// The levels below the whole system that a tree of so many has unless others are named: those
-    /// of the catalogue's.
+    /// The default levels below the whole system of a tree with that many levels: the catalogue's.
     #[must_use]
     pub fn usual_levels(&self) -> Levels {
         const BELOW: [&[Level]; LEVELS] = [

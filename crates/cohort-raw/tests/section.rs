@@ -1,5 +1,4 @@
-//! Sections whose types are forgotten, under a lock of the standard library's atoms, so that Miri
-//! can look at them too: `.ci/miri`.
+//! Type-erased sections under a lock of the standard library's atoms, for Miri too: `.ci/miri`.
 
 use cohort_raw::{Delegate, Hosted, RawLock, RawTry, Section, TryDelegate, standalone};
 use std::mem::MaybeUninit;
@@ -8,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 #[derive(Default)]
 struct Flag(AtomicBool);
 
-// SAFETY: one exchange at a time finds the flag down, and acquires what the store that lowered it
-// released.
+// SAFETY: one exchange at a time finds the flag down, and acquires the releasing store that lowered
+// it.
 unsafe impl RawLock for Flag {
     type Context = ();
 
@@ -65,7 +64,7 @@ fn a_section_that_is_refused_is_not_run() {
     assert_eq!(runs, 1);
 }
 
-/// As a server runs it: the lifetime is forgotten, and the maker waits for the end.
+/// Runs a section like a server: its lifetime is erased, and its creator waits for the end.
 #[test]
 fn another_thread_runs_a_section() {
     const THREADS: u64 = 4;
@@ -99,11 +98,11 @@ fn another_thread_runs_a_section() {
 #[test]
 fn a_lock_is_made_in_its_place() {
     let mut place = MaybeUninit::<Flag>::uninit();
-    // SAFETY: the place is writable, and nobody else's.
+    // SAFETY: the place is writable and unused.
     unsafe { Flag::make_at(place.as_mut_ptr()) };
-    // SAFETY: it has been made.
+    // SAFETY: created above.
     let lock = unsafe { place.assume_init() };
-    // SAFETY: the flag has no context, and nobody comes to it once it is gone.
+    // SAFETY: the flag has no context, and is unused once dropped.
     let tries = unsafe { [lock.try_acquire(&()), lock.try_acquire(&())] };
     assert_eq!(tries, [true, false]);
 }

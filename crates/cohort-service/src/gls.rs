@@ -1,4 +1,4 @@
-//! Locks by reference, with guards; and [by address](address), as C and other languages want them.
+//! Locks by reference, with guards; and [by address](address), for C and other languages.
 
 use crate::kind::Kind;
 use cohort::catalogue::LOCKS;
@@ -14,12 +14,12 @@ use core::marker::PhantomData;
 use core::ptr;
 use core::time::Duration;
 
-/// A lock as a program's mutex has it, a word while nobody fights for it; or one of another
-/// [kind](Kind), which lies elsewhere.
+/// A lock as in a program's mutex, a word while uncontended; or a lock of another [kind](Kind),
+/// stored elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Lock(Object);
 
-/// What stands in the bytes of an object that no service touches; zero bytes are none.
+/// The service of an object that is not zero; zero bytes mean unserved.
 #[derive(Clone, Copy)]
 struct Other {
     kind: &'static Kind,
@@ -27,14 +27,14 @@ struct Other {
 }
 
 impl Lock {
-    /// Where it is, if it is of another kind.
+    /// Its address, if it is of another kind.
     #[inline]
     const fn place(&self) -> *mut Option<Other> {
         const { assert!(size_of::<Option<Other>>() <= Object::FACE) };
         self.0.face().cast()
     }
 
-    /// What it is, if not the usual.
+    /// Its kind, if not the usual one.
     #[inline]
     fn both(&self) -> Option<Other> {
         // SAFETY: zero bytes, or what is written below before any other thread sees this.
@@ -47,17 +47,17 @@ impl Lock {
         self.both().map(|other| other.made)
     }
 
-    /// Is of that kind from here on.
+    /// Makes it a lock of that kind.
     ///
     /// # Safety
-    /// No other thread has seen it, nor ever used it as one of another kind.
+    /// No other thread has seen it, and it was never used as a lock of another kind.
     pub(crate) unsafe fn become_other(&self, kind: &'static Kind, made: &'static Made) {
         // SAFETY: the caller's; the bytes are in a cell.
         unsafe { self.place().write(Some(Other { kind, made })) };
     }
 }
 
-/// Where in the catalogue the lock is that serves.
+/// The catalogue index of the lock.
 const PLACE: usize = {
     let mut place = 0;
     while !is_glk(LOCKS[place].name) {
@@ -75,10 +75,10 @@ static SERVICE: &Service = match &SERVICES[PLACE] {
     None => panic!("the catalogue's lock is there"),
 };
 
-/// What is called at each acquisition, by its name and not through the table.
+/// The acquisition functions, called directly and not through the table.
 static PAIR: Pair = SERVICE.pair;
 
-/// How it unlocks what somebody may have locked.
+/// Its unlocking function for a lock that may be free.
 static UNLOCK_HELD: unsafe fn(&Object) -> bool = match SERVICES[PLACE] {
     Some(Service {
         unlock_held: Some(unlock_held),
@@ -88,7 +88,7 @@ static UNLOCK_HELD: unsafe fn(&Object) -> bool = match SERVICES[PLACE] {
 };
 
 impl Lockable for Lock {
-    /// None: the usual.
+    /// `None`: the usual kind.
     type Kind = Option<&'static Kind>;
 
     #[inline]
@@ -174,11 +174,11 @@ impl Lockable for Lock {
 static ENTRIES: Arena<Entry<Lock>> = Arena::new(11);
 static BUCKETS: Arena<Bucket<Lock>> = Arena::new(12);
 
-/// Remembers each thread's last entry in the cache that no pool has.
+/// Each thread's last entry goes to the one cache without a pool.
 pub(crate) static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
     Table::new(13, &ENTRIES, &BUCKETS);
 
-/// The key's lock, held until this is dropped; any thread may drop it.
+/// The key's lock, held until the drop; any thread may drop it.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -221,13 +221,13 @@ impl fmt::Debug for Guard<'_> {
     }
 }
 
-/// What a reference's lock is found by.
+/// The key of a reference's lock.
 fn key<T: ?Sized>(of: &T) -> usize {
     core::ptr::from_ref(of).cast::<()>().addr()
 }
 
-/// Blocks until the lock of that address is held.  Two references have one lock if they
-/// begin at one address, whatever their types.  A thread that has the lock already waits for ever.
+/// Blocks until the lock of that address is held. References to one address have one lock, whatever
+/// their types. A thread that already holds the lock deadlocks.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -246,8 +246,8 @@ pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
     Guard::new(held.expect("a reference is not null"))
 }
 
-/// The lock of that address if nobody has it.  For a moment after [`free`] another key's lock may
-/// be found taken.
+/// Takes the lock of that address if it is free. For a moment after [`free`], another key's lock
+/// may appear held.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -261,7 +261,7 @@ pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
     TABLE.try_lock(None, key(of)).ok().map(Guard::new)
 }
 
-/// Blocks until the lock of that address is held or so much time has passed.
+/// Blocks until the lock of that address is held, for at most `timeout`.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -281,9 +281,9 @@ pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
         .map(Guard::new)
 }
 
-/// Forgets the lock of that address, whose memory goes to others; to be called before what is there
-/// is given back.  An address that has no lock is forgotten already.  In a child that another thread
-/// forks meanwhile the lock may stay held, as one does that is held.
+/// Forgets the lock of that address, whose memory goes to other keys; to be called before the
+/// memory at the address is freed. Does nothing for an address without a lock. In a child forked
+/// meanwhile by another thread, the lock may stay held, like a held one.
 ///
 /// # Errors
 /// The lock is held or waited for.
@@ -301,7 +301,8 @@ pub fn free<T: ?Sized>(of: &T) -> Result<(), Refusal> {
     TABLE.free(key(of))
 }
 
-/// Makes room for the locks of so many addresses at once, which spares the table to grow step by step.
+/// Makes room for the locks of that many addresses at once, so that the table does not grow step by
+/// step.
 ///
 /// # Errors
 /// There is no memory for that.
@@ -315,10 +316,10 @@ pub fn reserve(addresses: usize) -> Result<(), Refusal> {
     TABLE.reserve(addresses)
 }
 
-/// Forgets the locks of all addresses, as [`free`] does; locks that others want meanwhile may stay.
+/// Forgets the locks of all addresses, like [`free`]; locks used meanwhile may stay.
 ///
 /// # Errors
-/// Some are held or waited for: they stay.
+/// Some are held or waited for, and stay.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -332,7 +333,7 @@ pub fn free_all() -> Result<(), Refusal> {
     TABLE.clear()
 }
 
-/// How many addresses have locks now.
+/// The number of addresses with locks.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -384,10 +385,10 @@ pub mod address {
         TABLE.lock(None, key).map(drop)
     }
 
-    /// Takes the key's lock if nobody has it.
+    /// Takes the key's lock if it is free.
     ///
     /// # Errors
-    /// 0 is no key (`EINVAL`); somebody has it (`EBUSY`).
+    /// 0 is no key (`EINVAL`); the lock is held (`EBUSY`).
     ///
     /// ```
     /// use cohort_service::gls::{Refusal, address};
@@ -405,7 +406,7 @@ pub mod address {
     /// Blocks until the key's lock is held or patience runs out.
     ///
     /// # Errors
-    /// 0 is no key (`EINVAL`); the time was over (`ETIMEDOUT`).
+    /// 0 is no key (`EINVAL`); the deadline passed (`ETIMEDOUT`).
     ///
     /// ```
     /// use cohort::{Deadline, Patience};
@@ -421,13 +422,13 @@ pub mod address {
         TABLE.lock_within(None, key, patience).map(drop)
     }
 
-    /// Releases the key's lock, whichever thread took it.
+    /// Releases the key's lock, from any thread.
     ///
     /// # Errors
-    /// 0 is no key (`EINVAL`); nobody holds the lock, if the key has one (`EPERM`).
+    /// 0 is no key (`EINVAL`); the lock is free, or the key has none (`EPERM`).
     ///
     /// # Safety
-    /// No [`Guard`](super::Guard) has the lock, and the caller may release it; if nobody holds it, no
+    /// No [`Guard`](super::Guard) has the lock, and the caller may release it. If it is free, no
     /// thread [frees](free) the key meanwhile.
     ///
     /// ```

@@ -1,9 +1,8 @@
-//! Locks of other algorithms for addresses: whatever lock has [`Operations`].
+//! Locks of other algorithms for addresses: any lock with [`Operations`].
 //!
-//! A key's lock is of the kind by which it was used first, until it is [freed](super::gls::free);
-//! under another kind it is refused.  Entries of a kind stay that kind's, and come from a store of its
-//! own; their locks, which are of many sizes, lie in rooms beside them, which are never given
-//! back.
+//! A key's first user chooses the kind of its lock, until the key is [freed](super::gls::free); use
+//! under another kind fails. Entries of a kind keep it, and have a store of their own. Their locks,
+//! of various sizes, lie in separate rooms, which are never returned.
 
 use crate::gls::{Lock, TABLE};
 use cohort::host::Arena;
@@ -14,7 +13,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// An algorithm; one for each, for as long as the process lives.
+/// An algorithm; one static value for each.
 ///
 /// ```
 /// use cohort::basic::Mcs;
@@ -34,14 +33,14 @@ use core::ptr::NonNull;
 /// ```
 #[derive(Debug)]
 pub struct Kind {
-    /// None: the usual one's, [`glk`](cohort::adaptive::Glk).
+    /// `None`: the usual kind, [`glk`](cohort::adaptive::Glk).
     operations: Option<&'static Operations>,
     entries: Arena<Entry<Lock>>,
 }
 
 impl Kind {
-    /// The kind of locks of which that can be done; they can be tried, and a forked child can go on with
-    /// them.
+    /// The kind of locks with those operations; they can be tried, and a forked child can go on
+    /// with them.
     #[must_use]
     pub const fn new(operations: &'static Operations) -> Self {
         assert!(
@@ -54,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// The kind of locks that addresses have without more ado.
+    /// The usual kind.
     #[must_use]
     pub const fn usual() -> Self {
         Self {
@@ -63,28 +62,29 @@ impl Kind {
         }
     }
 
-    /// As the table has it.
+    /// The table's number for it.
     #[inline]
     fn of_table(&'static self) -> Option<&'static Self> {
         self.operations.map(|_| self)
     }
 
-    /// An entry that no key has.
+    /// A free entry.
     pub(crate) fn take(&'static self) -> &'static Entry<Lock> {
         let entry = self.entries.take_uncached();
         if let Some(operations) = self.operations
             && entry.lock().other().is_none()
         {
             let room = rooms::take(Made::room(operations));
-            // SAFETY: such a room, nobody's, which stays; the locks can be tried and inherited.
+            // SAFETY: such a room, unused and permanent; the locks can be tried and inherited.
             let made = unsafe { Made::make_at(room, operations).as_ref() };
-            // SAFETY: nobody has seen the entry, which is of this store, and so never another's.
+            // SAFETY: the entry is not shared yet; it is from this store, and so always of this
+            // kind.
             unsafe { entry.lock().become_other(self, made) };
         }
         entry
     }
 
-    /// Gives it back.
+    /// Returns the entry.
     ///
     /// # Safety
     /// It was taken here, and no key has it.
@@ -101,10 +101,10 @@ impl Kind {
         TABLE.lock(self.of_table(), key).map(drop)
     }
 
-    /// Takes the key's lock if nobody has it.
+    /// Takes the key's lock if it is free.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); somebody has it (`EBUSY`).
+    /// As [`lock`](Self::lock); the lock is held (`EBUSY`).
     pub fn try_lock(&'static self, key: usize) -> Result<(), Refusal> {
         TABLE.try_lock(self.of_table(), key).map(drop)
     }
@@ -112,18 +112,18 @@ impl Kind {
     /// Blocks until the key's lock is held or patience runs out.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); the time was over (`ETIMEDOUT`).
+    /// As [`lock`](Self::lock); the deadline passed (`ETIMEDOUT`).
     pub fn lock_within(&'static self, key: usize, patience: &Patience) -> Result<(), Refusal> {
         TABLE.lock_within(self.of_table(), key, patience).map(drop)
     }
 
-    /// Releases the key's lock, whichever thread took it.
+    /// Releases the key's lock, from any thread.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); nobody holds the lock, if the key has one (`EPERM`).
+    /// As [`lock`](Self::lock); the lock is free, or the key has none (`EPERM`).
     ///
     /// # Safety
-    /// No [`Guard`](crate::gls::Guard) has the lock, and the caller may release it; if nobody holds it,
+    /// No [`Guard`](crate::gls::Guard) has the lock, and the caller may release it. If it is free,
     /// no thread [frees](crate::gls::address::free) the key meanwhile.
     pub unsafe fn unlock(&'static self, key: usize) -> Result<(), Refusal> {
         // SAFETY: the caller's.
@@ -136,10 +136,10 @@ mod rooms {
     use super::{Arena, MaybeUninit, NonNull, UnsafeCell};
     use core::alloc::Layout;
 
-    /// What rooms are aligned to: two cache lines, which are fetched together.
+    /// The alignment of rooms: two cache lines, which are fetched together.
     const LINES: usize = 128;
 
-    /// So many times two lines.
+    /// A size in units of two lines.
     #[repr(C, align(128))]
     struct Room<const COUNT: usize>(UnsafeCell<MaybeUninit<[[u8; LINES]; COUNT]>>);
 
@@ -149,14 +149,14 @@ mod rooms {
         }
     }
 
-    // SAFETY: nobody touches a room but by what was made in it.
+    // SAFETY: a room is accessed only as the lock in it.
     unsafe impl<const COUNT: usize> Send for Room<COUNT> {}
     // SAFETY: as above.
     unsafe impl<const COUNT: usize> Sync for Room<COUNT> {}
 
     macro_rules! sizes {
         ($($count:literal)+) => {
-            /// A room of that size or more, which is nobody's.
+            /// A free room of that size or more.
             pub fn take(room: Layout) -> NonNull<u8> {
                 $({
                     static ROOMS: Arena<Room<$count>> = Arena::bare();

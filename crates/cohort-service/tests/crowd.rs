@@ -1,13 +1,13 @@
-//! Threads that come and go leave nothing behind.
+//! Short-lived threads leave nothing behind.
 
 use cohort_service::gls::{self, address};
 use std::thread;
 
-/// So many threads at once, so many times.
+/// That many threads at once, that many times.
 const AT_ONCE: usize = 50;
 const TIMES: usize = 200;
 
-/// A key that all of them use, and those of single ones.
+/// A key that all of them use, and the first of their own keys.
 const SHARED: usize = 1 << 20;
 
 /// Bytes of a lock and its key.
@@ -35,7 +35,7 @@ fn ten_thousand_threads_leave_nothing_behind() {
         });
     }
     assert_eq!(gls::keys(), 1, "the shared one");
-    // Each thread took a lock along, of its own key's: they are found again.
+    // Each thread had cached a lock of its own key: those locks are reused.
     let more = gls::bytes() - before;
     let most = AT_ONCE * TIMES * LOCK_BYTES / 8;
     assert!(more < most, "{more} bytes more");

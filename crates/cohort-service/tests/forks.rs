@@ -1,4 +1,4 @@
-//! A process forks while its threads put keys and free them: its children go on with the table.
+//! A process forks while its threads put and free keys: its children go on with the table.
 
 use cohort_service::gls::{Refusal, address};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 const THREADS: usize = 3;
 const FORKS: usize = 60;
 
-/// Keys of each thread: so many that the table grows again and again.
+/// Keys of each thread: so many that the table grows repeatedly.
 const KEYS: usize = 100_000;
 
-/// Where those of all threads begin, and those of children.
+/// The first of all threads' keys, and of the children's.
 const THEIRS: usize = 1 << 30;
 const OURS: usize = 1 << 40;
 
-/// How long a child may take that takes milliseconds: a guard.
+/// How long a child may take for milliseconds of work: a guard.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn theirs(thread: usize, turn: usize) -> usize {
@@ -23,12 +23,11 @@ fn theirs(thread: usize, turn: usize) -> usize {
 }
 
 fn unlock(key: usize) -> Result<(), Refusal> {
-    // SAFETY: the callers have locked it, by no guard.
+    // SAFETY: locked by the callers, without a guard.
     unsafe { address::unlock(key) }
 }
 
-/// What a child does; 0 if all went well.  No thread of it but this one is there, so nothing may be
-/// allocated.
+/// A child's work; 0 on success. It is single-threaded, so nothing may be allocated.
 fn child() -> i32 {
     for key in (0..2_000).map(|number| OURS + 8 * number) {
         if address::lock(key).is_err() {
@@ -45,7 +44,7 @@ fn child() -> i32 {
         }
     }
     for turn in 0..2_000 {
-        // A thread that is not here may have it.
+        // A thread missing in the child may hold it.
         let key = theirs(turn % THREADS, turn);
         if address::try_lock(key).is_ok() && unlock(key).is_err() {
             return 5;
@@ -54,7 +53,7 @@ fn child() -> i32 {
     0
 }
 
-/// How a child ended; below 0 if it has not.
+/// How a child ended; negative if it has not.
 fn status(child: libc::pid_t) -> i32 {
     let began = Instant::now();
     loop {

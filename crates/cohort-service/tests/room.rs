@@ -1,4 +1,4 @@
-//! Room is made for as many keys as there can be.
+//! Room for the greatest possible number of keys.
 
 use cohort_service::gls::{self, Refusal, address};
 

@@ -1,4 +1,4 @@
-//! Many threads and many keys: nothing is lost, while the table grows and keys are freed.
+//! Many threads and many keys: no update is lost while the table grows and keys are freed.
 
 use cohort_service::gls::{self, Refusal, address};
 use std::cell::UnsafeCell;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 const THREADS: usize = 8;
 
-/// What one key's lock guards.
+/// The data behind one key's lock.
 struct Guarded(UnsafeCell<u64>);
 
-// SAFETY: read and written under the lock of its address alone.
+// SAFETY: read and written only under the lock of its address.
 unsafe impl Sync for Guarded {}
 
 impl Guarded {
@@ -20,7 +20,7 @@ impl Guarded {
     }
 
     fn add_held(&self) {
-        // SAFETY: the caller has the lock of this address.
+        // SAFETY: the caller holds the lock of this address.
         unsafe { *self.0.get() += 1 };
     }
 }
@@ -33,7 +33,7 @@ fn sum(of: Vec<Guarded>) -> u64 {
     of.into_iter().map(|guarded| guarded.0.into_inner()).sum()
 }
 
-/// Another thread's places, in another order than this one's.
+/// Another thread's places, in another order.
 fn place(thread: usize, turn: usize, count: usize) -> usize {
     (turn * (2 * thread + 1) + thread * 97) % count
 }
@@ -96,7 +96,8 @@ fn keys_are_freed_while_others_use_them() {
 }
 
 fn unlock(key: usize) -> Result<(), Refusal> {
-    // SAFETY: the callers have the key's lock, by no guard, or nobody has, and nobody frees it.
+    // SAFETY: the callers hold the key's lock, without a guard; or it is free, and the key is not
+    // freed meanwhile.
     unsafe { address::unlock(key) }
 }
 
@@ -114,7 +115,7 @@ fn any_value_but_null_is_a_key() {
         1.0_f64.to_bits() as usize,
         2.0_f64.to_bits() as usize,
     ];
-    // All at once: none has another's lock.
+    // All at once: each has its own lock.
     for key in keys {
         assert_eq!(address::lock(key), Ok(()), "{key:x}");
     }
@@ -133,7 +134,7 @@ fn any_value_but_null_is_a_key() {
     }
 }
 
-/// A thread remembers the lock that it had last, which goes to another key meanwhile, and is held.
+/// A thread remembers its last lock, which meanwhile goes to another key and is held.
 #[test]
 fn what_a_thread_remembers_may_be_another_key_s() {
     const ITS: usize = 0x5_0008;
@@ -143,7 +144,7 @@ fn what_a_thread_remembers_may_be_another_key_s() {
     thread::scope(|scope| {
         scope.spawn(|| {
             assert_eq!(address::free(ITS), Ok(()));
-            // A thread takes what it has given back.
+            // A thread reuses its freed entry.
             assert_eq!(address::lock(OTHER), Ok(()));
         });
     });

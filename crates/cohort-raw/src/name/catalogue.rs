@@ -1,34 +1,34 @@
-//! The names that locks have.
+//! The names of locks.
 
 use super::nearest::Nearest;
 use super::words::SYSTEM_LOCKS;
 use crate::list::{self, cut};
 
-/// The names that a build of the locks has.
+/// The lock names of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Catalogue {
-    /// A line for each lock: its printed name, and behind it other names that are accepted.
+    /// A line for each lock: its printed name, then its other accepted names.
     pub names: &'static str,
-    /// The printed names of cohort locks, a line each: their bound can be set.
+    /// The printed names of cohort locks, a line each: they have a bound.
     pub cohort_locks: &'static str,
-    /// The same of those whose waiters can give up.
+    /// The same of the abortable ones.
     pub abortable_cohort_locks: &'static str,
 }
 
 impl Catalogue {
-    /// Where in the catalogue the lock of that name is.
+    /// The index of the lock of that name in the catalogue.
     #[must_use]
     pub fn place(&self, name: &str) -> Option<usize> {
         list::place(self.names, name)
     }
 
-    /// The printed name of the lock at that place of the catalogue.
+    /// The printed name of the catalogue's lock at that index.
     #[must_use]
     pub fn name(&self, place: usize) -> Option<&'static str> {
         list::printed(self.names, place)
     }
 
-    /// All names of the lock at that place of the catalogue, with blanks between them.
+    /// All names of the catalogue's lock at that index, separated by blanks.
     pub(super) fn line(&self, place: usize) -> Option<&'static str> {
         self.names.lines().nth(place)
     }
@@ -41,7 +41,7 @@ impl Catalogue {
         list::place(self.abortable_cohort_locks, name).is_some()
     }
 
-    /// Printed names that are close to a word, the closest first.
+    /// Printed names close to a word, the closest first.
     pub(super) fn nearest(&self, word: &str) -> Nearest<'static> {
         let mut nearest = Nearest::new();
         for line in self.names.lines() {

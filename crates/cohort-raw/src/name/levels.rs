@@ -1,11 +1,11 @@
-//! The levels behind an `@`.
+//! The levels after an `@`.
 
 use super::mistake::Mistake;
 use super::words::SYSTEM;
 use crate::list::cut;
 use crate::recipe::{Level, Levels};
 
-/// Reads them; the system's, which is the last, is none of them.
+/// Reads the levels, without the last, which is the system's.
 pub(super) fn read_levels(mut words: &str) -> Result<Levels, Mistake<'_>> {
     let mut levels = Levels::new(Level::Package);
     loop {

@@ -1,4 +1,4 @@
-//! What can be wrong with a lock's name, in words that say what to write instead.
+//! Mistakes in a lock's name, with messages that say what to write instead.
 
 use super::catalogue::Catalogue;
 use super::nearest::Nearest;
@@ -10,52 +10,52 @@ use crate::recipe::{Basic, LEVELS, Level};
 use crate::tree::Kind;
 use core::fmt::{self, Formatter};
 
-/// What is wrong with a name.
+/// A mistake in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake<'a> {
-    /// No lock of that catalogue is called so.
+    /// The catalogue has no lock of that name.
     Unknown(&'a str, &'static Catalogue),
-    /// No composition is made of a lock of that name.
+    /// No basic lock for compositions has that name.
     NoBasic(&'a str),
     /// A composition has too many locks.
     TooDeep,
-    /// Below the top stands a lock that has to be there.
+    /// A lock for the top stands below it.
     BelowTop,
     /// The levels do not end with the system's.
     NoSystem,
-    /// No level is called so.
+    /// No level has that name.
     NoLevel(&'a str),
-    /// So many locks have more levels, or fewer.
+    /// That many locks need another number of levels.
     Depth(usize),
-    /// A level stands below one whose cohorts are smaller.
+    /// A level stands below one with smaller cohorts.
     LevelOrder,
-    /// No kernel tells of that level.
+    /// Kernels do not report that level.
     Untold(Level),
-    /// No tree of that kind has so many levels.
+    /// Trees of that kind have another number of levels.
     TreeDepth(Kind),
-    /// A tree of so many levels has others, or fewer, or more.
+    /// A tree with that many levels has other levels, or another number of them.
     TreeLevels(u8),
-    /// This cannot follow the name of a tree.
+    /// This refinement cannot follow the name of a tree.
     NoTreeRefinement(&'a str),
-    /// The waiters of such a tree cannot give up in that way.
+    /// The waiters of such a tree cannot time out in that way.
     NoAbandonment(Kind, &'a str),
-    /// Nothing can follow this name.
+    /// No refinement can follow this name.
     NothingToRefine(&'a str, &'static Catalogue),
-    /// This cannot follow the name.
+    /// This refinement cannot follow the name.
     NoRefinement(&'a str),
-    /// The threads of that cohort lock have to go through their cohort.
+    /// Threads of that cohort lock always go through their cohort.
     NoBypass(&'static str, BypassPolicy),
-    /// Not a composition, but to be one whose waiters can give up.
+    /// `abortable` for a name that is no composition.
     OnlyCompositionsAbort,
-    /// The waiters of that lock cannot give up.
+    /// The waiters of that lock cannot time out.
     Stays(Basic),
-    /// The composition is never built at run time.
+    /// The composition cannot be built at run time.
     NotStacked,
-    /// Only a simulated machine puts threads into cohorts so.
+    /// Only a simulated machine assigns threads to cohorts like that.
     Assigned(Assignment),
-    /// Unchanged programs run under that lock as it is.
+    /// Unchanged programs use that lock without refinements.
     AsItIs,
-    /// What tuning found has not been looked up.
+    /// The result of tuning has not been looked up.
     Tuned,
 }
 
@@ -175,14 +175,14 @@ fn list<'a>(f: &mut Formatter<'_>, words: impl Iterator<Item = &'a str>) -> fmt:
     Ok(())
 }
 
-/// Which of `words` may have been meant, if one is close.
+/// The word that may have been meant, if one of `words` is close.
 fn close<'a>(
     f: &mut Formatter<'_>,
     word: &str,
     words: impl Iterator<Item = &'a str>,
 ) -> fmt::Result {
     let mut nearest = Nearest::new();
-    // A word that is known stands in the wrong place: no other was meant.
+    // A known word in the wrong place: no other was meant.
     for known in words.filter(|known| *known != word) {
         nearest.consider(word, known, known);
     }

@@ -1,14 +1,13 @@
-//! A lock's name: the one language in which people, programs and measurements say which lock
-//! they mean.
+//! Lock names: the one notation by which people, programs and measurements name locks.
 //!
 //! ```text
 //! mcs  default  hmcs-2@numa,system    a lock of the catalogue, or another name for it
 //! system  posix                       the C library's own
 //! clof:tkt-clh-tkt                    basic locks, smallest cohort first, at the levels that suit
 //! clof:tkt-clh-tkt@cache,numa,system  at these
-//! clof:best  clof:best@epyc-7352x2    what tuning found for this machine, or for that one
+//! clof:best  clof:best@epyc-7352x2    the best by tuning, for this machine or for another
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
-//! c-tkt-mcs/endless                   with no bound: a cohort keeps the lock while it wants it
+//! c-tkt-mcs/endless                   with no bound: a cohort keeps the lock while it has waiters
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
@@ -22,9 +21,9 @@
 //! hmcs-t-3/peers-8                    with holders that pass over so many before they look higher
 //! ```
 //!
-//! [`Catalogue::read`] is the one parser, and the `Display` of [`Name`] the one printer: what is
-//! printed is read as the same name.  Neither takes memory, since the interposer reads a name
-//! before its program has an allocator.
+//! [`Catalogue::read`] is the only parser and the `Display` of [`Name`] the only printer: a printed
+//! name reads back as the same name. Neither allocates, since the interposer reads a name before
+//! its program has an allocator.
 
 mod catalogue;
 mod levels;

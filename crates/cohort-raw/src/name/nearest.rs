@@ -1,9 +1,9 @@
-//! The names that a person may have meant: for errors, without memory of its own.
+//! Suggestions for a misspelt name, without allocation.
 
-/// Letters of a word that are looked at; there is no longer name.
+/// Letters of a word that are compared; there is no longer name.
 const LONGEST: usize = 48;
 
-/// At most so many names are offered.
+/// Greatest number of suggestions.
 pub(super) const OFFERED: usize = 3;
 
 /// Names that are close to a word, the closest first.
@@ -13,19 +13,19 @@ pub(super) struct Nearest<'a> {
 }
 
 impl<'a> Nearest<'a> {
-    /// None yet.
+    /// An empty list.
     pub(super) fn new() -> Self {
         Self::default()
     }
 
-    /// Offers `printed` if `accepted`, one of the names for it, is close to `word`: some letters
-    /// apart, or longer than `word`, which it begins with.
+    /// Suggests `printed` if its name `accepted` is close to `word`: some letters apart, or
+    /// beginning with `word`.
     pub(super) fn consider(&mut self, word: &str, accepted: &str, printed: &'a str) {
         let Some(distance) = distance(word, accepted) else {
             return;
         };
         let tolerated = (word.len() / 3).max(2);
-        // A distance of the whole length shares no letter at all.
+        // A distance of the whole length: no letter in common.
         let is_close = distance < accepted.len() && distance <= tolerated;
         if !is_close && (word.is_empty() || !begins(accepted, word)) {
             return;
@@ -56,15 +56,15 @@ fn begins(name: &str, word: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// How many letters are to be changed, put in, left out or swapped with their neighbour to make
-/// one word the other, whatever their case; none if a word is too long for a name.
+/// The edit distance, with swaps of neighbouring letters and regardless of case; `None` if a word
+/// is too long for a name.
 fn distance(one: &str, other: &str) -> Option<usize> {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() > LONGEST || other.len() > LONGEST {
         return None;
     }
-    // The distances of a beginning of `one` to all beginnings of `other`: of this one, of the
-    // one that is a letter shorter, and of the one before.
+    // The distances of a prefix of `one` to all prefixes of `other`: of this prefix, and of the
+    // prefixes one and two letters shorter.
     let mut row: [usize; LONGEST + 1] = core::array::from_fn(|place| place);
     let mut shorter = row;
     for (i, letter) in one.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! From a text to a name.
+//! The parser of names.
 //!
-//! What is here is in every program that the interposer serves, and runs once in each: it is short
+//! This code is part of every program under the interposer and runs once in each: it is short
 //! rather than fast.
 
 use super::levels::read_levels;
@@ -19,8 +19,7 @@ impl Catalogue {
         self.read_among::<true>(text)
     }
 
-    /// Reads a name that a program can have: trees of queues are those of the catalogue, as they
-    /// are.
+    /// Reads a name available to programs: of trees of queues, only the catalogue's.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -122,7 +121,7 @@ impl Catalogue {
             }
             Some(_) => return Err(Mistake::NoRefinement(part)),
             None => {
-                // A time alone bounds no count.
+                // A time alone leaves the count unbounded.
                 let bound = name.bound.unwrap_or(Bound::ENDLESS);
                 name.bound = Some(with_part(bound, part).ok_or(Mistake::NoRefinement(part))?);
             }
@@ -132,14 +131,14 @@ impl Catalogue {
 }
 
 impl Bound {
-    /// What one part of a name says of a bound: a number of hand-offs, or a time and no number.
+    /// A part of a name as a bound: a number of hand-offs, or a time without a number.
     #[must_use]
     pub fn part(part: &str) -> Option<Self> {
         with_part(Self::ENDLESS, part)
     }
 }
 
-/// A bound with one part more: a number of hand-offs, or a time.
+/// A bound with a further part: a number of hand-offs, or a time.
 fn with_part(mut bound: Bound, part: &str) -> Option<Bound> {
     let digits = part.bytes().take_while(u8::is_ascii_digit);
     let mut number: u64 = 0;

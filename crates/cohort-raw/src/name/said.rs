@@ -1,4 +1,4 @@
-//! A name as data, and how it is printed.
+//! A name as data, and its printed form.
 
 use super::mistake::Mistake;
 use super::words::{
@@ -9,68 +9,68 @@ use crate::recipe::{Basic, Bound, Level, Levels, Locks, Recipe};
 use crate::tree::Tree;
 use core::fmt::{self, Write};
 
-/// A lock's name, read.
+/// A parsed lock name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'a> {
-    /// Which lock.
+    /// The named lock.
     pub lock: Lock<'a>,
-    /// Of a composition, the levels of all locks but the top one, smallest cohort first; none for
-    /// those that suit the machine.  Of a tree, those below the whole system; none for its
-    /// [usual](Tree::usual_levels) ones.
+    /// For a composition, the levels of all locks but the top one, smallest cohort first; `None`
+    /// for levels that suit the machine. For a tree, the levels below the whole system; `None` for
+    /// its [usual](Tree::usual_levels) ones.
     pub levels: Option<Levels>,
-    /// How long a cohort keeps the lock above it, if not as long as usual.  Of a tree its number
-    /// says how often in a row a cohort has the lock at most.
+    /// How long a cohort keeps the lock above it, if specified. For a tree, its number bounds a
+    /// cohort's consecutive acquisitions.
     pub bound: Option<Bound>,
-    /// Of a cohort lock, whether threads first try the top lock itself.
+    /// For a cohort lock, whether threads first try the top lock itself.
     pub bypass: Option<BypassPolicy>,
-    /// Of a composition, how it comes to be, if that is said.
+    /// For a composition, how it is built, if specified.
     pub build: Option<Build>,
-    /// Of a composition, whether its waiters can give up.
+    /// For a composition, whether it is abortable.
     pub abortable: bool,
-    /// Which threads are in which cohort, if the machine does not say it.
+    /// The assignment of threads to cohorts, if not the machine's.
     pub assignment: Option<Assignment>,
 }
 
-/// Which lock a name means, without what it says of it.
+/// The lock in a name, without its refinements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock<'a> {
     /// The C library's own.
     System,
-    /// One of the catalogue.
+    /// A lock of the catalogue.
     Listed {
-        /// Where in the catalogue.
+        /// Its index in the catalogue.
         place: usize,
-        /// The name that is printed.
+        /// Its printed name.
         name: &'static str,
     },
-    /// A composition of these.
+    /// A composition of these locks.
     Composed(Locks),
-    /// A tree of queues that the catalogue has not, or not so.
+    /// A tree of queues that differs from the catalogue's.
     Tree(Tree),
-    /// The composition that tuning found best.
+    /// The best composition by tuning.
     Best {
-        /// On that machine; on the one that is here, if none is named.
+        /// The tuned machine; `None` for the present one.
         machine: Option<&'a str>,
     },
 }
 
-/// What an unchanged program, or one in C, can have of a name.
+/// The forms of a name available to an unchanged program, or to one in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Servable {
     /// The C library's own locks.
     System,
-    /// The lock at that place of the catalogue, as it is.
+    /// The catalogue's lock at that index, without refinements.
     Listed(usize),
-    /// A composition that is built when the lock is made.
+    /// A composition built at run time, with the lock.
     Stacked(Recipe),
-    /// A composition that the compiler has built.
+    /// A composition built by the compiler.
     Compiled(Recipe),
-    /// One that lets waiters give up, which the compiler has built too.
+    /// An abortable composition, also built by the compiler.
     Abortable(Recipe),
 }
 
 impl<'a> Name<'a> {
-    /// That lock, as it usually is.
+    /// That lock, without refinements.
     #[must_use]
     pub const fn of(lock: Lock<'a>) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// The composition of these locks at these levels, smallest cohort first; none if they are
+    /// The composition of these locks at these levels, smallest cohort first; `None` if there are
     /// too many.
     #[must_use]
     pub fn composed(locks: &[Basic], levels: &[Level]) -> Option<Self> {
@@ -94,7 +94,7 @@ impl<'a> Name<'a> {
         })
     }
 
-    /// Of a composition, its locks, smallest cohort first.
+    /// For a composition, its locks, smallest cohort first.
     #[must_use]
     pub fn locks(&self) -> Option<&[Basic]> {
         match &self.lock {
@@ -138,21 +138,21 @@ impl<'a> Name<'a> {
         Ok(())
     }
 
-    /// Whether every machine may have its levels.
+    /// Checks that its levels exist on every machine.
     ///
     /// # Errors
-    /// The first that only simulated machines have.
+    /// The first level that exists on simulated machines only.
     pub fn told(&self) -> Result<(), Mistake<'a>> {
         let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
         let untold = levels.find(|level| !level.is_reported());
         untold.map_or(Ok(()), |level| Err(Mistake::Untold(*level)))
     }
 
-    /// What serves a program that is not made for it: a lock of the catalogue as it is, or a
-    /// composition at its levels, or else at the [usual](Levels::usual) ones.
+    /// The form for an unchanged program: a lock of the catalogue without refinements, or a
+    /// composition at its levels or the [usual](Levels::usual) ones.
     ///
     /// # Errors
-    /// It is one that only a measurement has.
+    /// Only measurements can use that name.
     pub fn servable(&self) -> Result<Servable, Mistake<'a>> {
         if let Some(assignment) = self.assignment {
             return Err(Mistake::Assigned(assignment));
@@ -193,7 +193,7 @@ impl From<&Recipe> for Name<'_> {
     }
 }
 
-/// The name that is printed.
+/// The printed name.
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.lock {
@@ -252,7 +252,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// Nanoseconds in each unit of a time that is printed, the longest first.
+/// Nanoseconds in each printed unit of time, the longest first.
 const UNITS: [(&str, u64); 4] = [
     ("s", 1_000_000_000),
     ("ms", 1_000_000),
@@ -260,7 +260,7 @@ const UNITS: [(&str, u64); 4] = [
     ("ns", 1),
 ];
 
-/// As a name says it: `/100/20us`, `/endless`.
+/// A bound in a name's notation: `/100/20us`, `/endless`.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.hand_offs < u32::MAX {

@@ -1,8 +1,8 @@
-//! Names of trees of queues, which say more than the catalogue's names of them do: at which levels,
-//! how often in a row a cohort has the lock, and how waiters give up.
+//! Names of trees of queues beyond the catalogue's: with levels, a bound on a cohort's consecutive
+//! acquisitions, and a way to time out.
 //!
-//! No unchanged program runs under such a name, so the interposer, which has no room for it, does
-//! without what is here.
+//! Unchanged programs cannot use such names, so the interposer, which has no room for this code,
+//! omits it.
 
 use super::catalogue::Catalogue;
 use super::levels::read_levels;
@@ -14,7 +14,7 @@ use crate::recipe::{Bound, LEVELS};
 use crate::tree::{Abandonment, Kind, Tree};
 
 impl Catalogue {
-    /// The tree of that name, without what follows a `/`; none if the name is not one of a tree's.
+    /// The tree of that name, before any `/`; `None` if it is no tree's name.
     pub(super) fn tree<'a>(base: &'a str) -> Option<Result<Name<'a>, Mistake<'a>>> {
         let (head, at) = cut(base, b'@');
         let (kind, depth) = Kind::ALL.into_iter().find_map(|kind| {
@@ -41,15 +41,13 @@ impl Catalogue {
         Some(Ok(name))
     }
 
-    /// The tree that the lock at that place of the catalogue is: one of its other names spells it
-    /// out.
+    /// The tree of the catalogue's lock at that index: one of its other names spells it out.
     pub(super) fn listed_tree(&self, place: usize) -> Option<Name<'static>> {
         let mut words = self.line(place)?.split(' ');
         words.find_map(|word| word.contains('@').then(|| Self::tree(word)?.ok())?)
     }
 
-    /// The same name, if all parts of it fit together: as the catalogue has it, if it says nothing
-    /// else.
+    /// The same name, if all parts of it fit together: the catalogue's, if it says nothing else.
     pub(super) fn as_listed<'a>(&self, mut name: Name<'a>) -> Result<Name<'a>, Mistake<'a>> {
         let Lock::Tree(tree) = name.lock else {
             return Ok(name);
@@ -83,7 +81,7 @@ impl Catalogue {
     }
 }
 
-/// What follows a `/`, of a tree.
+/// A refinement after a `/`, for a tree.
 pub(super) fn refine<'a>(
     name: &mut Name<'_>,
     tree: Tree,

@@ -1,66 +1,65 @@
-//! The words of which names are made, beside those of locks and levels.
+//! The words in names, beside those of locks and levels.
 
 use crate::list;
 use core::fmt;
 
-/// What a name begins with that describes a composition.
+/// The prefix of compositions.
 pub const PREFIX: &str = "clof:";
 
 /// The level of all CPUs.
 pub const SYSTEM: &str = "system";
 
-/// The C library's own locks, under the names that are accepted for them, the printed one first.
+/// The accepted names of the C library's own locks, the printed one first.
 pub const SYSTEM_LOCKS: [&str; 2] = ["system", "posix"];
 
-/// What stands for the locks of the best composition.
+/// The placeholder for the locks of the best composition.
 pub(super) const BEST: &str = "best";
 
-/// The refinement that bounds no hand-offs.
+/// The refinement for unbounded hand-offs.
 pub(super) const ENDLESS: &str = "endless";
 
-/// The refinement that asks for waiters that can give up.
+/// The refinement for an abortable composition.
 pub(super) const ABORTABLE: &str = "abortable";
 
-/// The refinements of a tree of queues that say how its waiters give up; a number follows the last.
+/// The refinements for timeouts in a tree of queues; a number follows the last.
 pub(super) const NAIVE: &str = "naive";
 pub(super) const PESSIMISTIC: &str = "pessimistic";
 pub(super) const PEERS: &str = "peers-";
 
-/// When threads try the top lock of a composition before they go through their cohort (Dice
-/// et al. 2015 §5.1.5).
+/// When threads of a composition try the top lock before their cohort (Dice et al. 2015 §5.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BypassPolicy {
     /// At each acquisition.
     Always,
-    /// More rarely while it is in vain.
+    /// More rarely after failures.
     Adaptive,
 }
 
-/// How a composition comes to be.
+/// How a composition is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// By its recipe, when it is made: what programs get unless they ask for the other.
+    /// From its recipe, at run time: the default for programs.
     Stacked,
-    /// By the compiler: what is measured unless it is said.
+    /// By the compiler: the default for measurements.
     Compiled,
 }
 
-/// Ways to put CPUs into cohorts that have nothing to do with memory (Dice et al. 2015 §6).
+/// Assignments of CPUs to cohorts regardless of memory (Dice et al. 2015 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// By chance.
+    /// Random.
     Random,
-    /// By chance, as many in each.
+    /// Random, with cohorts of equal size.
     Balanced,
     /// Neighbours in different cohorts.
     Pathological,
 }
 
-/// Declares what each value of a type is called in names.
+/// Declares the word for each value of a type.
 macro_rules! words {
     ($($type:ident { $($value:ident = $word:literal),+ })+) => {
         $(impl $type {
-            /// The refinement that asks for it.
+            /// The refinement for it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -82,7 +81,7 @@ words! {
     Assignment { Random = "random", Balanced = "balanced", Pathological = "pathological" }
 }
 
-/// What can follow a name, but for a bound.
+/// The possible refinements of a name, except bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refinement {
     Assignment(Assignment),

@@ -25,8 +25,8 @@
 //! **Not figure 6's flag.**  There the waiters share one word, *successor exists*: each acquisition
 //! and each leaving waiter clears it for all, and the other waiters then set it again.  A count,
 //! which the figure's comment calls more precise, is not written by continuing waiters.  On a
-//! simulated Superdome X, with 18 threads on one node, it triples the rate of acquisitions, and
-//! quadruples it with timeouts after 10,000 cycles.
+//! simulated Superdome X, with 18 threads on one node, it triples the rate of acquisitions.  With
+//! timeouts after 10,000 cycles it quadruples the rate.
 //!
 //! **Where figure 6 errs.**  A new holder never clears its own word (the text says that it does):
 //! it would count itself as a waiter and hand over without a receiver.  A waiter checks the time
@@ -246,9 +246,9 @@ unsafe impl<P: Parking> ThreadOblivious for ABo<P> {}
 // SAFETY: a waiter counts until it has acquired or is about to look at the word for the last time.
 // If the holder counts it after its fence and its patience runs out, that last look finds the lock
 // handed over or acquired since.  The holder, which does not wait, does not count itself.  The
-// word's number was written by the last hand-over, and a release writes 0.  If another thread
-// acquired and handed over meanwhile, with the same number, a holder that takes back by its
-// compare-exchange has been handed the lock like any other.
+// word's number was written by the last hand-over, and a release writes 0.  Another thread may have
+// acquired and handed over meanwhile, with the same number: then a holder that takes back has been
+// handed the lock like any other.
 unsafe impl<P: Parking> HandsOver for ABo<P> {
     const MOST: u32 = u32::MAX >> SHIFT;
 

@@ -30,7 +30,7 @@
 //! **A release need not see `GONE`**, and is a plain store where waiters never sleep.  Every other
 //! write to that word is a compare-exchange from `BUSY` or `GONE`: it precedes `RELEASED`, or
 //! fails.  The releaser does the same for both values: a leaving follower abandons its node to the
-//! next one or removes it, and in both cases the next arrival gets to the predecessor, and finds
+//! next one or removes it.  In both cases the next arrival gets to the predecessor, and finds
 //! `RELEASED`.
 //!
 //! **Where the paper is silent.**  The follower of an abandoned node continues at a node with

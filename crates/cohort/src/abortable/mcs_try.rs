@@ -38,8 +38,8 @@
 //! after that.
 //!
 //! **The order of waiting.**  An owner that leaves or releases without a link waits for threads
-//! behind it in the queue, and the last thread waits for none.  A waiter that finds the link to its
-//! node taken waits for the owner that took it, which has one exchange left to do.
+//! behind it in the queue; the last waits for none.  A waiter that finds the link to its node taken
+//! waits for the owner that took it, which has one exchange left to do.
 
 use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -316,8 +316,8 @@ unsafe impl<P: Parking> RawTry for McsTry<P> {
     }
 }
 
-// SAFETY: a waiter that gives up has taken the only link by which it could be granted the lock, and
-// its successor has passed it, or there was none.
+// SAFETY: a waiter that gives up has taken the only link by which it could be granted the lock; its
+// successor has passed it, or there was none.
 unsafe impl<P: Parking> Abortable for McsTry<P> {
     #[inline]
     unsafe fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {

@@ -1,6 +1,6 @@
-//! Queue nodes in a list of each context, which scans the list before each acquisition for a node
-//! that other threads have finished with (Chabbi et al. 2017 §6.2 describe such lists for the locks
-//! of Scott 2002).
+//! Queue nodes in a list of each context.  Before each acquisition, the context scans the list for
+//! a node that other threads have finished with (Chabbi et al. 2017 §6.2 describe such lists for
+//! the locks of Scott 2002).
 //!
 //! **Not for** locks with frequent timeouts: a waiter that leaves also leaves its node, until
 //! another thread finds it, and the list grows meanwhile.

@@ -49,8 +49,8 @@
 //! from `ticket` still has its number, which may be drawn again after the numbers wrap.  So the
 //! lock does not return to `ticket` before all of them have left.
 //!
-//! A mode lasts for the whole acquisition, so any thread can release without a record of the mode,
-//! and a forked child's holder finds the mode unchanged.
+//! A mode lasts for the whole acquisition.  So any thread can release without a record of the mode,
+//! and a forked child's holder finds it unchanged.
 //!
 //! An attempt (`try_acquire`) that finds the mode changed looks again.  A failed attempt has met a
 //! holder, in its section or before it, so an attempt at a free lock never fails.

@@ -1,5 +1,5 @@
-//! Baselines for comparisons: the C library's locks, and mutexes as in many libraries, written
-//! against the platform layer, so that the comparison also runs on a simulated machine.
+//! Baselines for comparisons: the C library's locks, and mutexes as in many libraries.  They use
+//! the platform layer, so the comparison also runs on a simulated machine.
 //!
 //! Natively `posix` (or `system`) means the C library itself, in the program's version.  The locks
 //! here follow the public description of glibc's, for places without one;

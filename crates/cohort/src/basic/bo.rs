@@ -3,7 +3,7 @@
 //! al. 2015 §3.3 and §6).
 //!
 //! **Not for** latency: the longest waiter looks most rarely, so new arrivals and the last holder's
-//! neighbours win, and a released lock stays free until a pause ends (Dice et al. 2015 §6).  In
+//! neighbours win.  A released lock stays free until a pause ends (Dice et al. 2015 §6).  In
 //! return, there are few migrations.
 //!
 //! The word is a [`Flag`]; its table lists the writers.

@@ -1,5 +1,5 @@
-//! `clh-published`: `clh` as it was published: a free lock keeps the last holder's node, so that a
-//! release is one store to the own node and no look at the queue's end (Craig 1993; Landin and
+//! `clh-published`: `clh` as it was published: a free lock keeps the last holder's node.  So a
+//! release is one store to the own node, without a look at the queue's end (Craig 1993; Landin and
 //! Hagersten 1994; Chehab et al. 2021 §2.1).
 //!
 //! **Not for** programs: a free lock owns a node, which a zeroed mutex cannot.  It serves as a

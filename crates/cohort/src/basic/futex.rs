@@ -75,8 +75,8 @@
 //! A forked child has no head.  A release there drops the claims of the parent's head.  The child's
 //! first head, which is any waiter, accepts an unaccepted `TURN`.
 //!
-//! A lock without contention for long is released by a plain store; see [`quick`].  The second word
-//! has a mark for it.
+//! A lock that has long been uncontended is released by a plain store; see [`quick`].  The second
+//! word has a mark for it.
 
 mod mode;
 mod word;
@@ -644,7 +644,7 @@ impl Futex {
         }
     }
 
-    /// Sleeps while the sleeper that was granted the lock may still accept it, so that the caller,
+    /// Sleeps while the sleeper that was granted the lock may still accept it.  So the caller,
     /// which has waited less, does not accept first.  Afterwards the caller accepts: the sleeper
     /// may be gone after a fork, or lack a CPU.  A thread that waits often yields instead, which
     /// lets a sleeper run on this CPU.  A deadline may pass meanwhile, by no more than timers are

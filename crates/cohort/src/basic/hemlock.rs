@@ -18,7 +18,7 @@
 //! The published lock has one such word for each thread, shared by all its locks; the word
 //! therefore names the granted lock.  Here each acquisition has a node, as in Chehab et al. 2021
 //! §4.1.3: contexts are passed explicitly, which makes the lock thread-oblivious.  So locks may be
-//! released in any order and by any thread, several at once, and a thread that ends or forks leaves
+//! released in any order and by any thread, several at once.  A thread that ends or forks leaves
 //! nothing behind.  The price is one node for each lock held, instead of one for each thread.
 //!
 //! With `CTR` the lock reduces coherence traffic as Chehab et al. 2021 §2.1 describes; see

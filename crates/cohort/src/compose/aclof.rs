@@ -21,18 +21,18 @@
 //! more steps than in [`hmcs-t`](crate::numa::hmcs_t), whose levels are those of its queues.
 //!
 //! If the high lock is not a composition, a wait holds nothing of it.  The low lock is released
-//! without a wait, and the cohort's next thread acquires the high lock itself, with the cohort's
-//! context, by which a queue finds the place left there.
+//! without a wait, and the cohort's next thread acquires the high lock itself.  It uses the
+//! cohort's context, by which a queue finds the place left there.
 //!
 //! **A wait is handed on** within a cohort no more often in a row than the lock, and at most 64
 //! times. Chabbi et al. 2017 set no such bound: a cohort in which one waiter after another gives up
 //! without the lock could delay a patient waiter for ever.
 //!
-//! **Handing over.**  A releaser hands the low lock, and with it the high one, to a waiter that
-//! stays, or detects that there is none.  In the latter case it releases the high lock first and
-//! the low one after it, so that no thread of the cohort uses the cohort's context for a second
-//! acquisition (Dice et al. 2015 §3.4; Chehab et al. 2021 §4.1.3).  A low lock that can only detect
-//! waiters does not suffice, and does not compile:
+//! **Handing over.**  A releaser hands the low lock and the high one to a waiter that stays, or
+//! detects that there is none.  Without one it releases the high lock first and then the low one.
+//! So no thread of the cohort uses the cohort's context for a second acquisition (Dice et al. 2015
+//! §3.4; Chehab et al. 2021 §4.1.3).  A low lock that can only detect waiters does not suffice, and
+//! does not compile:
 //!
 //! ```compile_fail,E0277
 //! # use cohort::{RawLock, basic::{Bo, Mcs}, compose::AClof};
@@ -529,8 +529,8 @@ where
     }
 }
 
-// SAFETY: a wait that stays has given up at the low lock and holds nothing, or holds that and its
-// cohort's wait at the high one, which no other thread continues meanwhile.
+// SAFETY: a wait that stays has given up at the low lock and holds nothing, or it holds that and
+// its cohort's wait at the high one.  No other thread continues that wait meanwhile.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Resumable
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where

@@ -1,6 +1,6 @@
 //! `Clof<Low, High>`: a low lock for each cohort of a level, below one high lock, which may be a
-//! composition again.  A thread that holds its cohort's low lock acquires the high one, and on
-//! release passes it to a waiter of its own cohort while there is one (Chehab et al. 2021 §4.1).
+//! composition again.  The holder of a cohort's low lock acquires the high one.  Its release passes
+//! that to a waiter of its own cohort while there is one (Chehab et al. 2021 §4.1).
 //!
 //! **Not for** locks seldom contended across cohorts: an uncontended acquisition acquires every
 //! level.  Nor for many small objects: each cohort takes its own lines, even without waiters.
@@ -19,7 +19,7 @@
 //! The field serves other low locks, and numbers that are too large to carry.
 //!
 //! The fields beside `low` are plain memory: the low lock's own orders suffice, as Chehab et al.
-//! 2021 §4.2.3 found.  The high lock is released before the low one, so that no thread uses the
+//! 2021 §4.2.3 found.  The high lock is released before the low one.  So no thread uses the
 //! cohort's context for a second acquisition of it (the context invariant, Chehab et al. 2021
 //! §4.1.3).  Often another thread releases it, so it must be [`ThreadOblivious`].  Any other lock
 //! does not compile:
@@ -48,7 +48,7 @@
 //!
 //! Each acquisition determines its thread's cohort once and keeps it in the context: a thread that
 //! migrates releases what it has acquired.  A cohort's first holder determines the cohort of the
-//! level above, and the cohort's context keeps it until the bound has run out once.  Threads that
+//! level above.  The cohort's context keeps that until the bound has run out once.  Threads that
 //! migrate in between, and cohorts beyond `COHORTS`, which share low locks, use a wrong cohort for
 //! that long at most.  That is slower, but safe.
 //!

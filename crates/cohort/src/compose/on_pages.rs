@@ -1,4 +1,4 @@
-//! `OnPages<L>`: a low lock at the start of a page, so that a composition's cohorts share no page,
+//! `OnPages<L>`: a low lock at the start of a page.  A composition's cohorts then share no page,
 //! and each can be placed on its own NUMA node (Dice et al. 2015 §7).
 //!
 //! [`Clof`](super::Clof) does that with such low locks: the first thread of a cohort that acquires

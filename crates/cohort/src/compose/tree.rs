@@ -1,5 +1,5 @@
 //! The cohorts of one lock, by level.  A cohort is made at its first acquisition and stays with the
-//! lock, so a lock's memory depends on where it is used, not on the size of the machine.
+//! lock.  So a lock's memory depends on where it is used, not on the size of the machine.
 //!
 //! Cohorts beyond the number of places share one.  For a lock that keeps its waiters' way up in
 //! their cohorts, that is slower, but safe.

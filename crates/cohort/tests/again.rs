@@ -1,5 +1,5 @@
-//! An arena's thread stopped after each instruction of its taking and giving, while a signal
-//! handler of the same thread takes and gives too.
+//! An arena's thread is stopped after each instruction of a take and a give, while its signal
+//! handler takes and gives nodes, too.
 #![cfg(target_arch = "x86_64")]
 
 #[path = "../../cohort-on-loom/clients/again.rs"]
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use step::{can_step, stopped_after};
 
 thread_local! {
-    /// The handler that is to come.
+    /// The pending handler.
     static HANDLER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 

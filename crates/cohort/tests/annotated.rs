@@ -1,4 +1,4 @@
-//! Race detectors, and programs that use the crate: data that a lock guards is not reported, a race is.
+//! Race detectors on programs that use the crate: they report races, and no data guarded by a lock.
 
 #[path = "support/program.rs"]
 mod program;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What is said to standard error, if that fails.
+/// Runs a command; on failure returns its standard error.
 fn run(words: &[&OsStr]) -> Result<(), String> {
     let mut command = Command::new(words[0]);
     let output = command.args(&words[1..]).env_remove("LD_PRELOAD").output();
@@ -22,7 +22,7 @@ fn run(words: &[&OsStr]) -> Result<(), String> {
     }
 }
 
-/// `annotated/races.rs` in a package of its own, and its folder.
+/// A folder with a package of `annotated/races.rs`.
 fn races() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = env!("CARGO_MANIFEST_DIR");
@@ -45,7 +45,7 @@ fn build(folder: &Path, options: &[&str]) -> PathBuf {
     folder.join("target/debug/program")
 }
 
-/// Runs the program under a tool that fails it for a race.
+/// Runs the program under a race detector; an error if the detector fails it.
 fn finds(tool: &[&str], program: &Path, argument: &str) -> Result<(), String> {
     let words = tool.iter().map(OsStr::new);
     let words: Vec<&OsStr> = words
@@ -83,7 +83,7 @@ fn valgrind_finds_the_races_there_are() {
     }
 }
 
-/// It sees all that the compiler compiles, and needs no annotation.
+/// ThreadSanitizer sees all compiled code, and needs no annotations.
 #[test]
 fn thread_sanitizer_finds_the_races_there_are() {
     if env::var("COHORT_TIER").as_deref() != Ok("full") {

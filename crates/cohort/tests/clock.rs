@@ -1,7 +1,7 @@
-//! The wall clock is set while threads wait by it: this process reads a wall clock of its own, so no other
-//! process sees that.
+//! The wall clock is set while threads wait by it. This process reads a wall clock of its own, so
+//! no other process is affected.
 //!
-//! What the kernel does for a sleeper is not looked at here: only root can set its clock.
+//! The kernel's handling of sleepers is not tested: only root can set its clock.
 
 use cohort::abortable::{AClh, AMcs, ClhNb, McsNb};
 use cohort::basic::{Bo, Ttas};
@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 /// The seconds of the wall clock.
 static SECONDS: AtomicI64 = AtomicI64::new(0);
 
-/// How often it was read.
+/// The number of readings.
 static READINGS: AtomicU64 = AtomicU64::new(0);
 
-/// The wall clock is ours; the others are the kernel's.
+/// Reads the test's wall clock; the kernel's for other clocks.
 ///
 /// # Safety
 /// `out` is writable.
@@ -40,10 +40,10 @@ unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut Timespec) -> c_int {
     0
 }
 
-/// Readings after which a waiter has surely looked.
+/// Readings after which a waiter has certainly looked.
 const LOOKS: u64 = 3;
 
-/// After this the waiter does not read the wall clock at all.
+/// The time after which a waiter that does not read the wall clock fails the test.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn waits_by_the_clock_as_it_is<L: Abortable>() {
@@ -60,7 +60,7 @@ fn waits_by_the_clock_as_it_is<L: Abortable>() {
         let begun = Instant::now();
         while READINGS.load(Ordering::SeqCst) < before + LOOKS {
             if begun.elapsed() > WATCHDOG {
-                // An assertion would unwind into the scope, which waits for the waiter.
+                // An assertion would unwind into the scope, which joins the waiter.
                 eprintln!("the waiter has not read the wall clock");
                 std::process::exit(1);
             }
@@ -75,7 +75,7 @@ fn waits_by_the_clock_as_it_is<L: Abortable>() {
                 gave_up.store(true, Ordering::SeqCst);
             });
             looks();
-            // Set back, and later forward again, short of the deadline.
+            // The clock goes back, and later forward to just before the deadline.
             for seconds in [DUE - 5_000, DUE - 1] {
                 SECONDS.store(seconds, Ordering::SeqCst);
                 looks();
@@ -85,13 +85,13 @@ fn waits_by_the_clock_as_it_is<L: Abortable>() {
         });
     });
     assert!(gave_up.into_inner());
-    // A clock that is past the deadline leaves one attempt.
+    // An expired deadline leaves one attempt.
     assert!(mutex.locking_within(&patience, |_| ()).is_some());
 }
 
 #[test]
 fn a_clock_that_is_set_is_the_one_that_counts() {
-    // SAFETY: it writes what it is asked for.
+    // SAFETY: it fills the given time, as required.
     unsafe { set_clock_gettime(clock_gettime) };
     waits_by_the_clock_as_it_is::<Ttas<SpinOnly>>();
     waits_by_the_clock_as_it_is::<Bo<SpinOnly>>();

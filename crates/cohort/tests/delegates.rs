@@ -1,4 +1,4 @@
-//! What locks keep for threads that come and go.
+//! The memory that delegation locks keep for short-lived threads.
 
 use cohort::Delegated;
 use cohort::delegation::pool_bytes;
@@ -6,21 +6,21 @@ use std::mem::ManuallyDrop;
 use std::sync::Barrier;
 use std::thread::scope;
 
-/// So many threads at once, and so often: 10,048 in all.
+/// Threads at one time, and repetitions: 10,048 threads in total.
 const AT_ONCE: usize = 64;
 const TIMES: usize = 157;
 
-/// What a lock may take after that.
+/// The maximal memory of a lock afterwards.
 const MOST: usize = 64 << 10;
 
 macro_rules! each {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
-        /// One test, since all locks take from the same pools.
+        /// A single test, since all locks share pools.
         #[test]
         fn ten_thousand_threads_leave_little_behind() {
             $({
                 let before = pool_bytes();
-                // What it gave back the next one would take, and seem smaller.
+                // Leaked: the next lock would reuse its memory and seem smaller.
                 let total = ManuallyDrop::new(Delegated::<usize, $delegate>::from(0));
                 for _ in 0..TIMES {
                     let all_here = Barrier::new(AT_ONCE);

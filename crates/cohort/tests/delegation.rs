@@ -1,4 +1,4 @@
-//! What a delegate's threads leave behind where they end in an unusual way.
+//! Delegates whose threads end abnormally.
 
 use cohort::Delegated;
 use cohort::delegation::{Rcl, rcl};
@@ -7,10 +7,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// How long a section may take that nothing keeps: a guard, far beyond what it needs.
+/// The time limit of a section, far above its need.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Clients of a server that has ended run their own sections, as before it began.
+/// Clients of an ended server run their own sections, as before its start.
 #[test]
 fn a_server_that_ends_by_a_panic_leaves_its_locks() {
     let total: &'static Delegated<u64, Rcl> = Box::leak(Box::new(Delegated::from(0)));

@@ -1,5 +1,5 @@
-//! What the sources of the locks owe the lists that are kept beside them: an entry that is
-//! forgotten is named by a test, and not by a figure or a flaw that is missing in silence.
+//! The sources of the locks against the lists beside them: a test names a forgotten entry, which
+//! would otherwise be a missing figure or fault.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Every file below a folder: its path below the sources, and what is in it.
+/// Every file below a folder: its path below the sources, and its text.
 fn files(below: &Path, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(below).expect("the sources are here") {
         let path = entry.expect("the folder can be read").path();
@@ -24,7 +24,7 @@ fn files(below: &Path, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// The files in which locks and what stands beside them are, not the door to their worlds.
+/// The files of locks and their helpers, without the platform layer.
 fn of_locks() -> Vec<(String, String)> {
     let mut all = Vec::new();
     files(&sources(), &mut all);
@@ -37,7 +37,7 @@ fn catalogue() -> String {
     fs::read_to_string(sources().join("catalogue.rs")).expect("the catalogue is a file")
 }
 
-/// A reader of a file finds its checks under the same name.
+/// A source's checks are in a file of the same name.
 #[test]
 fn every_file_of_checks_mirrors_a_source() {
     let below = Path::new(env!("CARGO_MANIFEST_DIR")).join("checks");
@@ -63,7 +63,7 @@ fn every_pool_is_in_the_sum_of_all_pools() {
         .split_once("pub fn own_pool_bytes() -> usize {")
         .expect("the sum is in the catalogue");
     let (sum, _) = sum.split_once("\n}").expect("the sum ends");
-    // No program is served by these, and the interposer has none of them.
+    // Programs' mutexes never use these locks, and the interposer does not contain them.
     let locks = of_locks()
         .into_iter()
         .filter(|(file, _)| !file.starts_with("delegation/") && !file.starts_with("abortable/"));
@@ -81,8 +81,8 @@ fn every_pool_is_in_the_sum_of_all_pools() {
     }
 }
 
-/// Each thread keeps nodes back in caches of its own, one for each pool: two pools that shared a
-/// cache would hand out each other's nodes, and each would write over what the other keeps.
+/// Each thread has a node cache for each pool. Two pools with one cache would hand out each other's
+/// nodes, and overwrite each other's data.
 #[test]
 fn no_two_pools_share_a_cache_of_the_threads() {
     let mut all = Vec::new();
@@ -109,7 +109,7 @@ fn no_two_pools_share_a_cache_of_the_threads() {
             continue;
         };
         if cache.contains('$') {
-            // The macro itself.
+            // The macro's own definition.
             continue;
         }
         let cache = cache.trim_end_matches(");");
@@ -128,7 +128,7 @@ fn no_two_pools_share_a_cache_of_the_threads() {
             pools.push((number.parse().expect("the cache is a number"), line));
         }
     }
-    // Those of other packages, which do not have the macro.
+    // Pools of other packages, which do not have the macro.
     for (path, text) in &all {
         if !path.contains("cohort-service") {
             continue;
@@ -151,7 +151,7 @@ fn no_two_pools_share_a_cache_of_the_threads() {
     );
     pools.sort_unstable();
     for pair in pools.windows(2) {
-        // The holdings of all locks, of which a process has one kind, share one.
+        // The holdings of all locks share a cache: a process has one kind.
         assert!(
             pair[0].0 != pair[1].0,
             "{pair:?} share a cache of the threads"
@@ -159,7 +159,7 @@ fn no_two_pools_share_a_cache_of_the_threads() {
     }
 }
 
-/// Where what programs call is; the locks' rooms are looked at by the catalogue.
+/// Files with the public interface, except the locks', which the catalogue covers.
 const USED: [&str; 22] = [
     "mutex.rs",
     "condition.rs",
@@ -210,7 +210,7 @@ fn documented(text: &str) -> Vec<(&str, String)> {
             let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
             found.push((&name[..end.unwrap_or(name.len())], about.clone()));
         }
-        // Attributes stand between what is said and the item.
+        // Attributes are between the documentation and the item.
         if line.is_empty() || line.ends_with(['{', '}', ';']) {
             about.clear();
         }
@@ -218,7 +218,7 @@ fn documented(text: &str) -> Vec<(&str, String)> {
     found
 }
 
-/// What cannot be tried from its page is understood last.
+/// Every public item has an example to try.
 #[test]
 fn everything_that_programs_call_has_an_example() {
     for file in USED {
@@ -227,7 +227,7 @@ fn everything_that_programs_call_has_an_example() {
         let items = documented(&text);
         assert!(items.len() > 2, "{file} looks otherwise: {items:?}");
         for (name, about) in items {
-            // Another crate's type by another name may share the example of its kind.
+            // An alias of another crate's type may share its kind's example.
             let is_used = examples.split(|c: char| !c.is_alphanumeric() && c != '_');
             let is_alias = text.contains(&format!("pub type {name}<"));
             assert!(
@@ -238,7 +238,7 @@ fn everything_that_programs_call_has_an_example() {
     }
 }
 
-/// The page of a lock shows what a program writes to have it.
+/// The page of a lock shows how a program uses it.
 #[test]
 fn every_lock_has_an_example() {
     let locks = of_locks();
@@ -261,7 +261,7 @@ fn every_lock_has_an_example() {
     assert!(rows > 60, "the catalogue has another form: {rows} rows");
 }
 
-/// The page of bugs names for each the test that would find it again.
+/// The page of bugs names the regression test of each.
 #[test]
 fn every_bug_has_a_test_that_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

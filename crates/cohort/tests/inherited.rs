@@ -1,4 +1,4 @@
-//! A forked child goes on with an rwlock that it holds.
+//! A forked child continues with an rwlock that it holds.
 
 use cohort::{RwLock, UpgradableGuard};
 use std::process;
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{scope, sleep, yield_now};
 use std::time::Duration;
 
-/// Longer than any machine takes, in seconds.
+/// Seconds, more than any machine needs.
 const LIMIT: u32 = 60;
 
-/// Enough for a thread to fall asleep; too little makes the test weaker, never wrong.
+/// Enough for a thread to fall asleep; a shorter time weakens the test, but never fails it.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// Runs `child` in one, and waits until it ends well.
+/// Runs `child` in a forked child, and waits for its success.
 fn in_child(child: impl FnOnce()) {
-    // SAFETY: the child uses locks, threads and memory, which this C library lets a child do.
+    // SAFETY: the child uses locks, threads and memory, which this C library permits.
     unsafe {
         let id = libc::fork();
         assert!(id >= 0, "fork fails");
@@ -29,7 +29,7 @@ fn in_child(child: impl FnOnce()) {
     }
 }
 
-/// A thread that first notices the fork beside an upgrade takes no mark of that away.
+/// A thread that first notices the fork during an upgrade keeps the upgrade's mark.
 #[test]
 fn an_upgrade_is_woken_in_a_child() {
     let lock = RwLock::new(0);
@@ -57,7 +57,7 @@ fn an_upgrade_is_woken_in_a_child() {
     });
 }
 
-/// The child's tries heed no waiter of the parent.
+/// The child's tries ignore the parent's waiters.
 #[test]
 fn no_waiter_of_the_parent_refuses_a_try() {
     let lock = RwLock::new(0);
@@ -67,10 +67,10 @@ fn no_waiter_of_the_parent_refuses_a_try() {
         while !lock.raw().keeps_readers_out() {
             yield_now();
         }
-        // The writer bars even tries to write then.
+        // By then the waiting writer also prevents tries to write.
         sleep(SETTLED);
         in_child(|| {
-            // SAFETY: the child has a guard of its own, as it has a lock of its own.
+            // SAFETY: the child's copy of the lock has the copied guard.
             unsafe { lock.force_unlock_read() };
             assert!(lock.try_write().is_some(), "a free lock refuses");
             assert!(lock.try_read().is_some(), "a free lock refuses");

@@ -1,5 +1,5 @@
-//! What is printed of a lock's name is read as the same name, whatever it says; and what is wrong
-//! with a name is said, with the word that may have been meant.
+//! A lock's printed name is parsed as the same name. The message about a wrong name states the
+//! mistake, and the word that may have been meant.
 
 use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
@@ -7,14 +7,14 @@ use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_
 use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe};
 use cohort::tree::{Abandonment, Kind, Tree};
 
-/// As many names are made by chance.
+/// The number of random names.
 const NAMES: u64 = 20_000;
 
-/// Numbers by chance, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Chance(u64);
 
 impl Chance {
-    /// One below `bound`.
+    /// A number below `bound`.
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -26,7 +26,7 @@ impl Chance {
         of[self.below(of.len())]
     }
 
-    /// Now and then one of these.
+    /// Sometimes one of these.
     fn maybe<T: Copy>(&mut self, of: &[T]) -> Option<T> {
         (self.below(3) == 0).then(|| self.one(of))
     }
@@ -40,7 +40,7 @@ impl Chance {
         }
     }
 
-    /// A name that says what a name of its kind can.
+    /// A name with any refinements of its kind.
     fn name(&mut self) -> Name<'static> {
         let assignments = [
             Assignment::Random,
@@ -88,7 +88,7 @@ impl Chance {
         name
     }
 
-    /// That many levels but one.
+    /// `depth - 1` random levels below the system.
     fn levels(&mut self, depth: usize) -> Levels {
         let mut levels = Level::ALL.to_vec();
         while levels.len() >= depth {
@@ -97,7 +97,7 @@ impl Chance {
         Levels::of(&levels).expect("they are few")
     }
 
-    /// A tree that the catalogue has not.
+    /// A tree that is not in the catalogue.
     fn tree(&mut self) -> Name<'static> {
         let kind = self.one(&Kind::ALL);
         let depth = 1 + self.below(LEVELS);
@@ -118,7 +118,7 @@ impl Chance {
         let levels = self.levels(depth);
         Name {
             levels: (self.below(2) == 0 && levels != tree.usual_levels()).then_some(levels),
-            // A catalogue's tree says neither.
+            // A tree of the catalogue has neither.
             bound: Some(Bound::hand_offs(self.one(&[1, 64, u32::MAX]))),
             ..Name::of(Lock::Tree(tree))
         }
@@ -167,7 +167,7 @@ fn every_name_of_the_catalogue_is_read_and_printed() {
             assert_eq!(name, Name::of(listed(info.name)), "{text}");
             assert_eq!(name.to_string(), info.name);
         }
-        // What can be composed has a bound, whatever it is made of, and so has a tree.
+        // Compositions and trees have a bound.
         let bounded = catalogue::read(&format!("{}/7", info.name)).is_ok();
         let can_be = is_cohort_lock(info.name) || is_tree(info.name);
         assert_eq!(bounded, can_be, "{}", info.name);
@@ -196,7 +196,7 @@ fn what_is_printed_is_read_as_the_same() {
         let name = chance.name();
         let text = name.to_string();
         assert_eq!(catalogue::read(&text), Ok(name), "{text}");
-        // In whatever order the refinements stand.
+        // The refinements may be in any order.
         let (base, rest) = text.split_once('/').unwrap_or((&text, ""));
         let mut parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
         refined += usize::from(parts.len() > 1);
@@ -234,8 +234,8 @@ fn recipes_are_kept_in_words_and_in_names() {
     assert!(recipes > 1_000, "chance makes too few: {recipes}");
 }
 
-/// A slip of the pen is another name, or a mistake that says what is wrong: never a panic, nor a
-/// name that is printed as a third.
+/// A typing error results in another name or in a message: never in a panic, nor in a name that is
+/// printed differently.
 #[test]
 fn slips_are_read_or_refused() {
     let mut chance = Chance(3);
@@ -386,7 +386,7 @@ fn what_no_program_can_have_is_refused() {
         let read = catalogue::read(name).expect(name);
         assert_eq!(read.servable(), Err(why), "{name}");
     }
-    // What serves programs knows no such trees.
+    // Hosted locks have no such trees.
     for name in ["hmcs-1", "hmcs-t-2/64", "hmcs-3@numa,blade,system"] {
         assert!(catalogue::read_served(name).is_err(), "{name}");
     }

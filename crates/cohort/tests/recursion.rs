@@ -1,15 +1,15 @@
-//! Threads that read what they read already, while a writer waits.  In a program of its own: its
-//! threads count their read locks from the first that has to wait on.
+//! Recursive reads while a writer waits. In a program of its own: after the first blocked recursive
+//! read, all its threads count their read locks.
 
 use cohort::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{scope, yield_now};
 use std::time::{Duration, Instant};
 
-/// As the page on coming from `parking_lot` says.
+/// As documented for users of `parking_lot`.
 const DEFERENCE: Duration = Duration::from_millis(5);
 
-/// Lets `reader` have the data's lock while it reads and a writer waits; how often it was written then.
+/// Calls `reader` while this thread reads and a writer waits; returns the value written by then.
 fn beside_a_writer(lock: &RwLock<u32>, reader: impl FnOnce()) -> u32 {
     let wrote = AtomicBool::new(false);
     let guard = lock.read();
@@ -31,7 +31,7 @@ fn beside_a_writer(lock: &RwLock<u32>, reader: impl FnOnce()) -> u32 {
 #[test]
 fn the_first_waits_and_others_pass() {
     let lock = RwLock::new(0);
-    // Whatever the process knows of its threads.
+    // Before threads count their read locks.
     let named = || {
         drop(lock.read_recursive());
         assert!(lock.try_read_recursive().is_some());
@@ -46,7 +46,7 @@ fn the_first_waits_and_others_pass() {
         let began = Instant::now();
         let again = lock.read();
         assert!(began.elapsed() >= DEFERENCE, "passed a writer unasked");
-        // It is counted, and so passes without waiting.
+        // The thread now counts, and so passes at once.
         assert!(lock.try_read().is_some());
         drop(again);
     };
@@ -54,7 +54,7 @@ fn the_first_waits_and_others_pass() {
 
     let counted = || assert!(lock.try_read().is_some(), "reads already");
     assert_eq!(beside_a_writer(&lock, counted), 3);
-    // Nor do others pass.
+    // Threads without a read lock do not pass.
     let other = || {
         scope(|scope| {
             scope.spawn(|| assert!(lock.try_read().is_none(), "reads nothing yet"));

@@ -1,4 +1,4 @@
-//! Where a cohort is in the level above is asked once, and again when its bound has run out.
+//! A cohort's place in the level above is queried once, and again after its bound is used up.
 
 use cohort::basic::{Mcs, Ticket};
 use cohort::compose::{Clof, Place};
@@ -8,9 +8,9 @@ use std::cell::Cell;
 use std::thread::{scope, yield_now};
 
 thread_local! {
-    /// What the lower level answers.
+    /// The cohort at the lower level.
     static LOWER: Cell<usize> = const { Cell::new(0) };
-    /// How often the upper level was asked.
+    /// The number of queries at the upper level.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -45,16 +45,16 @@ impl Place for Upper {
     }
 }
 
-/// Two cohorts below, two above; a waiter makes a cohort give the high lock away.
+/// Two cohorts below, two above; any waiter makes a cohort release the high lock.
 type Three = Clof<Ticket, Clof<Mcs, Ticket, Upper, 128, 2>, Lower, 0, 2>;
 
-/// How often the upper level is asked by one more acquisition, of the lower cohort of that
-/// number, with `inside` while it holds.
+/// The upper-level queries of one more acquisition by that lower cohort; calls `inside` while
+/// holding the lock.
 fn asks(lock: &Three, lower: usize, inside: impl FnOnce(&<Three as RawLock>::Context)) -> usize {
     LOWER.set(lower);
     ASKED.set(0);
     let context = Default::default();
-    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    // SAFETY: the context serves this acquisition only; it and the lock stay until the release.
     unsafe {
         lock.acquire(&context);
         inside(&context);

@@ -1,4 +1,4 @@
-//! What is asked when a program starts, before it can have threads, or have bound them.
+//! Queries at a program's start, before it can have threads or bind them.
 
 #[path = "support/cpus.rs"]
 mod cpus;
@@ -21,7 +21,7 @@ fn the_kernel_s_barrier_is_there_from_the_start() {
     const QUERY: usize = 0;
     const PRIVATE_EXPEDITED: usize = 8;
     let membarrier = |command: usize| {
-        // SAFETY: the call orders memory and touches none.
+        // SAFETY: the call orders memory and accesses none.
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
     };
     if membarrier(QUERY) & PRIVATE_EXPEDITED as i64 <= 0 {

@@ -1,14 +1,14 @@
-//! Threads that try to read what they read already, while a writer waits.  In a program of its own: its
-//! threads count their read locks from the first that has to wait on.
+//! Recursive tries to read while a writer waits. In a program of its own: after the first refused
+//! one, all its threads count their read locks.
 
 use cohort::RwLock;
 use std::thread::{scope, yield_now};
 use std::time::{Duration, Instant};
 
-/// As the page on coming from `parking_lot` says.
+/// As documented for users of `parking_lot`.
 const DEFERENCE: Duration = Duration::from_millis(5);
 
-/// Longer than any machine takes for that.
+/// Longer than any machine needs.
 const AGES: Duration = Duration::from_secs(60);
 
 #[test]
@@ -31,7 +31,7 @@ fn a_thread_that_tries_again_and_again_gets_in() {
         };
         assert!(began.elapsed() >= DEFERENCE, "passed a writer unasked");
         assert_eq!(*again, 0, "a writer beside a reader");
-        // It is counted, and so passes without being refused first.
+        // The thread now counts, and so passes without a refusal.
         assert!(lock.try_read().is_some());
         drop((again, guard));
     });

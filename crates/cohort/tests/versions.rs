@@ -1,4 +1,4 @@
-//! Programs that depend on this package: on two versions of it at once, and without the feature
+//! Programs that depend on two versions of this package at once, or on it without the feature
 //! `internals`.
 
 #[path = "support/program.rs"]
@@ -20,7 +20,7 @@ fn succeeds(output: &Output) {
     assert!(output.status.success(), "{said}");
 }
 
-/// A copy of the two packages as another version.
+/// A copy of both packages with another version number.
 fn other_version(folder: &Path) -> PathBuf {
     for package in ["cohort", "cohort-raw"] {
         copy(
@@ -104,7 +104,8 @@ fn a_program_links_two_versions() {
     succeeds(&cargo(&program, &["run"], ""));
 }
 
-/// Without the feature `internals` a program reaches none of these modules, and the clock of deadlines.
+/// Without the feature `internals`, a program has no access to these modules, nor to the clock of
+/// deadlines.
 #[test]
 fn modules_of_other_packages_are_hidden() {
     let folder = TempDir::new().expect("a temporary folder");

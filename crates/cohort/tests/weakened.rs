@@ -1,5 +1,5 @@
-//! A lock that excludes, and whose release tells the next holder nothing: a ThreadSanitizer
-//! that reported no race here would report none anywhere.
+//! A lock that excludes, but whose release orders nothing: if ThreadSanitizer reports no race here,
+//! its other results mean nothing.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ struct Weakened {
     count: UnsafeCell<u64>,
 }
 
-// SAFETY: it is not; that is what the sanitizer has to say.
+// SAFETY: unsound on purpose; the sanitizer must report it.
 unsafe impl Sync for Weakened {}
 
 #[test]

@@ -1,4 +1,4 @@
-//! Data that locks guard, and that none does, for programs that look for races.
+//! Guarded and unguarded data, for race detectors.
 //!
 //! - `races guarded`: each kind of lock, with nothing to report
 //! - `races open`: an addition without a lock
@@ -18,10 +18,10 @@ use std::time::Duration;
 const THREADS: u64 = 3;
 const ROUNDS: u64 = 40;
 
-/// A number that its user guards, or does not.
+/// A number with or without a lock.
 struct Number(UnsafeCell<u64>);
 
-// SAFETY: it is not; that is what the tools have to say.
+// SAFETY: unsound on purpose; the tools must report it.
 unsafe impl Sync for Number {}
 
 impl Number {
@@ -40,16 +40,17 @@ impl Number {
     }
 }
 
-/// A new one: on the stack drd looks for nothing.
+/// A new number on the heap, since drd ignores the stack.
 fn number() -> Box<Number> {
     Box::new(Number(UnsafeCell::new(0)))
 }
 
-/// Runs that in threads of the C library's: the tools do not know how the standard library's begin and end.
+/// Runs `run` in threads of the C library: the tools do not understand the begin and end of the
+/// standard library's.
 fn each(run: impl Fn(u64) + Sync) {
     struct Thread<'a>(u64, &'a (dyn Fn(u64) + Sync));
     extern "C" fn begin(thread: *mut c_void) -> *mut c_void {
-        // SAFETY: it is joined before that goes.
+        // SAFETY: the thread is joined while the value lives.
         let Thread(number, run) = unsafe { &*thread.cast::<Thread<'_>>() };
         (0..ROUNDS).for_each(|_| run(*number));
         null_mut()

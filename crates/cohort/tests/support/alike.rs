@@ -1,4 +1,4 @@
-//! Which locks the quick tier leaves out where it looks at each lock's compiled code.
+//! The locks that the quick tier leaves out of tests of compiled code.
 
 use std::any::type_name;
 
@@ -9,13 +9,13 @@ macro_rules! types {
     };
 }
 
-/// Whether everything is wanted.
+/// Whether this is the full tier.
 pub fn full() -> bool {
     std::env::var("COHORT_TIER").as_deref() == Ok("full")
 }
 
-/// Whether an earlier lock of the catalogue is the same type with other parameters, and so the same
-/// code: the quick tier looks at the first.
+/// Whether an earlier lock of the catalogue is the same type with other parameters, and so has the
+/// same code: the quick tier tests the first only.
 pub fn is_like_another(name: &str) -> bool {
     let types = cohort::for_each_lock!(types);
     let kind = |name: &'static str| name.split('<').next().unwrap_or(name);
@@ -27,8 +27,7 @@ pub fn is_like_another(name: &str) -> bool {
         .any(|(_, other)| kind(other) == kind(own))
 }
 
-/// Says, past what the test's runner keeps to itself, that the quick tier has left those out, and
-/// `more`.
+/// Prints, past the test runner's capture, that the quick tier has left out those locks and `more`.
 pub fn tell_what_is_left(more: &str) {
     use std::io::Write as _;
     if full() {

@@ -1,15 +1,15 @@
-//! Where a test's threads may run.
+//! The CPUs of a test's threads.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The CPUs that this process may use: one at least.
+/// The CPUs of this process, at least one.
 pub fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).expect("a thread may ask where it may run");
     let cpus = 0..CpuSet::MAX_CPU;
     cpus.filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// Leaves the calling thread, and those it starts, one CPU.
+/// Binds the calling thread, and threads that it starts, to one CPU.
 pub fn stay_on(cpu: usize) {
     let mut one = CpuSet::new();
     one.set(cpu);

@@ -1,13 +1,13 @@
-//! What tests that could hang have in common.
+//! A time limit for tests that could hang.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Far beyond what any lock needs, even on a machine with much else to do.
+/// Far above any lock's need, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Runs `test`, one at a time, and fails instead of hanging; `stuck` says what that means.
+/// Runs `test`, one at a time, and fails instead of hanging; `stuck` describes a hang.
 pub fn within_limit(stuck: &str, test: impl FnOnce() + Send + 'static) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,10 @@
-//! Programs of a package of their own, which depend on this one.
+//! Programs in packages of their own that depend on this one.
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::{env, fs};
 
-/// A package below `folder` with those dependencies and that program.
+/// Creates a package below `folder` with those dependencies and that program.
 pub fn package(folder: &Path, dependencies: &str, program: &str) {
     fs::create_dir_all(folder.join("src")).expect("the folder is writable");
     let manifest = format!(
@@ -13,7 +13,7 @@ pub fn package(folder: &Path, dependencies: &str, program: &str) {
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("the folder is writable");
     fs::write(folder.join("src/main.rs"), program).expect("the folder is writable");
-    // Versions that are here already.
+    // Use the versions that are already downloaded.
     fs::copy(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"),
         folder.join("Cargo.lock"),
@@ -21,7 +21,7 @@ pub fn package(folder: &Path, dependencies: &str, program: &str) {
     .expect("the lock file is here");
 }
 
-/// What cargo says, with nothing of what it tells this test.
+/// Runs cargo without the environment of this test's cargo.
 pub fn cargo(folder: &Path, options: &[&str], flags: &str) -> Output {
     let mut cargo = Command::new(env!("CARGO"));
     for (name, _) in env::vars_os() {

@@ -1,4 +1,4 @@
-//! A thread that the processor's own single step stops after any of its instructions.
+//! Stops a thread after any of its instructions, by the processor's single step.
 
 use core::arch::asm;
 use libc::{c_int, c_void, siginfo_t};
@@ -9,11 +9,11 @@ use std::sync::Once;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
-/// Instructions of the stepped thread so far, and after which of them it is stopped.
+/// The stepped thread's instructions so far, and the number after which it stops.
 static STEPS: AtomicU32 = AtomicU32::new(0);
 static STOP: AtomicU32 = AtomicU32::new(0);
 
-/// What it does where it is stopped: a `fn()`, or null.
+/// The function to call at the stop, a `fn()` or null.
 static THERE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 extern "C" fn stepped(_signal: c_int, _info: *mut siginfo_t, _context: *mut c_void) {
@@ -31,7 +31,7 @@ extern "C" fn stepped(_signal: c_int, _info: *mut siginfo_t, _context: *mut c_vo
 fn handle_steps() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the handler calls what signal handlers may, if its user's function does.
+        // SAFETY: the handler is async-signal-safe if its user's function is.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = stepped as extern "C" fn(_, _, _) as usize;
@@ -41,20 +41,20 @@ fn handle_steps() {
     });
 }
 
-/// Whether single steps reach this process: a debugger would take them.
+/// Whether single steps reach this process; a debugger would intercept them.
 pub fn can_step() -> bool {
     let status = read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().any(|line| line == "TracerPid:\t0")
 }
 
-/// Does `it` step by step; after so many steps it is stopped, in a signal handler, for as
-/// long as `there` takes.  False if it has fewer steps.  One thread at a time.
+/// Runs `it` in single steps, and calls `there` in a signal handler after `steps` of them. Returns
+/// false if it has fewer steps. One thread at a time.
 pub fn stopped_after(steps: u32, there: fn(), it: impl FnOnce()) -> bool {
     handle_steps();
     STEPS.store(0, SeqCst);
     STOP.store(steps, SeqCst);
     THERE.store(there as *mut c_void, SeqCst);
-    // SAFETY: the flag of single steps, whose trap is handled, is set and cleared again.
+    // SAFETY: sets and clears the single-step flag, whose trap is handled.
     unsafe {
         asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
         it();

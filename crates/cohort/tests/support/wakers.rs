@@ -1,11 +1,11 @@
-//! What tasks are woken by.
+//! Wakers for tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Wake;
 
-/// Counts how often it was woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 pub struct Woken(pub AtomicU32);
 
@@ -15,7 +15,7 @@ impl Wake for Woken {
     }
 }
 
-/// Is of no use to its task.
+/// A waker that panics.
 pub struct Panics;
 
 impl Wake for Panics {

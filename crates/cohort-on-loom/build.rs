@@ -1,4 +1,4 @@
-//! Opens the door of this build of the locks onto the loom model checker.
+//! Selects the platform layer's loom backend for this build of the locks.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

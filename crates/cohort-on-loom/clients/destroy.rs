@@ -1,5 +1,5 @@
-//! A thread that releases a mutex does not look at it afterwards, so the next holder
-//! may destroy it.
+//! A release does not access the mutex once another thread may hold it, so the next holder may
+//! destroy it.
 
 use crate::clients::guest::Guest;
 use crate::locks::RawTry;
@@ -13,7 +13,7 @@ pub fn is_destroyed<L: RawTry + 'static>(threads: usize) {
     let address = &raw const *lock as usize;
     let owner = Arc::new(Cell::new((threads, Some(lock))));
     together(threads, move |_| {
-        // SAFETY: the lock lives until the last user of the two destroys it.
+        // SAFETY: the lock lives until its last user destroys it.
         let lock = unsafe { &*(address as *const L) };
         let guest = Guest::of(lock);
         guest.acquire();

@@ -1,5 +1,5 @@
-//! Contexts that outlive the frame in which they were made: guards, and what one thread has
-//! acquired and another releases.
+//! Contexts that outlive the frame of their creation: guards, and acquisitions that another thread
+//! releases.
 
 use crate::clients::{add_one, read};
 use crate::locks::context::Kept;
@@ -26,7 +26,7 @@ pub fn excludes<L: RawLock + ThreadOblivious + 'static>(threads: usize, rounds: 
     }
 }
 
-/// Each thread locks once more while it has locked, and ends the two guards in the order of that.
+/// Each thread locks recursively, and drops the two guards in the order of acquisition.
 pub fn locks_again<L>(threads: usize)
 where
     L: RawLock<Context: Send> + ThreadOblivious + 'static,
@@ -49,15 +49,15 @@ where
     }
 }
 
-/// Which thread releases what the first has acquired: the second, if it is not too early.
+/// The thread that releases the first thread's acquisition: the second, unless it is too early.
 const NOBODY_YET: u32 = 0;
 const SECOND: u32 = 1;
 const FIRST: u32 = 2;
 
-/// What the one thread has done is seen by the other.
+/// Orders one thread's work before the other's.
 const HAND_ON: Order = Order::named("a client's hand-on", Strength::AcqRel);
 
-/// The first thread leaves what it has acquired to the second, and each acquires once more.
+/// The first thread leaves its acquisition to the second, and each acquires once more.
 pub fn is_handed_on<L>(threads: usize)
 where
     L: RawLock<Context: Send> + ThreadOblivious + 'static,
@@ -70,16 +70,17 @@ where
         let (lock, count, left, releases) = &*theirs;
         let acquire = || {
             let context = Kept::<L>::new();
-            // SAFETY: a new context, which goes with the right to release; its block and the lock stay.
+            // SAFETY: a new context, which moves with the right to release; its block and the lock
+            // stay.
             unsafe { lock.acquire(context.get()) };
             add_one(count);
             context
         };
         let release = |context: Kept<L>| {
-            // SAFETY: acquired by that context, which came here with it.
+            // SAFETY: acquired by that context, which moved here.
             unsafe { lock.release(context.get()) };
         };
-        // SAFETY: the exchanges let one thread at a time go to the place.
+        // SAFETY: the exchanges admit one thread at a time to the place.
         let take = || left.with_mut(|left| unsafe { (*left).take() });
         if thread == 0 {
             let context = acquire();

@@ -1,9 +1,9 @@
-//! Small programs that use the locks, each checking one promise.
+//! Small programs that use the locks, each checking one guarantee.
 //!
-//! They run in every world.  A program that includes them provides, at its root, `locks`
-//! (the build of the locks to use) and `world`: `together` to run threads, `Kept`
-//! for memory that outlives its threads' failures, `nodes` for pools, `soon` for a
-//! deadline that passes, `linger` for a moment in which others may come.
+//! They run on every backend. A program that includes them provides at its root `locks`, the build
+//! of the locks, and `world`: `together` runs threads, `Kept` is memory that outlives its threads'
+//! failures, `nodes` creates pools, `soon` is a deadline that passes, `linger` is a moment in which
+//! others may arrive.
 
 pub mod arena;
 pub mod condvar;
@@ -25,10 +25,10 @@ pub mod waking;
 use crate::locks::door::Cell;
 use crate::world::linger;
 
-/// Makes a wrapper with a number a lock as the one in its field is.
+/// Implements the lock traits for a wrapper with a number, by its field.
 macro_rules! passes_on {
     ($wrapper:ident<$lock:ident: $bound:ident, const $number:ident>) => {
-        // SAFETY: the lock inside excludes, and has the same contexts.
+        // SAFETY: the inner lock excludes, and has the same contexts.
         unsafe impl<$lock: $bound, const $number: u32> $crate::locks::RawLock
             for $wrapper<$lock, $number>
         {
@@ -40,7 +40,7 @@ macro_rules! passes_on {
             }
 
             unsafe fn release(&self, cx: &$lock::Context) {
-                // SAFETY: the caller's, with the context by which the lock inside is held.
+                // SAFETY: the caller's, with the context that holds the inner lock.
                 unsafe { self.0.release(cx) };
             }
 
@@ -52,22 +52,22 @@ macro_rules! passes_on {
 }
 pub(crate) use passes_on;
 
-/// Adds one, plainly: two threads that do so at once are a race.
+/// Increments without atomicity: two concurrent calls race.
 pub fn add_one(count: &Cell<u64>) {
     let seen = read(count);
-    // Where nothing but the sum tells of a race, another thread has to come just then.
+    // Backends that detect races only by the sum need another thread to run here.
     linger();
     write(count, seen + 1);
 }
 
-/// Reads plainly.
+/// Reads without atomicity.
 pub fn read<T: Copy>(cell: &Cell<T>) -> T {
-    // SAFETY: the caller holds the lock that guards the cell; a checker reports it if that
-    // lock does not exclude others.
+    // SAFETY: the caller holds the lock that guards the cell; a checker reports a lock that does
+    // not exclude.
     cell.with(|value| unsafe { *value })
 }
 
-/// Writes plainly.
+/// Writes without atomicity.
 pub fn write<T>(cell: &Cell<T>, value: T) {
     // SAFETY: as in `read`.
     cell.with_mut(|place| unsafe { *place = value });

@@ -1,11 +1,11 @@
-//! Locks that count, shortly before their numbers wrap.
+//! Locks with counters shortly before these wrap around.
 
 use super::passes_on;
 use crate::locks::RawTry;
 use crate::locks::basic::{Anderson, Ptl, Ticket};
 use crate::locks::wait::Parking;
 
-/// A lock that can begin at any number.
+/// A lock whose counter can start anywhere.
 pub trait Counting: RawTry {
     /// A free lock whose next number is `first`.
     fn beginning_at(first: u32) -> Self;
@@ -29,7 +29,7 @@ impl<const SLOTS: usize, P: Parking> Counting for Anderson<SLOTS, P> {
     }
 }
 
-/// A lock whose first number is `FIRST`.
+/// A lock whose counter starts at `FIRST`.
 pub struct NearWrap<L, const FIRST: u32>(L);
 
 impl<L: Counting, const FIRST: u32> Default for NearWrap<L, FIRST> {
@@ -40,7 +40,7 @@ impl<L: Counting, const FIRST: u32> Default for NearWrap<L, FIRST> {
 
 passes_on!(NearWrap<L: Counting, const FIRST>);
 
-// SAFETY: one try of the lock inside.
+// SAFETY: one try of the inner lock.
 unsafe impl<L: Counting, const FIRST: u32> RawTry for NearWrap<L, FIRST> {
     unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
         // SAFETY: the caller's.

@@ -1,4 +1,4 @@
-//! In which order a holder runs what others have brought meanwhile.
+//! The order in which a holder runs the sections delegated meanwhile.
 
 use crate::clients::{read, write};
 use crate::delegate_clients::Brought;
@@ -7,9 +7,9 @@ use crate::locks::door::{AtomicU32, Cell, Order, Spinner};
 use crate::world::{Kept, together};
 use std::sync::Arc;
 
-/// The others bring their sections while the first is in its own, and theirs are run in the order in
-/// which they have come, or else in the opposite one.  For schedules in which threads change only where
-/// one waits: so whichever thread has a number brings its section before the next gets one.
+/// The other threads delegate while the first runs its own section; theirs run in the order of
+/// arrival, or in the opposite order. For schedules that switch threads only at waits: a thread
+/// with a number delegates before the next one gets its number.
 pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
     type Shared<D> = (D, AtomicU32, AtomicU32, Cell<u64>);
     let shared: Arc<Shared<D>> = Arc::default();
@@ -52,8 +52,8 @@ pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
     }
 }
 
-/// A holder runs the section of a second thread, and then, as it holds again, that of a third: what
-/// these know of each other they have from the delegate.
+/// A holder runs a second thread's section, and after another acquisition a third's; only the
+/// delegate orders the two.
 pub fn opens_again<D: Delegate + 'static>() {
     type Shared<D> = (D, AtomicU32, AtomicU32, Cell<u64>);
     let shared: Arc<Shared<D>> = Arc::default();

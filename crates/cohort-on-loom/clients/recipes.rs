@@ -1,4 +1,4 @@
-//! Compositions that are built from texts, with one hand-off, so that a second one shows.
+//! Compositions built from texts, with a bound of one hand-off, which a second one would exceed.
 
 use crate::locks::catalogue;
 use crate::locks::compose::stacked::Text;

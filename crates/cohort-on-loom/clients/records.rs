@@ -1,4 +1,4 @@
-//! What threads write down of themselves, read while it changes.
+//! Threads' records of themselves, read while they change.
 
 use crate::clients::guest::Guest;
 use crate::locks::RawLock;
@@ -6,8 +6,8 @@ use crate::locks::records::{Holder, Wait, Watch};
 use crate::world::together;
 use std::sync::Arc;
 
-/// A thread waits again and again, once without saying that it has waited, while another looks so
-/// often: what is read is of one wait, and of none that came before what was seen already.
+/// A thread waits repeatedly, once without an end of the wait, while another looks so often. Each
+/// look shows a single wait, and never an earlier one than the look before.
 pub fn waits_are_whole(looks: usize) {
     let wait = Arc::new(Wait::<2>::default());
     together(2, move |thread| {
@@ -33,12 +33,12 @@ pub fn waits_are_whole(looks: usize) {
 struct Shared<L> {
     lock: L,
     holder: Holder,
-    /// Says so of each thread that has let go for good.
+    /// Set by each thread after its last release.
     done: [Watch; 2],
 }
 
-/// Two threads take a lock so often, with their tags in its holder's word: it names the thread that
-/// holds the lock as long as that holds it, and none that has let go for good.
+/// Two threads acquire a lock repeatedly, with their tags in its holder's word. The word names the
+/// holder during its hold, and no thread after its last release.
 pub fn holders_are_named<L>(rounds: usize)
 where
     L: RawLock + 'static,

@@ -1,10 +1,10 @@
-//! A reader takes each sample whole and in order, while the thread puts more.
+//! A reader takes each sample whole and in order while the thread adds more.
 
 use crate::locks::records::{Samples, WORDS};
 use crate::world::together;
 use std::sync::Arc;
 
-/// Puts samples where there are so many places, while another thread takes them.
+/// Adds samples to a buffer of so many places while another thread takes them.
 pub fn come_whole<const PLACES: usize>(samples: u64) {
     let shared = Arc::new(Samples::<PLACES>::default());
     let theirs = Arc::clone(&shared);
@@ -12,7 +12,7 @@ pub fn come_whole<const PLACES: usize>(samples: u64) {
         if thread == 0 {
             let put = (1..=samples).filter(|number| {
                 let had_room = theirs.waiting() < PLACES as u32;
-                // SAFETY: no other thread puts.
+                // SAFETY: no other thread adds.
                 let is_put = unsafe { theirs.put([*number; WORDS]) };
                 assert!(is_put || !had_room, "what had room was dropped");
                 is_put
@@ -34,7 +34,7 @@ pub fn come_whole<const PLACES: usize>(samples: u64) {
     }
 }
 
-/// The number that is in all words of a sample.
+/// The number in all words of a sample.
 fn whole(sample: [u64; WORDS]) -> u64 {
     assert!(
         sample.iter().all(|word| *word == sample[0]),

@@ -1,4 +1,4 @@
-//! Watches come and go, while a thread writes down what it does.
+//! Observers start and stop while a thread records.
 
 use crate::locks::door::{AtomicU32, Order};
 use crate::locks::records::{ALWAYS, Follows, Watch};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 struct Shared {
     watch: Watch,
     follows: Follows,
-    /// What the command makes ready for the thread.
+    /// The observer's preparation for the thread.
     wanted: AtomicU32,
-    /// What the thread writes down, the watch's number; 0: nothing.
+    /// The thread's record, the observer's number; 0: none.
     record: AtomicU32,
 }
 
-/// So many watches come one after the other, while a thread looks as often for one: it finds what
-/// is made ready for it, and nothing that it wrote in one watch is read in another.
+/// So many observers follow each other, while a thread checks for one as often. It finds the
+/// observer's preparation, and no observer reads a record made for another.
 pub fn come_and_go(watches: u32) {
     let shared = Arc::new(Shared::default());
     together(2, move |thread| {

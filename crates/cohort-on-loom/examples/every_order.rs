@@ -1,13 +1,13 @@
-//! Is my program right under every interleaving?
+//! Checks a program under every interleaving.
 //!
 //! ```sh
 //! cargo run -p cohort-on-loom --example every_order
 //! ```
 //!
-//! `examples/testing/accounts.rs` is compiled with the locks of this package, and their atomics
-//! and waits are loom's: two threads transfer in opposite directions, and each way in which their steps
-//! may follow each other is tried, with at most two switches that no thread asked for.  A deadlock,
-//! a race for data behind a lock, and an `assert!` that fails end it with the steps that led there.
+//! Compiles `examples/testing/accounts.rs` with the locks of this package, on loom's atomics and
+//! waits. Two threads transfer in opposite directions. Every interleaving with at most two
+//! preemptions is explored. A deadlock, a data race behind a lock, or a failed `assert!` ends the
+//! run with the steps that led there.
 
 #[path = "../../../examples/testing/accounts.rs"]
 mod accounts;

@@ -1,13 +1,13 @@
-//! Every lock under loom, and every flaw that loom has to find in them.
+//! Every lock under loom, and every fault that loom must find in them.
 //!
-//! Each model is a test, `loom::…`, and each flaw is one, `mutant::…`.  A model
-//! runs in a process of its own, which this program starts as itself.
+//! Each model is a test, `loom::…`, and each injected fault is one, `mutant::…`. A model runs in a
+//! process of its own, started from this program.
 
 #[path = "../clients/again.rs"]
 mod again_clients;
 #[path = "../clients/arrivals.rs"]
 mod arrival_clients;
-// Each runner takes its part of a file.
+// Each runner uses its part of a file.
 #[allow(dead_code, unused_imports)]
 #[path = "../../cohort/checks/mod.rs"]
 mod checks;
@@ -40,7 +40,7 @@ mod watch_clients;
 /// The build of the locks that the clients use.
 use cohort_on_loom as locks;
 
-/// What the clients need of their world.
+/// The clients' requirements on their backend.
 mod world {
     use crate::locks::Deadline;
     pub use crate::locks::door::{Kept, together};
@@ -55,10 +55,10 @@ mod world {
         Arc::new(Nodes::<T>::new())
     }
 
-    /// Nothing: another thread may come at every moment anyway.
+    /// Does nothing: loom may switch threads anywhere.
     pub const fn linger() {}
 
-    /// A deadline that the first failed look passes.
+    /// A deadline that passes at the first failed look.
     pub fn soon() -> Deadline {
         let at = now() + 1;
         Deadline {

@@ -1,8 +1,8 @@
-//! How fast the machine is simulated: accesses in a second of CPU time, with the full
-//! model.  The aim is ten million with 128 simulated CPUs, the floor five.
+//! The simulation's speed: accesses per second of CPU time with the full model. The aim is ten
+//! million with 128 simulated CPUs, the minimum five.
 //!
-//! CPU time, because others may use the host meanwhile; they also slow its caches and
-//! its hardware threads, so each line is the best of several runs.
+//! CPU time, since other processes may use the host. They also slow its caches and hardware threads,
+//! so each line is the best of several runs.
 
 use cohort_machine::description::shipped;
 use cohort_machine::{Hardware, Length, Memory, Options, Outcome, Placement, Run, Waiting};
@@ -10,8 +10,8 @@ use cohort_on_machine::RawLock;
 use cohort_on_machine::basic::{Clh, Futex, Mcs, Ticket};
 use std::time::{Duration, Instant};
 
-/// Samples of each line, and how long one is: the kernel counts CPU time in ticks of
-/// some milliseconds.
+/// Samples per line, and the length of each; the kernel counts CPU time in ticks of some
+/// milliseconds.
 const SAMPLES: usize = 3;
 const SAMPLE: Duration = Duration::from_millis(300);
 
@@ -41,8 +41,8 @@ fn lbench<L: RawLock<Context: 'static>>(hardware: &Hardware, threads: usize) -> 
         run.spawn(move |thread| {
             let context = memory.lock(L::Context::default());
             while !thread.is_over() {
-                // SAFETY: this thread alone uses the context, which lies in the machine's memory, as the
-                // lock does, until the run is over.
+                // SAFETY: only this thread uses the context. Like the lock, it lies in the
+                // machine's memory until the run is over.
                 unsafe { lock.acquire(context) };
                 thread.acquired(0);
                 lines.iter().for_each(|line| thread.read(*line));
@@ -56,7 +56,7 @@ fn lbench<L: RawLock<Context: 'static>>(hardware: &Hardware, threads: usize) -> 
     run.go().unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// CPU time of this thread where the kernel tells it, and the time of day elsewhere.
+/// This thread's CPU time if the kernel reports it, otherwise the wall time.
 struct Clock {
     cpu: Option<u64>,
     day: Instant,
@@ -101,7 +101,7 @@ fn line(name: &str, machine: &str, threads: usize, run: fn(&Hardware, usize) -> 
     );
 }
 
-/// The most memory this process has had, in MiB.
+/// The peak memory of this process, in MiB.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,6 +1,6 @@
 //! Every lock on the simulated machine.
 
-// Each runner takes its part of a file.
+// Each runner uses its part of a file.
 #[allow(dead_code, unused_imports)]
 #[path = "../../cohort/checks/mod.rs"]
 mod checks;
@@ -26,7 +26,7 @@ use runner::world;
 
 fn main() {
     runner::properties::print_if_asked();
-    // Flaws make clients panic on purpose, and each test says why it failed.
+    // Faults make clients panic on purpose, and each test reports its own failure.
     std::panic::set_hook(Box::new(|_| ()));
     let arguments = libtest_mimic::Arguments::from_args();
     let conclusion = libtest_mimic::run(&arguments, runner::tests());

@@ -1,8 +1,8 @@
-//! Choices that follow from a seed.
+//! Pseudo-random choices from a seed.
 
 use std::time::Duration;
 
-/// A generator of one thread.
+/// A thread's generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -18,7 +18,7 @@ impl Dice {
 
     /// A number below a bound above 0.
     pub fn roll(&mut self, below: u32) -> u32 {
-        // Xorshift, and the upper bits of a product.
+        // Xorshift, then the upper bits of a product.
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -26,17 +26,17 @@ impl Dice {
         (((bits >> 32) * u64::from(below)) >> 32) as u32
     }
 
-    /// One time in so many.
+    /// True once in so many times on average.
     pub fn one_in(&mut self, times: u32) -> bool {
         self.roll(times) == 0
     }
 
-    /// Fewer than so many microseconds.
+    /// A duration below so many microseconds.
     pub fn micros(&mut self, below: u32) -> Duration {
         Duration::from_micros(self.roll(below).into())
     }
 
-    /// Stays for a moment: mostly a few instructions, sometimes asleep.
+    /// Pauses: mostly a few instructions, sometimes asleep.
     pub fn linger(&mut self) {
         if self.one_in(64) {
             std::thread::sleep(self.micros(200));

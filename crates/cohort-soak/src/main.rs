@@ -1,9 +1,9 @@
-//! Soaks of what only Rust programs have: upgrades of read locks, delegates of every kind, tokens,
-//! and tasks whose futures are dropped.
+//! Soak tests of Rust-only features: upgrades of read locks, delegates of every kind, tokens, and
+//! tasks whose futures are dropped.
 //!
-//! `cohort-soak FAMILY SECONDS THREADS SEED`, with the feature `chaos` of the crate.  It ends with
-//! status 0, or prints the seed and each thread's last operation and ends with status 1: on a wrong
-//! result at once, and when a thread makes no round for 30 seconds.
+//! `cohort-soak FAMILY SECONDS THREADS SEED`, with the crate's feature `chaos`. The exit status is 0
+//! on success. On a wrong result, or if a thread completes no round for 30 seconds, it prints the seed
+//! and each thread's last operation, and exits with status 1.
 
 mod dice;
 mod sections;
@@ -17,7 +17,7 @@ use sections::Queueing;
 use soak::Soak;
 use std::process::ExitCode;
 
-/// A family's name, and what it runs.
+/// A family's name and function.
 type Family = (&'static str, fn(&Soak));
 
 const FAMILIES: [Family; 12] = [

@@ -1,5 +1,5 @@
-//! Delegates: sections that are run, given up within a deadline or a token, awaited, and posted by
-//! tasks that may drop them, while threads come and go.
+//! Delegates: sections that run, time out by a deadline or a token, wait for conditions, or are
+//! posted by tasks that may drop them, while threads start and end.
 
 use crate::dice::Dice;
 use crate::soak::Soak;
@@ -19,7 +19,7 @@ const LONGEST_MICROS: u32 = 300;
 #[derive(Debug)]
 pub enum Eager {}
 
-// SAFETY: constants alone, and the usual word.
+// SAFETY: only constants, and the usual word.
 unsafe impl InPlace for Eager {
     type Word = FutexHmcs;
     const FEW: u32 = 0;
@@ -28,10 +28,10 @@ unsafe impl InPlace for Eager {
     const PASSING_NANOSECONDS: u64 = 10_000;
 }
 
-/// That begins with shared rides.
+/// An [`Eager`] lock that starts with shared batches.
 pub type Queueing = SanlPlus<MayPark, 256, 0, RIDES, 16, 14, Eager>;
 
-/// What a lock guards, and how many sections of it have run.
+/// The guarded data, and the number of sections that have run.
 struct Shared<L> {
     data: Delegated<Data, L>,
     counted: AtomicU64,
@@ -52,7 +52,7 @@ impl<L: Delegate> Default for Shared<L> {
     }
 }
 
-/// A section: alone, and done when its caller goes on.
+/// A section that checks exclusion and completes before its caller proceeds.
 fn enter(data: &mut Data, turns: u32, done: &mut u32) -> bool {
     let alone = !data.inside;
     data.inside = true;
@@ -65,7 +65,7 @@ fn enter(data: &mut Data, turns: u32, done: &mut u32) -> bool {
 }
 
 impl<L: Delegate> Shared<L> {
-    /// Brings a section whose data are in the caller's frame.
+    /// Delegates a section whose data is in the caller's frame.
     fn run(&self, soak: &Soak, dice: &mut Dice, here: bool) {
         let (turns, mut done) = (dice.roll(2000), 0);
         let alone = if here {
@@ -87,7 +87,7 @@ impl<L: Delegate> Shared<L> {
     }
 }
 
-/// Waits for a number that the sections of others bring about, or a moment.
+/// Waits until other threads' sections reach a number, or until a deadline.
 fn run_when<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, dice: &mut Dice) {
     let end = lock.counted.load(SeqCst) + u64::from(dice.roll(4));
     let within = dice.micros(LONGEST_MICROS);
@@ -106,7 +106,7 @@ fn run_when<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, dice: &mut Dice
     }
 }
 
-/// Gives up at a deadline, or when another thread cancels a token.
+/// Times out by a deadline, or by another thread's cancellation of a token.
 fn run_within<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, dice: &mut Dice) {
     let (turns, mut done) = (dice.roll(2000), 0);
     let section = |data: &mut Data| enter(data, turns, &mut done);
@@ -131,7 +131,7 @@ fn run_within<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, dice: &mut Di
     lock.counted.fetch_add(ran.is_some().into(), SeqCst);
 }
 
-/// Threads with a few sections each, in which seats and numbers of ended threads are used again.
+/// Short-lived threads with a few sections each, which reuse ended threads' slots and numbers.
 fn churn<L: Delegate + Sync>(lock: &Shared<L>, soak: &Soak, thread: usize, dice: &mut Dice) {
     let numbers = [dice.roll(u32::MAX), dice.roll(u32::MAX)];
     thread::scope(|scope| {
@@ -146,7 +146,7 @@ fn churn<L: Delegate + Sync>(lock: &Shared<L>, soak: &Soak, thread: usize, dice:
     });
 }
 
-/// Rounds of `Delegate`'s own, and of `more` one time in four.
+/// Rounds of `Delegate`'s own operations; one in four is `more`.
 fn soak_with<L: Delegate + Sync>(
     soak: &Soak,
     locks: &[Shared<L>],
@@ -177,21 +177,21 @@ fn locks<L: Delegate>() -> [Shared<L>; LOCKS] {
     std::array::from_fn(|_| Shared::default())
 }
 
-/// Runs the family of a delegate that threads cannot leave.
+/// Soaks a delegate without timeouts.
 pub fn soak_unbounded<L: Delegate + Sync>(soak: &Soak) {
     soak_with(soak, &locks::<L>(), |lock, _, dice| {
         lock.run(soak, dice, false)
     });
 }
 
-/// Runs the family of a delegate that threads can leave.
+/// Soaks a delegate with timeouts.
 pub fn soak<L: AbortableDelegate + Sync>(soak: &Soak) {
     soak_with(soak, &locks::<L>(), |lock, thread, dice| {
         leave_soon(lock, soak, thread, dice);
     });
 }
 
-/// What threads do that may give up.
+/// Operations that may time out.
 fn leave_soon<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, thread: usize, dice: &mut Dice) {
     if dice.one_in(4) {
         soak.note(thread, &"try_run_when_for");
@@ -202,7 +202,7 @@ fn leave_soon<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, thread: usize
     }
 }
 
-/// The same of `rcl`, beside two servers that come and go.
+/// Soaks `rcl`, beside two servers that start and stop.
 pub fn soak_served(soak: &Soak) {
     let locks = locks::<Rcl>();
     let over = AtomicBool::new(false);
@@ -229,10 +229,10 @@ pub fn soak_served(soak: &Soak) {
     });
 }
 
-/// What tasks post to, and how many posts have run.
+/// The target of posts, and the number of posts that have run.
 type Posts<L> = Arc<Delegated<Data, Posting<L>>>;
 
-/// A task's section: awaited, or dropped and run before that, or never.
+/// A task's section: awaited, or dropped, in which case it may have run or never runs.
 fn post<L>(posts: &Posts<L>, counted: &AtomicU64, soak: &Soak, dice: &mut Dice)
 where
     L: Delegate + Send + Sync + 'static,
@@ -259,7 +259,7 @@ where
     counted.fetch_add(ran.load(SeqCst), SeqCst);
 }
 
-/// Runs the family of posts, beside threads that bring sections and may give up.
+/// Soaks posts, beside threads that delegate with and without deadlines.
 pub fn soak_posts<L>(soak: &Soak)
 where
     L: AbortableDelegate + Send + Sync + 'static,

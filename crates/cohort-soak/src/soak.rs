@@ -1,4 +1,4 @@
-//! Threads that do rounds until the time is up, and a watchdog that sees each go on.
+//! Threads that run rounds for a time, under a watchdog that checks their progress.
 
 use crate::dice::Dice;
 use std::process::exit;
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread may take for a round.
+/// The time limit of a round.
 const PATIENCE_SECONDS: u32 = 30;
 const MOST_THREADS: usize = 64;
 
-/// What one thread does.
+/// The state of a thread.
 #[derive(Default)]
 struct Row {
     rounds: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// A run by these arguments, if they are numbers within bounds.
+    /// A run with these arguments, if they are numbers within bounds.
     pub fn new(seconds: &str, threads: &str, seed: &str) -> Option<Self> {
         let threads = threads.parse().ok()?;
         let soak = Self {
@@ -46,12 +46,12 @@ impl Soak {
         self.over.load(SeqCst)
     }
 
-    /// All rounds of all threads.
+    /// The rounds of all threads.
     pub fn rounds(&self) -> u64 {
         self.rows.iter().map(|row| row.rounds.load(SeqCst)).sum()
     }
 
-    /// Notes what a thread is about to do.
+    /// Records a thread's next operation.
     pub fn note(&self, thread: usize, what: &'static &'static str) {
         let what = std::ptr::from_ref(what).cast_mut();
         self.rows[thread].what.store(what, SeqCst);
@@ -120,7 +120,7 @@ impl Soak {
         );
         for (thread, row) in self.rows[..self.threads].iter().enumerate() {
             let what = row.what.load(SeqCst);
-            // SAFETY: null, or what `note` was given, which is static.
+            // SAFETY: null, or a static passed to `note`.
             let what = unsafe { what.as_ref() }.unwrap_or(&"nothing");
             println!(
                 "thread {thread}: {} rounds, last {what}",
@@ -130,7 +130,7 @@ impl Soak {
         exit(1);
     }
 
-    /// Ends the process with a report unless this holds.
+    /// Ends the process with a report unless `holds`.
     #[track_caller]
     pub fn check(&self, holds: bool, what: &str) {
         if !holds {

@@ -1,5 +1,4 @@
-//! Tasks: mutexes whose guards are held over an await, beside futures that are dropped and threads
-//! that lock.
+//! Tasks: mutexes whose guards live across an await, beside dropped futures and locking threads.
 
 use crate::dice::Dice;
 use crate::soak::Soak;
@@ -20,7 +19,7 @@ impl Wake for Unparks {
     }
 }
 
-/// Runs one task to its end.
+/// Runs one task to completion.
 pub fn block_on<R>(mut future: Pin<&mut impl Future<Output = R>>) -> R {
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -32,7 +31,7 @@ pub fn block_on<R>(mut future: Pin<&mut impl Future<Output = R>>) -> R {
     }
 }
 
-/// Polls a future that may be dropped then.
+/// Polls a future that may be dropped afterwards.
 pub fn poll_once<R>(future: Pin<&mut impl Future<Output = R>>) -> Option<R> {
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
     match future.poll(&mut Context::from_waker(&waker)) {
@@ -41,7 +40,7 @@ pub fn poll_once<R>(future: Pin<&mut impl Future<Output = R>>) -> Option<R> {
     }
 }
 
-/// Gives other tasks of the executor their turn.
+/// Yields to the executor's other tasks.
 async fn yields() {
     let mut first = true;
     std::future::poll_fn(|context| {

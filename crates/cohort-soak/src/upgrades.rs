@@ -131,7 +131,7 @@ impl Shared {
     }
 }
 
-/// What a wait ends with that another thread cancels after that time.
+/// The result of a wait that another thread cancels after that time.
 fn unless<R>(within: Duration, wait: impl FnOnce(&Token) -> R) -> R {
     let token = Token::new();
     thread::scope(|scope| {

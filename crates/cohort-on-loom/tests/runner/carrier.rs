@@ -1,18 +1,18 @@
-//! A lock that carries small numbers only.
+//! A lock that can count few hand-offs.
 
 use crate::clients::passes_on;
 use crate::locks::{DetectsWaiters, LowLock, RawLock, ThreadOblivious};
 
-/// The lock inside, which carries numbers up to `MOST`.
+/// The inner lock, with counts up to `MOST`.
 #[derive(Default)]
 pub struct Little<L, const MOST: u32>(L);
 
 passes_on!(Little<L: RawLock, const MOST>);
 
-// SAFETY: release is the lock's own.
+// SAFETY: releases are the inner lock's.
 unsafe impl<L: ThreadOblivious, const MOST: u32> ThreadOblivious for Little<L, MOST> {}
 
-// SAFETY: the lock inside is asked.
+// SAFETY: answered by the inner lock.
 unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
     unsafe fn has_waiters(&self, cx: &L::Context) -> bool {
         // SAFETY: the caller's.
@@ -20,7 +20,7 @@ unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOS
     }
 }
 
-// SAFETY: the lock inside carries what it is given: less than it could.
+// SAFETY: the inner lock carries the counts, which are within its limit.
 unsafe impl<L: LowLock, const MOST: u32> LowLock for Little<L, MOST> {
     fn hand_off_limit(&self) -> u32 {
         MOST.min(self.0.hand_off_limit())
@@ -38,7 +38,7 @@ unsafe impl<L: LowLock, const MOST: u32> LowLock for Little<L, MOST> {
 
     unsafe fn release_counted(&self, cx: &L::Context, number: u32) {
         assert!(number <= MOST, "{number} is not carried");
-        // SAFETY: the caller's: the lock inside carries whatever this one does.
+        // SAFETY: the caller's; the inner lock's limit is no smaller.
         unsafe { self.0.release_counted(cx, number) };
     }
 }

@@ -1,7 +1,7 @@
 //! One model, in one process.
 //!
-//! A bug that loom finds can leave its threads in a state that no process should
-//! go on from; so the first failure prints its reason and ends the process.
+//! A bug that loom finds can leave its threads in an unusable state. So the first failure prints its
+//! cause and ends the process.
 
 use super::models;
 use crate::locks::door::{Tally, steps};
@@ -10,31 +10,31 @@ use std::process::{Command, Stdio, exit};
 use std::time::Duration;
 use wait_timeout::ChildExt;
 
-/// Names the model that this process shall run.
+/// The environment variable that names the model to run.
 pub const MODEL: &str = "COHORT_MODEL";
 
-/// Names the flaw that the locks shall have.
+/// The environment variable that names the fault to inject.
 pub const MUTANT: &str = "COHORT_MUTANT";
 
-/// Every execution was explored and none failed.
+/// Every execution was explored, and none failed.
 const PASSED: i32 = 0;
 /// An execution failed.
 const FAILED: i32 = 10;
-/// Loom gave up, which says nothing about the lock.
+/// Loom gave up, so the lock's correctness is undecided.
 const UNDECIDED: i32 = 11;
 
-/// How a model ended.
+/// The result of a model.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every execution was explored and none failed; the tally.
+    /// Every execution was explored, and none failed; the counts.
     Passed(String),
-    /// An execution failed; the reason.
+    /// An execution failed; the cause.
     Failed(String),
-    /// Neither: out of time, out of loom's bounds, or killed; the reason.
+    /// Undecided: out of time, beyond loom's limits, or killed; the cause.
     Undecided(String),
 }
 
-/// Runs the model of that name in this process, and ends it.
+/// Runs the model of that name in this process, and exits.
 pub fn run(name: &str) -> ! {
     set_hook(Box::new(|panic| {
         for step in steps() {
@@ -52,7 +52,7 @@ pub fn run(name: &str) -> ! {
         exit(2);
     };
     show("", &model.check());
-    // A flaw is noticed within the model's own bounds.
+    // Faults are found within the model's own bounds.
     if std::env::var_os(MUTANT).is_none()
         && let Some(tally) = model.check_deeper()
     {
@@ -73,7 +73,7 @@ fn show(which: &str, tally: &Tally) {
     );
 }
 
-/// Whether loom merely ran out of what it can track.
+/// Whether loom exceeded its own limits.
 fn is_a_bound_of_loom(panic: &PanicHookInfo) -> bool {
     let message = panic.payload_as_str().unwrap_or("");
     ["maximum number of branches", "loom internal bug", "mo_i"]
@@ -81,7 +81,7 @@ fn is_a_bound_of_loom(panic: &PanicHookInfo) -> bool {
         .any(|bound| message.contains(bound))
 }
 
-/// Runs the model of that name in a process of its own, with a flaw or without.
+/// Runs the model of that name in a process of its own, with or without a fault.
 pub fn verdict(model: &str, mutant: Option<&str>, limit: Duration) -> Verdict {
     let mut command = Command::new(std::env::current_exe().expect("a test knows its own file"));
     command
@@ -97,7 +97,7 @@ pub fn verdict(model: &str, mutant: Option<&str>, limit: Duration) -> Verdict {
         Ok(child) => child,
         Err(error) => return Verdict::Undecided(format!("cannot start a process: {error}")),
     };
-    // The process prints a few lines at most, which its pipes hold.
+    // The few printed lines fit into the pipes.
     if !matches!(child.wait_timeout(limit), Ok(Some(_))) {
         let _ = child.kill();
         let _ = child.wait();

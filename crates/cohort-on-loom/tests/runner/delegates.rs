@@ -1,4 +1,4 @@
-//! The models that every delegate of the catalogue has, by what it says that it can do.
+//! The models of every delegate in the catalogue, by its capabilities.
 
 use super::bounds::{ENDING_2, PARK, PARK_3, SPIN, TICKING, TICKING_3};
 use super::models::{Model, deep, lighter, quick};
@@ -82,7 +82,7 @@ macro_rules! all {
     }};
 }
 
-/// All of them, in the catalogue's order.
+/// All models, in the catalogue's order.
 pub fn models() -> Vec<Model> {
     cohort_on_loom::for_each_delegate!(all)
 }

@@ -1,6 +1,6 @@
-//! Flaws that no model notices, each with the argument why.
+//! Faults that no model finds, each with the reason.
 
-/// Name of the mutant and why no execution can tell it from the original.
+/// Mutants with the reason why no execution differs from the original's.
 pub static EQUIVALENT: &[(&str, &str)] = &[
     (
         "GENERATION_CLAIM:relaxed",
@@ -23,8 +23,8 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Flaws that models notice, but only models of the full tier, or in many seconds.  The simulated
-/// machine notices each of them in every tier, but `hmcs.forget-the-away`.
+/// Faults that only models of the full tier find, or slow models. The simulated machine finds each
+/// of them in every tier, except `hmcs.forget-the-away`.
 pub static LATE: &[&str] = &[
     "futex-hmcs.lose-mark",
     "futex.gate-opens-silently",
@@ -32,7 +32,7 @@ pub static LATE: &[&str] = &[
     "rw-phase.overtake",
 ];
 
-/// Name of the mutant and what would show it, which loom cannot do.
+/// Mutants with the evidence that would show them, which loom cannot produce.
 pub static BEYOND: &[(&str, &str)] = &[
     (
         "ARENA_SEARCH:relaxed",

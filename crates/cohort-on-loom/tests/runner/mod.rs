@@ -1,4 +1,4 @@
-//! Runs models and flaws, each in a process of its own.
+//! Runs models with and without faults, each in a process of its own.
 
 pub mod bounds;
 pub mod broken;

@@ -1,5 +1,5 @@
-//! Every order one step weaker, and every flaw the locks name: a model has to
-//! fail, or a place in `equivalent.rs` says why none can.
+//! Weakens every memory order by one step, and injects every fault that the locks name: a model
+//! must fail, or `equivalent.rs` must state why none can.
 
 use super::child::{Verdict, verdict};
 use super::equivalent::{BEYOND, EQUIVALENT, LATE};
@@ -10,12 +10,12 @@ use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
-/// Where the flaws of files are looked for, if not in the models that begin with their own names:
-/// the file of `checks` that says so, and models whose names begin like this.
+/// The models in which to search for a file's faults, if not those that begin with its name: the
+/// file of `checks` that lists them, and their prefixes.
 #[linkme::distributed_slice]
 pub static WHERE: [(&str, &[&str])];
 
-/// Says where the flaws of the file are looked for that this file of `checks` mirrors.
+/// Lists the models in which to search for the faults of this file's source.
 macro_rules! looked_for_in {
     ($($models:literal),+) => {
         const _: () = {
@@ -26,16 +26,16 @@ macro_rules! looked_for_in {
 }
 pub(crate) use looked_for_in;
 
-/// For how long every model looks for a flaw before any may look for as long as it needs: what a
-/// model finds at all it mostly finds in a small part of its executions.
+/// How long every model searches for a fault before any may search without this limit: most
+/// findings occur in a small part of a model's executions.
 const GLANCE: Duration = Duration::from_millis(300);
 
-/// How long one model may look for a flaw.
+/// The time limit of one model's search.
 fn limit() -> Duration {
     Duration::from_secs(if full() { 1200 } else { 120 })
 }
 
-/// All of them, each with the file that has it.
+/// All faults, each with its file.
 pub fn flaws() -> Vec<(String, String)> {
     let mut flaws = Vec::new();
     for (module, orders) in ORDERS {
@@ -56,7 +56,7 @@ pub fn flaws() -> Vec<(String, String)> {
     flaws
 }
 
-/// One test for each, and one for the table's own sake.
+/// One test for each fault, and one for the table itself.
 pub fn tests() -> Vec<Trial> {
     let flaws = flaws();
     let stale: Vec<_> = unnoticed()
@@ -73,7 +73,7 @@ pub fn tests() -> Vec<Trial> {
         },
     )];
     tests.extend(flaws.into_iter().map(|(file, flaw)| {
-        // That nothing notices a flaw is known once everything has looked for it.
+        // Only a search through all models shows that none finds a fault.
         let unnoticed = unnoticed().any(|(name, _)| *name == flaw);
         let left = !full() && (unnoticed || LATE.contains(&flaw.as_str()));
         let name = format!("mutant::{flaw}");
@@ -90,14 +90,14 @@ fn file(module: &str) -> String {
     path.replace("::", "/")
 }
 
-/// The flaws that no model is expected to notice.
+/// The faults that no model is expected to find.
 fn unnoticed() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     EQUIVALENT.iter().chain(BEYOND)
 }
 
 fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
     let own = format!("{}::", file.rsplit('/').next().unwrap_or(file));
-    // A folder's files are looked for where the file of its name says.
+    // Files in a folder use the list of the folder's own file.
     let parts = [Some(file), file.rsplit_once('/').map(|(folder, _)| folder)];
     let said = parts.into_iter().flatten().find_map(|file| {
         let mirror = format!("checks::{}", file.replace('/', "::"));
@@ -123,8 +123,7 @@ fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
         })
         .filter(|model| model.is_wanted())
         .collect();
-    // Most flaws are noticed by several models, and some of these take a thousandth of what
-    // others take.
+    // Several models find most faults, at times that differ by up to a factor of a thousand.
     let known = noticed::by(flaw);
     let is_known = |model: &Model| known == Some(model.name);
     left.sort_by_key(|model| (!is_known(model), model.took().unwrap_or(Duration::MAX)));
@@ -139,7 +138,7 @@ fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
             };
             match verdict(model.name, Some(flaw), limit) {
                 Verdict::Passed(_) => {}
-                // A model that fails anyway notices nothing.
+                // A model that fails without the fault proves nothing.
                 Verdict::Failed(_) if !matches!(model.verdict(), Verdict::Passed(_)) => {}
                 Verdict::Failed(_) if argument.is_none() => {
                     noticed::note(flaw, model.name);

@@ -1,8 +1,8 @@
-//! Which model noticed each flaw when that was last written down.
+//! The model that last found each fault, as recorded.
 //!
-//! It looks for the flaw first, so that the quick tier spends its time where something is found.
-//! Nothing else depends on it: a line that is wrong costs time.  `COHORT_WRITE=1 cargo test -p
-//! cohort-on-loom` writes the lines of the flaws that it tries anew.
+//! That model searches for the fault first, so the quick tier starts with the promising models. A
+//! wrong record costs time only. `COHORT_WRITE=1 cargo test -p cohort-on-loom` updates the records of
+//! the faults that it tests.
 
 use super::models::find;
 use super::mutants;
@@ -10,32 +10,32 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Asks that the lines are written.
+/// The environment variable that requests an update.
 const WRITE: &str = "COHORT_WRITE";
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runner/noticed.txt");
 
-/// The models, by flaw.
+/// The recorded models, by fault.
 static WRITTEN: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
     let lines = include_str!("noticed.txt").lines();
     lines.filter_map(|line| line.split_once(' ')).collect()
 });
 
-/// What is new.
+/// New records.
 static NEW: Mutex<BTreeMap<String, &str>> = Mutex::new(BTreeMap::new());
 
-/// The name of the model that noticed a flaw.
+/// The recorded model for a fault.
 pub fn by(flaw: &str) -> Option<&'static str> {
     WRITTEN.get(flaw).copied()
 }
 
-/// Says that a model has noticed a flaw.
+/// Records that a model has found a fault.
 pub fn note(flaw: &str, model: &'static str) {
     let mut new = NEW.lock().unwrap_or_else(PoisonError::into_inner);
     new.insert(flaw.to_owned(), model);
 }
 
-/// Writes the lines anew, if that is asked for.
+/// Writes the records if requested.
 ///
 /// # Errors
 /// The file cannot be written.

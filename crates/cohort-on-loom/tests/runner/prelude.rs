@@ -1,4 +1,4 @@
-//! What the files of `checks` find here: clients, bounds, locks.
+//! Imports for the files of `checks`: clients, bounds, locks.
 
 pub use super::bounds::*;
 pub use super::carrier::Little;
@@ -47,14 +47,14 @@ pub(crate) use crate::sample_clients as samples;
 pub(crate) use crate::standing_clients as standing;
 pub(crate) use crate::watch_clients as watch;
 
-/// What looks for flaws on the simulated machine.
+/// Ignores the lists for the simulated machine.
 macro_rules! on_machine {
     ($($any:tt)*) => {};
 }
 pub(crate) use on_machine;
 
-/// Runs a client of a lock with a mutex that has no queue: the default lock's queues have models of
-/// their own, which these would multiply.
+/// Runs a client of a lock whose mutex has no queue: the default lock's queues have models of their
+/// own, and would multiply these.
 pub fn by_word(client: impl FnOnce()) {
     FutexHmcs::never_queue();
     client();

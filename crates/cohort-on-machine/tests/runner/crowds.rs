@@ -1,6 +1,6 @@
-//! `glk` where threads exceed CPUs, on every shipped machine: it keeps up with the mutex of the C library, whose
-//! waiters sleep at once.  Threads are not pinned, as in the paper: of several awake threads that are pinned to one
-//! CPU one runs, while other CPUs are idle.
+//! `glk` with more threads than CPUs, on every shipped machine: it keeps up with the C library's
+//! mutex, whose waiters sleep at once. Threads are not pinned, as in the paper: of several awake
+//! threads pinned to one CPU, one runs while other CPUs are idle.
 
 use super::trial::full;
 use crate::clients::host::{self, Host};
@@ -20,45 +20,47 @@ use std::fmt;
 pub enum Work {
     /// All threads use one lock.
     Loop,
-    /// Each section is under one of several locks, the k-th with a weight of 1/k (Antić et al. 2016 §3.2).
+    /// Each critical section uses one of several locks, the k-th with a weight of 1/k (Antić et al.
+    /// 2016 §3.2).
     Zipf,
-    /// One lock; the number of its threads and the length of the sections change from phase to phase.
+    /// One lock; the number of threads and the length of critical sections change by phases.
     Phases,
 }
 
 /// Locks of [`Work::Zipf`].
 const LOCKS: usize = 8;
 
-/// Cycles of a section, and from one section to the next.
+/// Cycles of a critical section, and between two of them.
 const SECTION: u64 = 1_024;
 const PAUSE: u64 = 200;
 
-/// Nanoseconds of a phase, and the number of different ones.
+/// Nanoseconds of a phase, and the number of phases.
 const PHASE: u64 = 2_000_000;
 const PHASES: u64 = 8;
 
-/// Nanoseconds before counting begins, and of counting: several periods of `glk`, and several time slices.
+/// Nanoseconds of warm-up and of counting: several periods of `glk`, and several time slices.
 const WARM_UP: u64 = 20_000_000;
 const COUNTED: u64 = 24_000_000;
 
-/// The share of the mutex's throughput that `glk` has at least, by itself and under a program, where an acquisition
-/// counts itself in and out.
+/// The minimum of `glk`'s throughput relative to the mutex's: for the bare lock, and hosted, where
+/// each acquisition also registers and deregisters.
 const KEEPS_UP: [f64; 2] = [0.9, 0.85];
 
-/// Machines on which the default lock, by which `glk` serves a crowd, has less than the C library's mutex: 0.8 of it
-/// on the first, 0.7 on the second with one thread more than CPUs.  `glk` is to have as much as the default lock there.
+/// Machines on which the default lock, which `glk` uses when oversubscribed, has less throughput
+/// than the C library's mutex: 0.8 on the first; 0.7 on the second with one thread more than CPUs.
+/// There, `glk` is compared with the default lock.
 const BEHIND: [&str; 2] = ["epyc-9454p", "i5-12500"];
 
-/// A lock as a thread uses it.
+/// A lock in use by threads.
 trait Used {
-    /// What each thread has for its acquisitions.
+    /// Per-thread state for acquisitions.
     type Mine: Default;
 
     fn acquire(&self, mine: &Self::Mine);
     fn release(&self, mine: &Self::Mine);
 }
 
-/// The lock itself.
+/// The bare lock.
 #[derive(Default)]
 struct Raw<L>(L);
 
@@ -66,17 +68,18 @@ impl<L: RawLock> Used for Raw<L> {
     type Mine = L::Context;
 
     fn acquire(&self, mine: &L::Context) {
-        // SAFETY: the thread's own, which lies in the machine's memory, as the lock does, until the run is over.
+        // SAFETY: the thread's own context. Like the lock, it lies in the machine's memory until
+        // the run is over.
         unsafe { self.0.acquire(mine) };
     }
 
     fn release(&self, mine: &L::Context) {
-        // SAFETY: acquired with it before.
+        // SAFETY: acquired with this context.
         unsafe { self.0.release(mine) };
     }
 }
 
-/// The lock under a program.
+/// The hosted lock.
 struct Served<H>(H);
 
 impl<H: Host> Used for Served<H> {
@@ -91,7 +94,7 @@ impl<H: Host> Used for Served<H> {
     }
 }
 
-/// One point of the grid.
+/// A point of the grid.
 #[derive(Clone, Copy)]
 pub struct Point {
     pub work: Work,
@@ -110,14 +113,14 @@ impl fmt::Display for Point {
     }
 }
 
-/// A number that follows from these two, as good as a random one.
+/// A hash of the two numbers.
 const fn mixed(seed: u64, number: u64) -> u64 {
     let mut mixed = (seed << 32 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 31
 }
 
-/// Sections in a second.
+/// Critical sections per second.
 fn throughput<U: Used>(make: impl Fn() -> U, hardware: &Hardware, point: Point) -> f64 {
     let Point {
         work,
@@ -128,7 +131,7 @@ fn throughput<U: Used>(make: impl Fn() -> U, hardware: &Hardware, point: Point) 
     let locks: Vec<&U> = (0..if work == Work::Zipf { LOCKS } else { 1 })
         .map(|_| memory.lock(make()))
         .collect();
-    // The sum of all weights is that of the first few terms of the harmonic series.
+    // The sum of the weights is a partial sum of the harmonic series.
     let weights: Vec<u64> = (1..=LOCKS as u64).map(|number| 840 / number).collect();
     let options = Options {
         seed,
@@ -181,8 +184,8 @@ fn throughput<U: Used>(make: impl Fn() -> U, hardware: &Hardware, point: Point) 
     outcome.throughput()
 }
 
-/// The throughput of `glk` as shares of the mutex's: by itself and, where it is one lock, under a program.  Hosts
-/// here have a pool each, and the caches of threads are for one.
+/// The throughput of `glk` relative to the mutex's: of the bare lock, and hosted if there is one
+/// lock. Each host here has its own pool, and threads have a cache for one pool only.
 fn shares(hardware: &Hardware, point: Point, mutex: f64) -> Vec<f64> {
     let served = || {
         let make = || Served(host::inflated_adapting::<Glk>());
@@ -193,12 +196,13 @@ fn shares(hardware: &Hardware, point: Point, mutex: f64) -> Vec<f64> {
     all.iter().map(|glk| glk / mutex).collect()
 }
 
-/// Threads for each ten CPUs.
+/// Threads per ten CPUs.
 const TENTHS: [usize; 4] = [11, 15, 20, 40];
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 const WORKS: [Work; 3] = [Work::Loop, Work::Zipf, Work::Phases];
 
-/// Points of the quick tier, among them one at which a capped count of the queue kept the lock in `mcs`.
+/// Points of the quick tier, including one at which a capped count of the queue kept the lock in
+/// `mcs`.
 const QUICK: [(&str, Work, usize, u64); 3] = [
     ("haswell-ep-2s", Work::Loop, 20, 1),
     ("haswell-ep-2s", Work::Zipf, 20, 1),
@@ -229,7 +233,7 @@ fn keeps_up(machine: &str, work: Work, tenths: usize, seed: u64) -> Result<(), F
     Ok(())
 }
 
-/// All of them.
+/// All tests of this module.
 pub fn tests() -> Vec<Trial> {
     let mut all = Vec::new();
     for machine in MACHINES {

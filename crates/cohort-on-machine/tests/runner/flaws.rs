@@ -1,6 +1,5 @@
-//! Each flaw that lock code names must be noticed by chance, as a deadlock, a panic
-//! or a wrong count; or stands in a list with the reason why this world cannot show
-//! it.
+//! Random schedules must find each injected fault in lock code, as a deadlock, a panic or a wrong
+//! count. Otherwise a list must state why this backend cannot show it.
 
 use super::bounds::by_time_among_neighbours;
 use super::locks::wanted_by_few;
@@ -13,15 +12,16 @@ use crate::slowest;
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
 
-/// Clients that look for a flaw.
+/// The clients that search for a fault.
 type Places = fn(&str) -> Vec<Client>;
 
-/// Where flaws are looked for: the file of `checks` that says so, and clients for each flaw.
+/// The file of `checks` that names the clients for a source's faults, and its function from a fault
+/// to clients.
 #[linkme::distributed_slice]
 pub static PLACES: [(&str, Places)];
 
-/// Says by which clients the flaws of the file are looked for that this file of `checks` mirrors:
-/// those of some flaws, and those of all others.
+/// Names the clients that search for the faults of this file's source: for particular faults, and
+/// for all others.
 macro_rules! on_machine {
     ($($flaw:tt => [$($client:expr),+ $(,)?];)+) => {
         const _: () = {
@@ -38,12 +38,12 @@ macro_rules! on_machine {
 }
 pub(crate) use on_machine;
 
-/// Where a flaw of that file is looked for: if nothing else is said, in the lock of its name.
+/// The clients that search for a fault of that module; by default, clients of the lock of its name.
 fn places(module: &str, flaw: &str) -> Vec<Client> {
     let (_, path) = module
         .split_once("::")
         .expect("locks are in no crate's root");
-    // A folder's files are looked for where the file of its name says.
+    // Files in a folder use the list of the folder's own file.
     let parts = [Some(path), path.rsplit_once("::").map(|(folder, _)| folder)];
     let said = parts.into_iter().flatten().find_map(|path| {
         let mirror = format!("checks::{path}");
@@ -56,27 +56,26 @@ fn places(module: &str, flaw: &str) -> Vec<Client> {
     }
 }
 
-/// How a flaw is looked for.
+/// The schedules of a fault's search.
 fn schedules(flaw: &str) -> Vec<Options> {
     if flaw.starts_with("near.") || flaw.starts_with("h-synch.") {
         by_chance_in_four_nodes().collect()
     } else if ["claim.forget-wake", "claim.forget-queue"].contains(&flaw) {
-        // Only there it means something how long a wait takes.
+        // Durations of waits matter only in virtual time.
         vec![by_time_among_neighbours()]
     } else {
         by_chance().collect()
     }
 }
 
-/// How often all clients are tried with other seeds, before a flaw counts as missed.
+/// How often all clients run with new seeds before a fault counts as missed.
 const ROUNDS: u64 = 400;
 
-/// Flaws that are noticed so seldom that the quick tier leaves them to the full one.
+/// Faults found so rarely that the quick tier leaves them to the full one.
 static LATE: &[&str] = &["claim.forget-queue"];
 
-/// Flaws under which a thread uses memory that is another's by then, with which the whole process
-/// may go down, at once or later: they are not looked for here.  Loom, which keeps that memory,
-/// notices each.
+/// Faults that make a thread use another owner's memory, which may crash the whole process, even
+/// later. They are not injected here. Loom, which keeps that memory, finds each.
 static RUINOUS: &[&str] = &[
     "cc-synch.drop-at-once",
     "h-synch.drop-at-once",
@@ -95,8 +94,8 @@ static RUINOUS: &[&str] = &[
     "waking.keep-dropped",
 ];
 
-/// Flaws that chance notices too seldom for a test: in one of fifty rounds or fewer.  Loom, which
-/// tries each schedule, notices every one.
+/// Faults that random schedules find too rarely for a test: in at most one of fifty rounds. Loom,
+/// which explores all schedules, finds each.
 static SELDOM: &[(&str, &str)] = &[
     (
         "arena.take-left",
@@ -145,7 +144,7 @@ static SELDOM: &[(&str, &str)] = &[
     ),
 ];
 
-/// Flaws that no client here can notice.
+/// Faults that no client here can show.
 static BEYOND: &[(&str, &str)] = &[
     (
         "hmcs.forget-the-away",
@@ -230,12 +229,12 @@ static BEYOND: &[(&str, &str)] = &[
     ("rwlock.keep-ghosts", "nobody forks here"),
 ];
 
-/// A lock that lets everybody in.
+/// A lock that excludes no thread.
 #[derive(Debug, Default)]
 struct Open;
 
-// SAFETY: none: it breaks its promise on purpose, and its clients touch nothing that
-// a second thread at once could harm, since all threads are fibers of one.
+// SAFETY: unsound on purpose; all threads are fibers of one host thread, so the clients' data
+// cannot be corrupted.
 unsafe impl RawLock for Open {
     type Context = ();
     unsafe fn acquire(&self, (): &()) {}
@@ -252,7 +251,7 @@ unsafe impl RawTry for Open {
     }
 }
 
-/// Two threads in one section are reported as such.
+/// Two threads in one critical section are reported.
 fn an_open_lock_is_noticed() -> Result<(), Failed> {
     let run = |options| outcomes(&KUNPENG, options, || mutex::excludes::<Open>(2, 2, 0));
     let failures: Vec<String> = by_chance()
@@ -267,7 +266,7 @@ fn an_open_lock_is_noticed() -> Result<(), Failed> {
     }
 }
 
-/// The lists above name flaws that lock code has.
+/// The lists above name existing faults only.
 fn the_lists_are_current() -> Result<(), Failed> {
     let listed = SELDOM.iter().chain(BEYOND).map(|(flaw, _)| flaw);
     let stale: Vec<_> = listed
@@ -285,7 +284,7 @@ fn the_lists_are_current() -> Result<(), Failed> {
     Err(Failed::from(format!("no such flaws any more: {stale:?}")))
 }
 
-/// One test for each, for a lock that is none, and for the lists.
+/// One test for each fault, one for a lock without exclusion, and one for the lists.
 pub fn tests() -> Vec<Trial> {
     let open = [
         Trial::test("flaw::open", an_open_lock_is_noticed),
@@ -317,7 +316,7 @@ fn is_noticed(module: &str, flaw: &str) -> Result<(), Failed> {
         )));
     }
     for round in 0..ROUNDS {
-        // Each client in turn, for not every one can notice it.
+        // All clients in turn, since not every one can show the fault.
         for client in &places {
             for options in schedules(flaw) {
                 let options = Options {

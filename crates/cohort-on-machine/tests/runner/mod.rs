@@ -1,4 +1,4 @@
-//! Every client and every flaw, on simulated machines.
+//! Every client and every injected fault, on simulated machines.
 
 mod bounds;
 mod clients;

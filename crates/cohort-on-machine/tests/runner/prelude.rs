@@ -1,4 +1,4 @@
-//! What the files of `checks` find here: clients and locks.  Of models this runner has none.
+//! Imports for the files of `checks`: clients and locks. This runner has no models.
 
 pub use super::bounds::{
     hands_few_waits_on, keeps_to_its_hand_offs, keeps_to_its_steps, passes_few_over,
@@ -29,13 +29,13 @@ pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::record_clients as records;
 pub(crate) use crate::standing_clients as standing;
 
-/// Models are loom's.
+/// Ignores models, which are for loom.
 macro_rules! models {
     ($($any:tt)*) => {};
 }
 pub(crate) use models;
 
-/// As above.
+/// Ignores lists of models.
 macro_rules! looked_for_in {
     ($($any:tt)*) => {};
 }

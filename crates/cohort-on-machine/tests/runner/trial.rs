@@ -8,16 +8,16 @@ use libtest_mimic::{Failed, Trial};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-/// Lets the checks go deeper where it is `full`.
+/// The environment variable that deepens the checks if its value is `full`.
 const TIER: &str = "COHORT_TIER";
 
-/// Steps after which a run by chance has surely lost its way.
+/// Steps after which a random run counts as a livelock.
 const STEPS: u64 = 20_000_000;
 
-/// Steps among which PCT changes priorities: about as many as a small client takes.
+/// The range of steps in which PCT changes priorities: about the length of a small client.
 const PCT_STEPS: u64 = 300;
 
-/// Whether everything is wanted.
+/// Whether this is the full tier.
 pub fn full() -> bool {
     match std::env::var(TIER).as_deref() {
         Ok("full") => true,
@@ -29,7 +29,7 @@ pub fn full() -> bool {
     }
 }
 
-/// Different seeds that each schedule is tried with.
+/// The number of seeds for each schedule.
 pub fn seeds() -> u64 {
     if full() { 2000 } else { 40 }
 }
@@ -37,13 +37,13 @@ pub fn seeds() -> u64 {
 /// A machine with two sockets, several levels and LL/SC.
 pub static KUNPENG: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("kunpeng-920x2"));
 
-/// One with hardware threads, MOESI and native atomics.
+/// A machine with hardware threads, MOESI and native atomics.
 pub static EPYC: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("epyc-7352x2"));
 
-/// The machine with two sockets that locks which adapt were made for.
+/// A machine with two sockets; adaptive locks were designed for it.
 pub static HASWELL: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("haswell-ep-2s"));
 
-/// One with eight nodes, one or two hops apart.
+/// A machine with eight nodes, one or two hops apart.
 pub static SUNFIRE: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("sunfire-x4800"));
 
 fn hardware(name: &str) -> Arc<Hardware> {
@@ -51,7 +51,7 @@ fn hardware(name: &str) -> Arc<Hardware> {
     Arc::new(Hardware::new(&machine))
 }
 
-/// Runs by virtual time.
+/// Options for runs by virtual time.
 pub fn by_time() -> Options {
     Options {
         steps: STEPS,
@@ -59,13 +59,13 @@ pub fn by_time() -> Options {
     }
 }
 
-/// CPUs of two cohorts in turn, at every level of the machines here.
+/// CPUs of two cohorts alternately, at every level of the machines here.
 const TWO_COHORTS: [usize; 4] = [0, 64, 1, 65];
 
-/// CPUs of four nodes in turn, two and two of them near to each other.
+/// CPUs of four nodes in turn; the nodes form two near pairs.
 const FOUR_NODES: [usize; 4] = [0, 64, 32, 96];
 
-/// As [`by_chance`], for locks that know how far nodes are from each other.
+/// Like [`by_chance`], for locks that use distances between nodes.
 pub fn by_chance_in_four_nodes() -> impl Iterator<Item = Options> {
     by_chance().map(|options| Options {
         placement: Placement::Cpus(FOUR_NODES.to_vec()),
@@ -73,12 +73,12 @@ pub fn by_chance_in_four_nodes() -> impl Iterator<Item = Options> {
     })
 }
 
-/// Runs by chance, as many as usual.
+/// Options for random runs, with the tier's number of seeds.
 pub fn by_chance() -> impl Iterator<Item = Options> {
     by_chance_of(1..=seeds())
 }
 
-/// Runs by chance of these seeds: purely, and by PCT of growing depth.
+/// Options for random runs with these seeds: purely random, and by PCT of growing depth.
 pub fn by_chance_of(seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Options> {
     seeds.map(|seed| Options {
         schedule: match seed % 4 {
@@ -95,7 +95,7 @@ pub fn by_chance_of(seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Op
     })
 }
 
-/// Runs a client; what its runs came to, or why it failed.
+/// Runs a client; returns the outcomes of its runs, or the cause of a failure.
 pub fn outcomes(
     hardware: &Arc<Hardware>,
     options: Options,
@@ -112,7 +112,7 @@ pub fn outcomes(
     })
 }
 
-/// A test that passes if each of the runs does.
+/// A test that passes if all runs pass.
 pub fn passes(
     name: String,
     hardware: &'static LazyLock<Arc<Hardware>>,

@@ -1,4 +1,4 @@
-//! What the clients need of their world: threads of a simulated machine.
+//! The clients' backend: threads of a simulated machine.
 
 use crate::locks::host::{Arena, Census};
 use crate::locks::{Clock, Deadline};
@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A small program that checks a promise.
+/// A small program that checks a guarantee.
 pub type Client = fn();
 
-/// The machine of the client that this host thread runs.
+/// The machine for the client on this host thread.
 pub struct Place {
-    /// Its hardware.
+    /// The hardware.
     pub hardware: Arc<Hardware>,
-    /// How its runs go.
+    /// The options of its runs.
     pub options: Options,
     memory: Memory,
     outcomes: RefCell<Vec<Outcome>>,
@@ -24,7 +24,7 @@ std::thread_local! {
     static PLACE: RefCell<Option<Rc<Place>>> = const { RefCell::new(None) };
 }
 
-/// Runs a client on a machine; what its runs came to.
+/// Runs a client on a machine; returns the outcomes of its runs.
 pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Outcome> {
     let place = Rc::new(Place {
         hardware: Arc::clone(hardware),
@@ -38,7 +38,7 @@ pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Out
     place.outcomes.take()
 }
 
-/// Memory of its own; here any box.
+/// Memory that outlives failures; here a box.
 #[derive(Debug)]
 pub struct Kept<T>(Box<T>);
 
@@ -62,7 +62,7 @@ impl<T> core::ops::DerefMut for Kept<T> {
     }
 }
 
-/// Runs `body` on that many threads, each with its number.
+/// Runs `body` on so many threads, each with its number.
 ///
 /// # Panics
 /// If the run fails.
@@ -75,7 +75,7 @@ pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static)
     results.into_inner().into_iter().collect()
 }
 
-/// The same of what returns nothing; compiled once, and not by each client of each lock.
+/// Like [`together`] without results; compiled once for all clients and locks.
 fn run_together(threads: usize, body: &dyn Fn(usize)) {
     let place = PLACE.with_borrow(|place| place.clone().expect("clients run on a machine"));
     let mut run = Run::new(&place.hardware, &place.memory, place.options.clone());
@@ -95,7 +95,7 @@ pub fn nodes<T: Default + Send + Sync + 'static>(
     Arc::new(Arena::<T>::new(cache))
 }
 
-/// Nothing: a race is reported as such.
+/// Does nothing: a race is reported as such.
 pub const fn linger() {}
 
 /// A deadline that many acquisitions miss.

@@ -31,7 +31,7 @@ pub enum Recursion {
 /// An implementation must give exclusion: while a writer holds the lock, there is no other holder.
 /// Everything before a release happens before whatever follows the next acquisition, unless both
 /// are to read. As for a [`RawLock`](crate::RawLock), a lock that is held and never released stays
-/// held after a move, and accesses no dead context.
+/// held after a move, and accesses no memory that is gone.
 ///
 /// ```
 /// use cohort_raw::{RawShared, Recursion};

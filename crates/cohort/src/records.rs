@@ -511,7 +511,7 @@ pub struct Tally {
     pub site: AtomicU64,
     /// Acquisitions; of a condition, waits.
     pub acquired: AtomicU32,
-    /// Acquisitions that found the lock held, at most; exact or lower.
+    /// Acquisitions that found the lock held, of `acquired`.
     pub contended: AtomicU32,
 }
 

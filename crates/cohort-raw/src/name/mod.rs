@@ -4,21 +4,21 @@
 //! mcs  default  hmcs-2@numa,system    a lock of the catalogue, or another name for it
 //! system  posix                       the C library's own
 //! clof:tkt-clh-tkt                    basic locks, smallest cohort first, at the levels that suit
-//! clof:tkt-clh-tkt@cache,numa,system  at these
+//! clof:tkt-clh-tkt@cache,numa,system  at these levels
 //! clof:best  clof:best@epyc-7352x2    the best by tuning, for this machine or for another
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
 //! c-tkt-mcs/endless                   with no bound: a cohort keeps the lock while it has waiters
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
-//! c-tkt-mcs/adaptive                  as long as that is not in vain
+//! c-tkt-mcs/adaptive                  and more rarely after failures
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
 //! clof:tkt-mcs/compiled               built by the compiler
-//! clof:clh-bo-mcs/abortable           of the forms of these locks that waiters can leave,
+//! clof:clh-bo-mcs/abortable           of the abortable forms of these locks,
 //!                                     built by the compiler
-//! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
+//! c-ptl-tkt/random                    with threads in random cohorts, regardless of memory
 //! hmcs-3@numa,blade,system            a tree of queues at these levels
-//! hmcs-t-2/64  ahmcs-t-4              a cohort has the lock so often in a row
-//! hmcs-t-3/naive  /pessimistic        with another way to give up
-//! hmcs-t-3/peers-8                    with holders that pass over so many before they look higher
+//! hmcs-t-2/64  ahmcs-t-4              with a bound on a cohort's consecutive acquisitions
+//! hmcs-t-3/naive  /pessimistic        with another way to time out
+//! hmcs-t-3/peers-8                    whose holders skip that many nodes before they look higher
 //! ```
 //!
 //! [`Catalogue::read`] is the only parser and the `Display` of [`Name`] the only printer: a printed

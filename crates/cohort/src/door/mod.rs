@@ -7,7 +7,7 @@
 //! | world | package | what it is |
 //! |---|---|---|
 //! | `native` | `cohort` | this machine: `core::sync::atomic`, futex, `mmap` |
-//! | `loom` | `cohort-on-loom` | the loom model checker: every interleaving and reordering of a small client |
+//! | `loom` | `cohort-on-loom` | the loom model checker: every execution of a small client |
 //! | `machine` | `cohort-on-machine` | the simulated machine: fibers on a virtual clock |
 //!
 //! Lock code names no world and is under no `cfg`.

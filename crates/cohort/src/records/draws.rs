@@ -9,7 +9,7 @@
 //! The distance to the next sample is geometric: a thread may draw anew at any time without
 //! favouring any acquisition, and a thread with few acquisitions is as likely to be sampled as any.
 //!
-//! While half of the thread's places for samples are taken, the number doubles with each draw.
+//! While half of the thread's places for samples are taken, the power rises with each draw.
 
 use super::SAMPLES;
 use core::cell::Cell;

@@ -1,10 +1,10 @@
 //! Segments of threads: stretches of a thread between its creations and joins of others, and its
 //! hand-shakes with them.
 //!
-//! A segment follows its predecessor in the thread, the creator's segment if it is a thread's first,
-//! the last segment of a thread joined before it, and a segment that another thread handed on by a
-//! condition, a semaphore or a barrier.  Unordered segments may run concurrently (Bensalem and Havelund, *Dynamic Deadlock
-//! Analysis of Multi-threaded Programs*, 2005, section 4).
+//! A segment follows its predecessor in the thread; a thread's first follows its creator's segment.
+//! It also follows the last segment of a thread joined before it, and a segment handed on by another
+//! thread through a condition, a semaphore or a barrier. Unordered segments may run concurrently
+//! (Bensalem and Havelund, *Dynamic Deadlock Analysis of Multi-threaded Programs*, 2005, section 4).
 
 use super::{How, MADE, Records, SEGMENTS, mixed};
 use core::sync::atomic::AtomicU32;

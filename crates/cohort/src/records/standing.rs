@@ -24,8 +24,8 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `key` | a thread that writes an edge here, or strikes it out | the edge, as an odd number; [`NEW`], [`STRIKING`] or [`STRUCK`] |
-//! | `makers` | each thread, in a free place; the writer of [`STRIKING`] empties them | the makers, some still [`COMING`]; 0: free |
+//! | `key` | the writer or striker of an edge | the edge, odd; [`NEW`], [`STRIKING`] or [`STRUCK`] |
+//! | `makers` | each thread in a free place; the striker | the makers, some still [`COMING`]; 0: free |
 
 use crate::door::{AtomicU32, AtomicU64, Order, fence, flaws, mutant, orders};
 

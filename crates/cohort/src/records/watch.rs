@@ -8,7 +8,7 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `word` | commands; threads of the process, which end an abandoned watch | the present watch's number; 0: unwatched |
+//! | `word` | commands; threads that end an abandoned watch | the present watch's number; 0: none |
 //! | `last` | commands | the greatest number so far |
 //! | `beats` | the watching command | how often it has looked |
 //! | `heard` | threads of the process | `beats` at its last change, and the second of that |

@@ -14,9 +14,9 @@
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
 //! | `phase` | the holder of `writers`; readers add marks | all | whether readers are admitted |
-//! | a cohort's `readers` | its readers, at acquire and release | the writer | how many are inside, or about to find the lock barred |
+//! | a cohort's `readers` | its readers | the writer | how many are inside, or about to turn back |
 //! | a cohort's `owed` | its waiting readers | the writer | how many are owed entry before the next writer |
-//! | `turns` | the holder of `writers` | the same | how many writers in a row found the lock closed, up to a bound |
+//! | `turns` | the holder of `writers` | the same | writers in a row that found the lock closed |
 //! | `writers` | writers | writers | the writers' queue |
 //!
 //! [`super::phase`] describes the phase and who waits for whom.

@@ -21,7 +21,7 @@ use core::ptr::NonNull;
 pub struct MappedReadGuard<'a, T: ?Sized> {
     lock: &'a RawRwLock,
     part: NonNull<T>,
-    /// Released by the thread that took it, since a thread's read locks may be counted.
+    /// The acquiring thread releases it: a thread's read locks may be counted.
     here: PhantomData<&'a T>,
 }
 
@@ -50,7 +50,7 @@ unsafe impl<T: ?Sized + Send> Send for MappedWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Sync> Sync for MappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> ReadGuard<'a, T> {
-    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    /// Narrows the guard to a part of the data. No method, since the data may have one of that name.
     ///
     /// ```
     /// use cohort::{ReadGuard, RwLock};
@@ -66,7 +66,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the data, if there is one.
+    /// Narrows the guard to a part of the data, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -100,7 +100,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> WriteGuard<'a, T> {
-    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    /// Narrows the guard to a part of the data. No method, since the data may have one of that name.
     ///
     /// ```
     /// use cohort::{RwLock, WriteGuard};
@@ -117,7 +117,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the data, if there is one.
+    /// Narrows the guard to a part of the data, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -167,7 +167,7 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
         unsafe { lock.release_read_fairly() };
     }
 
-    /// Goes on with a part of the part.
+    /// Narrows the guard to a part of the part.
     ///
     /// ```
     /// use cohort::{MappedReadGuard, ReadGuard, RwLock};
@@ -181,7 +181,7 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the part, if there is one.
+    /// Narrows the guard to a part of the part, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.
@@ -231,7 +231,7 @@ impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
         unsafe { lock.release_write_fairly() };
     }
 
-    /// Goes on with a part of the part.
+    /// Narrows the guard to a part of the part.
     ///
     /// ```
     /// use cohort::{MappedWriteGuard, RwLock, WriteGuard};
@@ -249,7 +249,7 @@ impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
         Self::with_part(this, part)
     }
 
-    /// Goes on with a part of the part, if there is one.
+    /// Narrows the guard to a part of the part, if there is one.
     ///
     /// # Errors
     /// The guard, if there is none.

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `readers`, `owed` | readers, and readers owed entry before the next writer | [`super::table`] |
 //! | `name` | the name under which further readers of both kinds are counted in the table | the same |
-//! | `phase` | whether readers are admitted; above `TURN`, how many writers in a row found the lock closed | [`super::phase`] |
+//! | `phase` | the phase; above `TURN`, writers in a row that found it closed | [`super::phase`] |
 //! | `generation` | the process of the last writer | [`Generation`] |
 //! | `writers` | the writers' queue, and whether its holder writes | [`Writers`] |
 //!

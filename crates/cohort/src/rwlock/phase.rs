@@ -5,10 +5,10 @@
 //! | none | open | the releasing writer |
 //! | `PENDING` | a writer waits for readers: new ones wait behind it | the writer |
 //! | `WRITING` | the writer holds the lock, or is about to check that no reader does | the writer |
-//! | `LEAVING` | the writer is done, and opens the lock as soon as it has released the writers' lock | the writer, where it may not touch the lock afterwards |
-//! | `ASLEEP` | readers, or a writer that finds `LEAVING`, sleep until the lock is open | the sleepers; the writer that opens it |
-//! | `ASLEEP_PASSING` | readers that pass waiting writers sleep until `WRITING` is clear | the sleepers; a writer that opens the lock or goes back to waiting |
-//! | `PASSED_AT` | when a reader passed (`deference.rs`) the waiting writer | that reader; the writer that opens the lock |
+//! | `LEAVING` | the writer opens the lock after releasing the writers' lock | the writer of an object |
+//! | `ASLEEP` | readers, or the next writer, sleep until the lock is open | they; the writer that opens it |
+//! | `ASLEEP_PASSING` | passing readers sleep until `WRITING` is clear | they; the writer that clears it |
+//! | `PASSED_AT` | when a reader passed the waiting writer | that reader; the writer that opens it |
 //!
 //! **Agreement.** A reader counts itself and then reads the phase; a writer sets `WRITING` and then
 //! reads the counts; each passes a full fence in between. So the writer counts every reader that

@@ -10,14 +10,14 @@
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `READERS` | number of readers, including readers about to find the lock barred; from `FULL` on, no more are admitted | each reader |
+//! | `READERS` | number of readers, admitted or about to turn back; from `FULL` on closed | each reader |
 //! | `WRITER` | held to write | the writer |
-//! | `UPGRADABLE` | the upgradable reader is a former writer, without the gate | a writer that downgrades; the same thread |
+//! | `UPGRADABLE` | the upgradable reader has no gate | a writer that downgrades; the same thread |
 //! | `COUNTS` | acquisitions are counted | the head; the writer that reaches the count's end |
 //! | `TAKEN` | that count, up to its end | each reader and writer; the head |
-//! | `TAKEN` without `COUNTS` | when a reader passed (`deference.rs`) the head's marks | that reader; whichever thread clears the last mark |
+//! | `TAKEN` without `COUNTS` | when a reader passed the head | that reader; who clears the last mark |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
-//! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`] and may not be bypassed | the head |
+//! | `RESERVED` | no bypassing: the head waited longer than [`PATIENCE_NANOSECONDS`] | the head |
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
 //!
 //! **Turns.** Where holders reacquire sooner than the lock could move to another CPU, the head
@@ -40,9 +40,9 @@
 //!
 //! **Recursive reads.** A reader that waits behind a writer may already hold this lock, or a holder
 //! may wait for that reader: a deadlock. So it passes `PENDING` and `RESERVED` after five
-//! milliseconds. A thread that only tries, or times out sooner, passes five milliseconds after
-//! waiting writers alone first refused it at any lock; a read lock acquired meanwhile restarts that
-//! time.
+//! milliseconds. A thread that only tries, or times out sooner, passes at its first attempt five
+//! milliseconds or more after waiting writers alone first refused it, at any lock. A read lock that
+//! it acquires meanwhile restarts that time.
 //!
 //! The first pass shows that threads of this process may read recursively. From then on each thread
 //! counts its read locks, and passes at once while it holds a counted one, of whichever lock.

@@ -15,9 +15,9 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | a slot of either kind | readers of that cohort; a writer marks it | name, count, and whether a writer sleeps until it is zero |
-//! | a row's `gone` | the reader that empties a slot on which a writer sleeps | changes, so that the writer wakes |
-//! | the lock's `readers`, `owed` | readers of either kind not counted in a slot | their number; see [`Count`] |
+//! | a slot of either kind | readers of that cohort; a writer marks it | name, count, writer's mark |
+//! | a row's `gone` | the reader that empties a marked slot | changes, to wake the sleeping writer |
+//! | the lock's `readers`, `owed` | readers of either kind without a slot | their [`Count`] |
 //! | the lock's `name` | the first reader that finds a reader of another cohort inside | the name, or 0 |
 //!
 //! **Why a sum of zero means no readers**, while none is admitted. At each moment all counts

@@ -4,8 +4,8 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_CHAOS` | `yields,naps,longest_us,seed`: two chances in 65,536 per operation, the longest nap in microseconds, and the seed of the schedule |
-//! | `COHORT_CHAOS_AT` | `file:line` of an operation at which every passage naps for the longest nap, 10 ms without `COHORT_CHAOS` |
+//! | `COHORT_CHAOS` | `yields,naps,longest_us,seed`: two chances in 65,536; the longest nap in µs |
+//! | `COHORT_CHAOS_AT` | `file:line` of an operation with a longest nap each time; 10 ms by default |
 //!
 //! Each thread draws from a generator of its own, seeded by the seed and the order in which
 //! threads first use a lock.  The environment is read at the first operation.

@@ -4,9 +4,9 @@
 //!
 //! | [`Monitor`] | instructions | waits until |
 //! |---|---|---|
-//! | `Umwait` | UMONITOR, UMWAIT (x86-64 with `waitpkg`) | the deadline, or the kernel's limit if that is sooner |
+//! | `Umwait` | UMONITOR, UMWAIT (x86-64 with `waitpkg`) | the deadline or the kernel's limit |
 //! | `Wfet` | LDXR, WFET (aarch64 with `wfxt`) | the deadline |
-//! | `Wfe` | LDXR, WFE (aarch64 with `evtstrm`) | the kernel's next event, a hundred microseconds away at most |
+//! | `Wfe` | LDXR, WFE (aarch64 with `evtstrm`) | the kernel's next event, within 100 µs |
 //! | `Missing` | a pause | |
 //!
 //! Each may also return spuriously, so the caller looks again. This is for words with one waiter at

@@ -284,8 +284,8 @@ pub struct Spinner {
     turns: u32,
     /// How often a [`moment`](Self::moment) has lent the CPU.
     loans: u32,
-    /// How many preceding waits in a row did not end by spinning, from [`VAIN`] on with a short
-    /// spin; set back to one less than that afterwards.
+    /// How many preceding waits in a row did not end by spinning; from [`VAIN`] on, spins are short.
+    /// After [`SHORTS`] of those, one less than [`VAIN`] again.
     vain: u8,
     /// Whether there are sleepers that it would pass.
     passes: bool,

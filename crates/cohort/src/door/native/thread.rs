@@ -225,8 +225,8 @@ pub fn thread_id() -> u32 {
     me.id()
 }
 
-/// A number of the calling thread that no other thread of the process has, unlike the kernel's,
-/// which are reused: the upper half of its [name](ThreadRecord::name) above the kernel's number.
+/// A number of the calling thread that is unique in the process, whereas the kernel reuses its
+/// numbers: the number drawn for its [name](ThreadRecord::name), above the kernel's.
 #[inline(always)]
 #[must_use]
 pub fn thread_number() -> u64 {

@@ -1,12 +1,11 @@
-//! A small generator of its own: a run must give the same bytes with every
-//! version of every library.
+//! A small generator, so that a run gives the same bytes with every version of every library.
 
 /// Steele, Lea and Flood's SplitMix.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A stream of its own for each `number` under one seed.
+    /// A separate stream for each `number` under one seed.
     pub(crate) const fn new(seed: u64, number: u64) -> Self {
         let mut random = Self(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
         random.next();
@@ -21,8 +20,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `bound`, which is above zero; evenly, but for one part in
-    /// 2⁶⁴ / `bound`.
+    /// A number below `bound`, which is above zero; uniform except for one part in 2⁶⁴ / `bound`.
     pub(crate) const fn below(&mut self, bound: u64) -> u64 {
         ((self.next() as u128 * bound as u128) >> 64) as u64
     }

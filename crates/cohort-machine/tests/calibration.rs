@@ -1,9 +1,9 @@
-//! The shipped files against what the papers measured on their machines: Table 4 of
-//! Zhang et al. 2017 within 5 %, Table 2 of Chehab et al. 2021 within 10 %, the factor of Dice
-//! et al. 2015 §5.1.2.
+//! The shipped files against the papers' measurements of their machines: Table 4 of Zhang et al.
+//! 2017 within 5 %, Table 2 of Chehab et al. 2021 within 10 %, the factor of Dice et al. 2015
+//! §5.1.2.
 //!
-//! `docs/machine-files.md` tells the procedure.  A file that was changed must pass
-//! here before its fingerprint is entered in `src/machines/FROZEN`.
+//! `docs/machine-files.md` describes the procedure. A changed file must pass here before its
+//! fingerprint is entered in `src/machines/FROZEN`.
 
 use cohort_machine::description::{Machine, shipped};
 use cohort_machine::{Hardware, Memory, Options, Placement, Run, Thread, door};
@@ -34,15 +34,15 @@ fn machine(name: &str) -> Machine {
     shipped::find(name).unwrap_or_else(|| panic!("{name} is not shipped"))
 }
 
-/// Whether `found` is within a share of `expected`.
+/// Whether `found` differs from `expected` by at most that fraction.
 fn near(found: f64, expected: f64, share: f64) -> bool {
     (found / expected - 1.0).abs() <= share
 }
 
 const HAND_OVERS: u64 = 2000;
 
-/// Cycles of one hand-over in Chehab et al. 2021 §3.1: two threads take turns at counting up, each
-/// with a compare-and-set once the counter shows that it is its turn.
+/// Cycles of one hand-over in Chehab et al. 2021 §3.1: two threads increment a counter alternately,
+/// each with a compare-and-set once the counter shows its turn.
 fn ping_pong(machine: &Machine, cpus: [usize; 2]) -> f64 {
     let memory = Memory::new();
     let line = memory.bytes(1);
@@ -96,12 +96,12 @@ fn ping_pong_reproduces_table_2_of_002() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Cycles to load, and to store to, a line that another CPU has modified.
+/// Cycles of a load and of a store to a line that another CPU has modified.
 fn fetch(machine: &Machine, cpus: [usize; 2]) -> [f64; 2] {
     let memory = Memory::new();
     let lines = [memory.bytes(1), memory.bytes(1)];
     let cycles = [Cell::new(0), Cell::new(0)];
-    // Longer than anything takes, so that the second thread finds all lines modified.
+    // Late enough that the second thread finds all lines modified.
     let later = 100_000;
     pair(
         machine,
@@ -157,7 +157,7 @@ fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
     assert!(near(found, 4.0, 0.15), "{found:.2}");
 }
 
-/// The file of a real machine, whose hand-over was measured apart from its figures.
+/// The file of a real machine, whose hand-over was measured independently of its figures.
 #[test]
 fn a_real_machine_hands_over_as_fast_as_its_file_says() {
     let text = include_str!("../../../docs/data/host-2cpu.toml");

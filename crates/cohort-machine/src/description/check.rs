@@ -1,4 +1,4 @@
-//! What must hold between the parts of a machine's file.
+//! Checks between the parts of a machine's file.
 
 use super::costs::{Cache, CoreClass, Memory, Smt, Transfer};
 use super::figure::{Count, Figure};
@@ -8,7 +8,7 @@ use super::machine::Atomics;
 use super::nearest;
 use std::collections::BTreeSet;
 
-/// The index of the level called `name`, or what was expected instead.
+/// The index of the level with that name; on failure, the expected names.
 fn level(hierarchy: &Hierarchy, name: &str) -> Result<usize, String> {
     hierarchy.level(name).ok_or_else(|| {
         let names: Vec<&str> = hierarchy
@@ -59,7 +59,7 @@ pub fn failed_conditional(atomics: Atomics, given: bool) -> Result<(), String> {
     }
 }
 
-/// Nodes that all can reach each other.
+/// Checks that all nodes can reach each other.
 pub fn hops(hierarchy: &Hierarchy, hops: &Hops) -> Result<(), String> {
     let nodes = hierarchy.levels()[level(hierarchy, &hops.between)?].cohorts;
     if hops.matrix.len() != nodes || hops.matrix.iter().any(|row| row.len() != nodes) {
@@ -103,8 +103,7 @@ pub fn hops(hierarchy: &Hierarchy, hops: &Hops) -> Result<(), String> {
     Ok(())
 }
 
-/// Every distance that two private caches of the machine may have, as level and
-/// hops, the nearest first.
+/// Every possible distance between two private caches, as level and hops, the nearest first.
 pub fn distances(
     hierarchy: &Hierarchy,
     private: Option<usize>,
@@ -134,7 +133,7 @@ pub fn distances(
     distances
 }
 
-/// The distance of a transfer, which the machine must have.
+/// The distance of a transfer, which must exist in the machine.
 pub fn transfer(
     hierarchy: &Hierarchy,
     distances: &BTreeSet<(usize, u64)>,
@@ -179,7 +178,7 @@ pub fn transfer(
     }
 }
 
-/// One transfer for each distance.
+/// Checks that each distance has one transfer.
 pub fn complete(
     hierarchy: &Hierarchy,
     distances: &BTreeSet<(usize, u64)>,
@@ -217,7 +216,7 @@ pub fn memory(hierarchy: &Hierarchy, memory: &Memory) -> Result<usize, String> {
     level(hierarchy, &memory.of)
 }
 
-/// The level whose cohorts share a private cache; none for a CPU of its own.
+/// The level whose cohorts share a private cache; none if each CPU has its own.
 pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<Option<usize>, String> {
     let shared = level(hierarchy, &cache.shared_by)?;
     if cache.private_to == PU {
@@ -234,7 +233,7 @@ pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<Option<usize>, Stri
     Ok(Some(private))
 }
 
-/// How many CPUs a core has.
+/// The number of CPUs per core.
 pub fn threads(hierarchy: &Hierarchy) -> usize {
     hierarchy
         .level("core")

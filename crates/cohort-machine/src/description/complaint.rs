@@ -1,16 +1,16 @@
-//! What is wrong with a file.
+//! Errors in a file.
 
 use super::nearest;
 use std::fmt;
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// From 1.
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
-    /// What stands there and what was expected.
+    /// The text found, and what was expected.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Complaint {
 impl std::error::Error for Complaint {}
 
 impl Complaint {
-    /// About what stands at `offset`.
+    /// An error at `offset`.
     pub(super) fn at(text: &str, offset: usize, message: String) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -34,8 +34,7 @@ impl Complaint {
         }
     }
 
-    /// Of the TOML reader, with the key that it is about and the name that was
-    /// perhaps meant.
+    /// An error of the TOML reader, with its key and perhaps the intended name.
     pub(super) fn of_syntax(text: &str, error: &toml::de::Error) -> Self {
         let offset = error.span().map_or(text.len(), |span| span.start);
         let message = error.message();
@@ -48,8 +47,8 @@ impl Complaint {
     }
 }
 
-/// What was not known, and what may stand in its place, from the reader's own
-/// words: ``unknown field `x`, expected one of `y`, `z` ``.
+/// The unknown word and the permitted ones, from the reader's message: ``unknown field `x`,
+/// expected one of `y`, `z` ``.
 fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
     let mut quoted = message
         .strip_prefix("unknown ")?
@@ -59,7 +58,7 @@ fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
     Some((quoted.next()?, quoted.collect()))
 }
 
-/// The key at the start of the line in which `offset` lies.
+/// The key on the line of `offset`.
 fn key(text: &str, offset: usize) -> Option<&str> {
     let start = text
         .get(..offset)?

@@ -1,4 +1,4 @@
-//! Machines drawn by chance, as unlike each other as servers are.
+//! Randomly drawn machines, as varied as servers are.
 //!
 //! A lock tuned on known machines may lose on others.  Drawn machines have the shapes of today's
 //! servers, and costs from the ranges of the shipped files and of published measurements.
@@ -12,10 +12,10 @@ use super::machine::{Atomics, Machine, Protocol};
 use super::shipped;
 use crate::random::Random;
 
-/// What the names of drawn machines begin with.
+/// The prefix of drawn machines' names.
 const PREFIX: &str = "drawn-";
 
-/// CPUs of a drawn machine, least and most.
+/// Minimal and maximal CPUs of a drawn machine.
 const CPUS: [usize; 2] = [16, 384];
 
 /// Hardware threads of a core.
@@ -30,7 +30,7 @@ const GROUPS: [(&[usize], &[usize]); 3] = [
 
 const SOCKETS: &[usize] = &[1, 2, 2, 4];
 
-/// Nanoseconds of a load from another cache of the core, the group, the socket and the system.
+/// Nanoseconds of a load from another cache within the core, the group, the socket and the system.
 const LOADS: [(&str, [u64; 2]); 4] = [
     ("a core", [3, 14]),
     ("a cache group", [13, 50]),
@@ -38,12 +38,12 @@ const LOADS: [(&str, [u64; 2]); 4] = [
     ("the system", [74, 230]),
 ];
 
-/// Percent of a load one level below that a load costs at least.
+/// The minimal cost of a load, in percent of a load one level below.
 const FARTHER: u64 = 130;
 
 impl Machine {
-    /// The machine of that number under `seed`, the same on every host.  Twelve in a row have each
-    /// number of hardware threads with each kind of cache group.
+    /// The machine of that number under `seed`, the same on every host. Any twelve consecutive
+    /// machines combine each number of hardware threads with each kind of cache group.
     ///
     /// # Panics
     /// Never: a test draws hundreds.
@@ -58,7 +58,7 @@ impl Machine {
     }
 }
 
-/// The drawn machine of that name; none if other machines are named so.
+/// The drawn machine of that name; none if the name has another form.
 pub fn named(name: &str) -> Option<Result<Machine, String>> {
     let (seed, number) = match name.strip_prefix(PREFIX)?.split_once('-') {
         Some((seed, number)) => (seed.parse().ok(), number.parse().ok()),
@@ -73,7 +73,7 @@ pub fn named(name: &str) -> Option<Result<Machine, String>> {
     })
 }
 
-/// Draws values, and writes figures.
+/// Draws values, and creates figures.
 struct Draw(Random);
 
 impl Draw {
@@ -85,7 +85,7 @@ impl Draw {
         least + self.0.below(most - least + 1)
     }
 
-    /// One of those values, as a figure.
+    /// A figure with one of those values.
     fn figure<U: Unit>(&mut self, values: &[U::Value]) -> Figure<U>
     where
         U::Value: Copy,
@@ -102,7 +102,7 @@ fn estimate<U: Unit>(value: U::Value, note: &str) -> Figure<U> {
     }
 }
 
-/// How many there are of each part.
+/// The numbers of the parts.
 struct Parts {
     sockets: usize,
     groups: usize,
@@ -168,7 +168,7 @@ impl Parts {
         Hierarchy::parse(&notation).expect("the levels nest")
     }
 
-    /// What lies within a level, as an index of [`LOADS`].
+    /// The distance within a level, as an index of [`LOADS`].
     const fn within(&self, level: &Level) -> usize {
         if level.cpus <= self.threads {
             0
@@ -253,7 +253,8 @@ fn machine(draw: &mut Draw, parts: &Parts, name: String) -> Machine {
 fn caches(draw: &mut Draw, parts: &Parts, machine: &mut Machine) {
     let cache = &mut machine.cache;
     cache.private = draw.figure(&[2048, 4096, 8192, 16384, 32768]);
-    // Many threads of a core share its cache, two are often seen a little apart.
+    // More than two threads of a core share its cache; two are often visible to each other with a
+    // delay.
     let private_to = if parts.threads > 2 || draw.of(&[true, false]) {
         "core"
     } else {
@@ -268,7 +269,8 @@ fn caches(draw: &mut Draw, parts: &Parts, machine: &mut Machine) {
     parts.group().clone_into(&mut cache.shared_by);
 }
 
-/// A transfer for each distance: a load from its range, the rest in the shipped files' proportions.
+/// A transfer for each distance: the load from its range, the other costs in the shipped files'
+/// proportions.
 fn transfers(draw: &mut Draw, parts: &Parts, machine: &Machine) -> Vec<Transfer> {
     let levels = machine.hierarchy.levels();
     let private = machine.hierarchy.level(&machine.cache.private_to);
@@ -300,7 +302,7 @@ fn transfers(draw: &mut Draw, parts: &Parts, machine: &Machine) -> Vec<Transfer>
     transfers
 }
 
-/// A core with k busy threads slows each of them by a power of k.
+/// The slowdown of a core's k busy threads: a power of k.
 fn smt(draw: &mut Draw, threads: usize) -> Option<Smt> {
     if threads == 1 {
         return None;
@@ -322,7 +324,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Threads of a core, and how many groups a socket has: one, up to six large ones, or more.
+    /// Threads per core, and the kind of groups per socket: one, up to six large ones, or more.
     fn kind(machine: &Machine) -> (usize, usize) {
         let levels = machine.hierarchy.levels();
         let of = |name: &str| machine.hierarchy.level(name).map(|level| &levels[level]);

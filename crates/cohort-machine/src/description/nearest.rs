@@ -1,14 +1,12 @@
-//! The names that a person may have meant.
+//! Suggestions for misspelt names.
 
-/// ` (did you mean …?)` for the closest of `names`, or nothing where none is
-/// close.
+/// `; did you mean …?` for the closest of `names`, or nothing if none is close.
 #[must_use]
 pub fn hint<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(found, names).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// The closest of `names` that is close at all, or that begins like this; the first
-/// of several.
+/// The closest of `names` that is close or extends `found`; the first of several.
 #[must_use]
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase();
@@ -18,7 +16,7 @@ pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .filter_map(|name| {
             let lower = name.to_lowercase();
             let distance = strsim::osa_distance(&found, &lower);
-            // A distance of the whole length shares no letter at all.
+            // A distance of the whole length means no common letter.
             let shares = distance < name.chars().count();
             let extends = !found.is_empty() && lower.starts_with(&found);
             (shares && distance <= tolerated || extends).then_some((distance, name))

@@ -13,7 +13,7 @@ impl Machine {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    /// Says where the trouble is, what stands there and what may.
+    /// States the position of the error, the text found and the text expected.
     pub fn parse(text: &str) -> Result<Self, Complaint> {
         let written: Written =
             toml::from_str(text).map_err(|error| Complaint::of_syntax(text, &error))?;
@@ -39,7 +39,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Turns a failed check into a complaint about what stands at `span`.
+    /// Turns a failed check into an error at `span`.
     fn at<T>(&self, span: Range<usize>, checked: Result<T, String>) -> Result<T, Complaint> {
         checked.map_err(|message| Complaint::at(self.text, span.start, message))
     }
@@ -136,7 +136,7 @@ impl Reader<'_> {
         self.at(span, hierarchy.numbered(numbering))
     }
 
-    /// Checks each of a list with those before it.
+    /// Checks each entry of a list against the preceding ones.
     fn each<T>(
         &self,
         list: &[Spanned<T>],
@@ -171,8 +171,8 @@ pub const CONSECUTIVE: &str = "consecutive";
 pub const THREADS_APART: &str = "threads-apart";
 
 impl Machine {
-    /// Gives each level that is named here the name that is printed: a transfer lies
-    /// within the smallest of levels that are alike, a link between the largest.
+    /// Replaces each level's name by the printed one: of equal levels, the smallest for a transfer,
+    /// the largest for a link.
     fn print_levels(&mut self) {
         let levels = &self.hierarchy;
         let print_as = |name: &mut String, alike: fn(&Hierarchy, usize) -> usize| {

@@ -1,4 +1,4 @@
-//! The machines that are shipped.
+//! The shipped machines.
 
 use super::machine::Machine;
 
@@ -14,7 +14,7 @@ pub struct Shipped {
 /// Embeds the files of these machines.
 macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
-        /// Every shipped file: those of the papers in their order, then others that were measured.
+        /// Every shipped file: the papers' machines in their order, then measured ones.
         pub const MACHINES: &[Shipped] = &[$(Shipped {
             name: $name,
             text: include_str!(concat!("../machines/", $name, ".toml")),
@@ -62,7 +62,7 @@ mod tests {
         }
     }
 
-    /// CPUs, and levels with their cohorts, as the papers and the measurements tell them.
+    /// CPUs, and levels with their cohorts, as in the papers and measurements.
     #[test]
     fn each_has_the_shape_that_is_told_of_it() {
         for (name, cpus, levels) in [
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(now, frozen, "the list tells what a change needs");
     }
 
-    /// Chabbi et al. 2017 §6 quotes it for machines of this kind.
+    /// Chabbi et al. 2017 §6 quotes the factor for machines of this kind.
     #[test]
     fn atomics_of_the_superdome_take_at_most_1_15_times_as_long() {
         for transfer in find("superdome-x").unwrap().transfers {

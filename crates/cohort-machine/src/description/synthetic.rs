@@ -1,4 +1,4 @@
-//! A machine of another shape at the costs of a known one.
+//! A machine of another shape with the costs of a known one.
 
 use super::complaint::Complaint;
 use super::costs::{Smt, Transfer};
@@ -9,22 +9,19 @@ use super::write::is_figure;
 use super::{check, hierarchy};
 use toml_edit::{DocumentMut, Item, Value};
 
-/// The text of a file for a machine called `name` of the shape `notation` (hwloc's
-/// synthetic notation), at the costs of `like`.
+/// The text of a file for a machine called `name` of the shape `notation` (hwloc's synthetic
+/// notation), with the costs of `like`.
 ///
-/// - A distance within a level that `like` has too costs what it costs there.
-/// - The largest distance costs what `like`'s largest one does, over one hop.
-/// - A distance between two such costs the geometric mean of the nearest ones
-///   inside and outside.
-/// - A distance inside all of them costs what `like`'s smallest one does.
+/// - A distance within a level that `like` has too: the same cost.
+/// - The largest distance: the cost of `like`'s largest, over one hop.
+/// - A distance between two of these: the geometric mean of the nearest ones inside and outside.
+/// - A distance inside all of these: the cost of `like`'s smallest.
 ///
-/// Links stay where both machines have their level.  Hops and core classes belong
-/// to `like`'s own CPUs and are left out.  Every figure is an estimate that names
-/// `like`.
+/// Links stay if both machines have their level. Hops and core classes belong to `like`'s own CPUs
+/// and are left out. Every figure is an estimate that names `like`.
 ///
 /// # Errors
-/// Says what is wrong with the notation or the name, or with the machine that
-/// follows from them.
+/// States the error in the notation, in the name, or in the resulting machine.
 pub fn synthetic(notation: &str, like: &Machine, name: &str) -> Result<String, String> {
     check::name(name)?;
     let numbering = match like.hierarchy.numbering() {
@@ -62,7 +59,7 @@ pub fn synthetic(notation: &str, like: &Machine, name: &str) -> Result<String, S
     }
 }
 
-/// Hangs memory and caches on levels that the shape has.
+/// Assigns memory and caches to levels that the shape has.
 fn settle(machine: &mut Machine, hierarchy: &Hierarchy) {
     let first = |names: &[&str]| {
         let has = |name: &&&str| hierarchy.level(name).is_some();
@@ -114,7 +111,7 @@ fn transfers(hierarchy: &Hierarchy, like: &Machine, machine: &Machine) -> Vec<Tr
     transfers
 }
 
-/// What a transfer within a level of that name costs.
+/// The transfer within a level of that name.
 fn same(name: &str, like: &Machine) -> Option<Transfer> {
     let level = like.hierarchy.smallest_alike(like.hierarchy.level(name)?);
     let name = &like.hierarchy.levels()[level].name;
@@ -124,7 +121,7 @@ fn same(name: &str, like: &Machine) -> Option<Transfer> {
         .map(|transfer| described(transfer, name))
 }
 
-/// What the largest distance costs, over one hop where there are several.
+/// The transfer of the largest distance, over one hop if there are several.
 fn farthest(like: &Machine) -> Option<Transfer> {
     let farthest = like.transfers.iter().rfind(|transfer| transfer.hops <= 1)?;
     Some(described(farthest, &farthest.within))
@@ -145,7 +142,7 @@ fn mean(inside: &Transfer, outside: &Transfer, local: &Figure<Cycles>) -> Transf
     })
 }
 
-/// A transfer each of whose costs is made from those of two others.
+/// A transfer whose costs combine those of two others.
 fn costs(
     one: &Transfer,
     other: &Transfer,
@@ -175,7 +172,7 @@ fn noted<U: Unit>(figure: &Figure<U>, note: &str) -> Figure<U> {
     }
 }
 
-/// What hardware threads of a core cost each other.
+/// The slowdown by hardware threads of a core.
 fn smt(hierarchy: &Hierarchy, like: &Machine) -> Option<Smt> {
     let threads = check::threads(hierarchy);
     if threads == 1 {
@@ -199,7 +196,7 @@ fn smt(hierarchy: &Hierarchy, like: &Machine) -> Option<Smt> {
     Some(smt)
 }
 
-/// The same file with every figure an estimate that names the machine it is from.
+/// The file with every figure as an estimate that names the source machine.
 fn estimated(text: &str, like: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
     for (_, item) in document.iter_mut() {
@@ -278,7 +275,7 @@ mod tests {
         let load = |index: usize| like.transfers[index].load.value;
         let machine = made("pack:4 numa:2 l3:8 core:4 pu:2", "epyc-7352x2");
         let between = (load(2) * load(3)).isqrt();
-        // One package was one node; now it holds two.
+        // One package was one node; here it has two.
         assert_eq!(
             loads(&machine)[2..],
             [("numa", load(2)), ("package", load(2)), ("system", load(3))]

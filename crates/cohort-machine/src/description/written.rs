@@ -1,4 +1,4 @@
-//! A machine's file as it stands.
+//! The contents of a machine's file.
 
 use super::costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
@@ -9,7 +9,7 @@ use super::machine::{Atomics, Protocol};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-/// What may stand in a file, in the order in which it is written.
+/// The possible entries of a file, in the order of writing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Written {
@@ -38,7 +38,7 @@ pub struct Written {
     pub scheduler: Scheduler,
 }
 
-/// A rule's name, or the CPUs in the order of their places.
+/// A rule's name, or the CPUs by place.
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,

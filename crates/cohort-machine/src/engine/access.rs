@@ -1,22 +1,22 @@
-//! What a thread does to memory.
+//! Memory accesses.
 
-/// What is done to a line.
+/// An access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
-    /// A load-linked whose turn it is: see `Caches::turn`.
+    /// A load-linked at its turn: see `Caches::turn`.
     LoadLinked,
     Store,
     ReadModifyWrite(Change),
 }
 
-/// What a read-modify-write would do to its value.
+/// The effect of a read-modify-write on its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Not write: a comparison failed.
+    /// No write: a comparison failed.
     None,
-    /// Write what is there already.
+    /// A write of the same value.
     Same,
-    /// Write something else.
+    /// A write of another value.
     Other,
 }

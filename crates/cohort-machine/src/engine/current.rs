@@ -1,7 +1,7 @@
-//! The machine whose fibers this host thread runs, and how a fiber lets it go on.
+//! The machine whose fibers this host thread runs, and the suspension of a fiber.
 //!
-//! The engine is reached through a pointer, and never borrowed while a fiber is
-//! suspended: each call borrows it, does one thing, and lets go.
+//! The engine is reached through a pointer, and is never borrowed while a fiber is suspended: each
+//! call borrows it for one operation.
 
 use super::state::Engine;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ pub(crate) struct Installed {
 
 impl Installed {
     /// # Panics
-    /// If one is current already: a run cannot be started inside another.
+    /// If an engine is current already: runs cannot be nested.
     pub(crate) fn new(engine: *mut Engine<'_>) -> Self {
         let before = CURRENT.replace(engine.cast());
         assert!(
@@ -43,29 +43,27 @@ pub fn is_running() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// Looks at the current engine, if there is one.
+/// Calls `look` with the current engine, if any.
 #[inline]
 pub(crate) fn with<R>(look: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
     let engine = CURRENT.get().cast::<Engine<'_>>();
     if engine.is_null() {
         return None;
     }
-    // SAFETY: `Installed` keeps the engine alive; only this host thread has the
-    // pointer, nothing called below borrows the engine again, and no borrow lasts
-    // while a fiber is suspended.
+    // SAFETY: `Installed` keeps the engine alive; only this host thread has the pointer, no callee
+    // borrows the engine again, and no borrow lasts while a fiber is suspended.
     Some(look(unsafe { &mut *engine }))
 }
 
-/// Lets the rest of the machine go on until the current thread is next.
+/// Suspends the current thread until its next turn.
 #[inline]
 pub(crate) fn suspend() {
     let fiber = with(|engine| engine.me().fiber).expect("only fibers are suspended");
-    // SAFETY: the thread that runs is the one whose fiber this is, and a fiber's
-    // handle lives as long as its stack.
+    // SAFETY: the fiber belongs to the running thread, and its handle lives as long as its stack.
     unsafe { &*fiber }.suspend(());
 }
 
-/// [`step`], once the current thread's stores are complete.
+/// [`step`] after the current thread's stores are complete.
 #[inline]
 pub(crate) fn step_drained<R>(step: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
     if with(|engine| engine.arrive_drained())? {
@@ -74,8 +72,7 @@ pub(crate) fn step_drained<R>(step: impl FnOnce(&mut Engine<'_>) -> R) -> Option
     with(step)
 }
 
-/// Waits for the current thread's turn to take a step, and takes it; nothing
-/// outside of a run.
+/// Waits for the current thread's turn, and takes a step; no effect outside a run.
 #[inline]
 pub(crate) fn step<R>(step: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
     if with(|engine| engine.arrive())? {

@@ -1,32 +1,32 @@
-//! What decides which thread goes on where time does not: chance, or priorities (PCT).
+//! The choice of the next thread in schedules without time: at random, or by priorities (PCT).
 
 use super::clock::Ticks;
 use super::options::{Options, Schedule};
 use crate::random::Random;
 
-/// Which thread goes on, and when.
+/// The chosen thread, and the state of the choice.
 #[derive(Debug)]
 pub(crate) struct Explorer {
     pub(super) random: Random,
     priorities: Option<Priorities>,
-    /// Without priorities: one step in so many goes to another thread.  Each run
-    /// has its own, since some bugs need many changes and some need few.
+    /// Without priorities: one step in so many switches threads. It varies between runs, since some
+    /// bugs need many switches and some need few.
     patience: u64,
-    /// Threads that can go on.
+    /// Runnable threads.
     pub(super) runnable: Vec<usize>,
     pub(super) now: Ticks,
-    /// The threads that were chosen to go on.
+    /// The thread chosen to run.
     pub(super) chosen: Option<usize>,
 }
 
 /// The priorities of PCT.
 #[derive(Debug)]
 struct Priorities {
-    /// Of each thread; the highest one goes on.
+    /// Each thread's priority; the highest runs.
     of: Vec<i64>,
-    /// Steps at which the running thread's is lowered, in falling order.
+    /// Steps at which the running thread's priority is lowered, in descending order.
     changes: Vec<u64>,
-    /// The last one given to a thread that gives way.
+    /// The last priority given to a yielding thread.
     lowest: i64,
 }
 
@@ -51,7 +51,7 @@ impl Explorer {
         })
     }
 
-    /// The thread that goes on; one can.
+    /// The next thread; at least one is runnable.
     pub(super) fn choose(&mut self, step: u64, current: usize) -> usize {
         let Some(priorities) = &mut self.priorities else {
             if self.random.below(self.patience) > 0 && self.runnable.contains(&current) {
@@ -75,7 +75,7 @@ impl Explorer {
         *highest.expect("somebody can go on")
     }
 
-    /// Lets everybody else come first, once.
+    /// Lets all other threads precede, once.
     pub(super) fn give_way(&mut self, thread: usize) {
         if let Some(priorities) = &mut self.priorities {
             priorities.lowest -= 1;
@@ -90,7 +90,7 @@ impl Explorer {
 
 impl Priorities {
     fn new(random: &mut Random, depth: u32, steps: u64, threads: usize) -> Self {
-        // Those of the beginning are above those of the changes.
+        // Initial priorities are above those given at the changes.
         let mut of: Vec<i64> = (0..threads)
             .map(|thread| (thread + depth as usize) as i64)
             .collect();

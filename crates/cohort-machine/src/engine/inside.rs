@@ -1,7 +1,6 @@
-//! The threads that are in plain memory, between the beginning and the end of an access: only where
-//! time does not decide.
+//! Threads in the middle of a plain memory access, under schedules without time.
 
-/// All of them.
+/// All such threads.
 #[derive(Debug, Default)]
 pub(crate) struct Inside {
     accesses: Vec<Access>,
@@ -15,10 +14,10 @@ struct Access {
 }
 
 impl Inside {
-    /// A thread begins to touch plain memory.
+    /// Records the begin of a plain access.
     ///
     /// # Panics
-    /// If another is in the same memory, one of the two writing.
+    /// If another thread accesses the same memory, and one of the two writes.
     pub(crate) fn enter(&mut self, thread: usize, address: usize, writes: bool) {
         let here = |other: &&Access| other.address == address && other.thread != thread;
         if let Some(other) = self
@@ -37,7 +36,7 @@ impl Inside {
         });
     }
 
-    /// It has done so.
+    /// Records its end.
     pub(crate) fn leave(&mut self, thread: usize, address: usize) {
         let own = |one: &Access| one.thread == thread && one.address == address;
         if let Some(place) = self.accesses.iter().rposition(own) {

@@ -1,4 +1,4 @@
-//! The machine in motion: fibers on a virtual clock.
+//! The machine's execution: fibers on a virtual clock.
 
 mod access;
 mod agenda;

@@ -1,4 +1,4 @@
-//! Which CPUs threads have.
+//! The CPUs of threads.
 
 use super::failure::Failure;
 use super::hardware::Hardware;
@@ -7,7 +7,7 @@ use super::options::Placement;
 /// The CPU of each of that many threads.
 ///
 /// # Errors
-/// If CPUs are named that the machine does not have, or none.
+/// If the placement names no CPUs, or CPUs that the machine does not have.
 pub(crate) fn place(
     hardware: &Hardware,
     placement: &Placement,
@@ -40,7 +40,7 @@ pub(crate) fn place(
     Ok(order.into_iter().cycle().take(threads).collect())
 }
 
-/// The CPUs that threads so placed may use, by number.
+/// The permitted CPUs of threads with that placement, by number.
 pub(crate) fn allowed(hardware: &Hardware, placement: &Placement) -> Vec<bool> {
     match placement {
         Placement::Cpus(cpus) => (0..hardware.cpus).map(|cpu| cpus.contains(&cpu)).collect(),
@@ -48,7 +48,7 @@ pub(crate) fn allowed(hardware: &Hardware, placement: &Placement) -> Vec<bool> {
     }
 }
 
-/// How many CPUs of a CPU's core come before it.
+/// The number of a core's CPUs before this one.
 fn rank(hardware: &Hardware, cpu: usize) -> usize {
     let core = hardware.core_of[cpu];
     let place = hardware.places[cpu];
@@ -57,8 +57,7 @@ fn rank(hardware: &Hardware, cpu: usize) -> usize {
         .count()
 }
 
-/// Takes one CPU of each cohort of the level below in turn, each cohort's own
-/// scattered in the same way.
+/// Takes a CPU from each cohort of the level below in turn; each cohort is scattered likewise.
 fn scattered(hardware: &Hardware, cpus: &[usize], level: usize) -> Vec<usize> {
     let Some(below) = level.checked_sub(1) else {
         return cpus.to_vec();

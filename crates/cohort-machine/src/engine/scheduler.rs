@@ -1,4 +1,4 @@
-//! Which thread gets which CPU, and when it has to give it up.
+//! The assignment of CPUs to threads, and preemption.
 
 use super::clock::{NEVER, Ticks};
 use super::hardware::ONE;
@@ -16,7 +16,7 @@ impl Engine<'_> {
                 .any(|index| !self.threads[*index].background)
     }
 
-    /// A thread can go on from `at`, as soon as it has a CPU.
+    /// Makes a thread runnable from `at`.
     pub(crate) fn make_ready(&mut self, index: usize, at: Ticks) {
         let cpu = self.choose_cpu(index);
         let thread = &mut self.threads[index];
@@ -51,7 +51,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives a free CPU to a thread at `at`.
+    /// Assigns a free CPU to a thread at `at`.
     fn occupy(&mut self, cpu: usize, index: usize, at: Ticks) {
         self.traffic.busy.come(at);
         let place = &mut self.cpus.cpus[cpu];
@@ -70,7 +70,7 @@ impl Engine<'_> {
         self.schedule(index);
     }
 
-    /// The thread that has the CPU leaves it at `at`; the next one follows.
+    /// Removes a thread from its CPU at `at`; the next one follows.
     pub(crate) fn vacate(&mut self, cpu: usize, at: Ticks) {
         self.traffic.busy.leave(at);
         let place = &mut self.cpus.cpus[cpu];
@@ -89,7 +89,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes a thread from the longest queue for a CPU that has nothing to do.
+    /// Takes a thread from the longest queue for an idle CPU.
     fn steal(&mut self, cpu: usize) -> Option<usize> {
         if self.cpus.waiting == 0 {
             return None;
@@ -116,7 +116,7 @@ impl Engine<'_> {
         Some(index)
     }
 
-    /// Whether a thread may run on another CPU than its own.
+    /// Whether a thread may migrate to that CPU.
     fn may_use(&self, index: usize, cpu: usize) -> bool {
         let thread = &self.threads[index];
         let allowed = if thread.background {
@@ -127,8 +127,8 @@ impl Engine<'_> {
         !thread.pinned && allowed[cpu]
     }
 
-    /// Where a thread that becomes ready shall run: where it was, or if another
-    /// has that CPU and it may move, on the nearest free one.
+    /// The CPU for a thread that becomes runnable: its former one, or if that is taken and the
+    /// thread may move, the nearest free one.
     fn choose_cpu(&self, index: usize) -> usize {
         let thread = &self.threads[index];
         let is_free = |cpu: &usize| self.cpus.cpus[*cpu].current.is_none();
@@ -143,7 +143,7 @@ impl Engine<'_> {
             .unwrap_or(thread.cpu)
     }
 
-    /// Whether a thread whose event has come has lost its CPU.
+    /// Whether a thread is preempted at its event.
     pub(crate) fn is_preempted(&mut self, index: usize, at: Ticks) -> bool {
         let thread = &self.threads[index];
         if !matches!(thread.state, State::Running | State::Polling) {
@@ -157,7 +157,7 @@ impl Engine<'_> {
             self.preempt(index, at);
             return true;
         }
-        // The thread that wanted it has found another.
+        // The thread that waited for it has found another.
         self.cpus.cpus[cpu].slice_end = NEVER;
         let due = match thread.state {
             State::Polling => thread.poll.until,
@@ -169,7 +169,7 @@ impl Engine<'_> {
         due > at
     }
 
-    /// Takes the CPU from a thread at `at`.
+    /// Preempts a thread at `at`.
     pub(crate) fn preempt(&mut self, index: usize, at: Ticks) {
         if self.threads[index].state == State::Polling {
             self.unwatch(index);
@@ -195,8 +195,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves a thread that waits for the CPU most wanted to the one least wanted of
-    /// those it may use, if that makes a difference.
+    /// Moves a waiting thread from the most loaded to the least loaded of its permitted CPUs, if
+    /// that makes a difference.
     fn balance(&mut self) {
         let wanted = |cpu: usize| {
             let cpu = &self.cpus.cpus[cpu];

@@ -1,26 +1,26 @@
-//! When a throughput is known well enough.
+//! The end of a run by the precision of its throughput.
 
 use super::clock::{NEVER, Ticks};
 
-/// Why a run ended.
+/// The cause of a run's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Its threads returned.
+    /// All threads returned.
     Returned,
     /// The lock went to another cohort of the largest level 30 times.
     Hands,
     /// The 95 % confidence interval of the throughput is under 2 % on either side.
     Steady,
-    /// The longest time allowed was over first.
+    /// The maximal time was over first.
     Longest,
 }
 
-/// On either side, as a share of the throughput.
+/// The half width, relative to the throughput.
 const NARROW: f64 = 0.02;
 
-/// Batches at first; twice as many are joined in pairs, so that batches become long
-/// against whatever correlation the throughput has.
+/// The initial number of batches. At twice as many, they are joined in pairs, so that batches
+/// become longer than the throughput's correlation.
 const BATCHES: usize = 32;
 
 /// The throughput in batches of equal virtual time.
@@ -28,7 +28,7 @@ const BATCHES: usize = 32;
 pub(crate) struct Batches {
     length: Ticks,
     next: Ticks,
-    /// The count when the present batch began.
+    /// The count at the begin of the present batch.
     before: u64,
     counts: Vec<u64>,
 }
@@ -52,15 +52,14 @@ impl Batches {
         self.next = at.saturating_add(self.length);
     }
 
-    /// When the present batch ends.
+    /// The end of the present batch.
     pub(crate) const fn due(&self) -> Ticks {
         self.next
     }
 
-    /// Time has come that far, and the count.
+    /// Advances to time `at`, with the count so far.
     pub(crate) fn reach(&mut self, at: Ticks, count: u64) {
-        // A batch in which no event came is empty; what came late belongs to the
-        // first.
+        // A batch without events is empty; a late count belongs to the first batch.
         while at >= self.next {
             self.counts.push(count - self.before);
             self.before = count;
@@ -89,7 +88,7 @@ impl Batches {
             .map(|batch| (*batch as f64 - mean).powi(2))
             .sum();
         let deviation = (squares / (count - 1.0)).sqrt();
-        // Student's t for 15 degrees of freedom and more is at most 2.13.
+        // Student's t for 15 and more degrees of freedom is at most 2.13.
         (mean > 0.0).then(|| 2.13 * deviation / count.sqrt() / mean)
     }
 

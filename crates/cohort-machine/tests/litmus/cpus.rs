@@ -1,10 +1,10 @@
-//! What sharing a CPU or a core costs.
+//! The cost of sharing a CPU or a core.
 
 use crate::{machine, program, run, try_run};
 use cohort_machine::{Failure, Hardware, Memory, Options, Placement, Run, door};
 use std::cell::Cell;
 
-/// When programs that only compute are done, placed like that.
+/// The end times of programs that only compute, with that placement.
 fn done(hardware: &Hardware, placement: Placement, work: &[u64]) -> Vec<u64> {
     let memory = Memory::new();
     let ends: Vec<Cell<u64>> = work.iter().map(|_| Cell::new(0)).collect();
@@ -24,8 +24,8 @@ fn threads_on_one_cpu_take_turns() {
     let one = Placement::Cpus(vec![0]);
     let hardware = machine(&[]);
     assert_eq!(done(&hardware, one.clone(), &[2500]), [2500]);
-    // Slices of 1000 and switches of 100: the first runs 0–1000 and 2200–3200, the
-    // second 1100–2100 and 3300–3800, the first again 3900–4400.
+    // Slices of 1000 and switches of 100: the first runs 0–1000 and 2200–3200, the second 1100–2100
+    // and 3300–3800, the first again 3900–4400.
     assert_eq!(done(&hardware, one, &[2500, 1500]), [4400, 3800]);
 }
 
@@ -56,8 +56,8 @@ fn hardware_threads_slow_each_other() {
         done(&hardware, siblings.clone(), &[8000, 8000]),
         [12000, 12000]
     );
-    // The longer one is alone for its second half, but for the chunk of 2000 that
-    // it is in when the other ends.
+    // The longer program is alone for its second half, except for the chunk of 2000 in progress at
+    // the other's end.
     assert_eq!(done(&hardware, siblings, &[4000, 8000]), [6000, 10000]);
 }
 
@@ -91,8 +91,7 @@ fn an_unpinned_thread_moves_to_a_cpu_that_becomes_free() {
         });
     }
     let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
-    // The second thread takes the nearest free CPU, which costs 70, and that was the
-    // third one's.
+    // The second thread takes the nearest free CPU, which the third had left; that costs 70.
     assert_eq!(ends.map(|end| end.get()), [900, 970, 970]);
     assert_eq!(
         [1, 2].map(|thread: usize| outcome.threads[thread].cpu),
@@ -155,7 +154,7 @@ fn background_threads_leave_cpus_alone_that_are_not_theirs() {
         run.spawn(move |thread| {
             for _ in 0..3 {
                 thread.work(2500);
-                // Its CPU is free meanwhile.
+                // Its CPU is free during the sleep.
                 let _ = door::sleep(word, || 0, 0, 1, Some(thread.now() + 500));
             }
         });

@@ -1,4 +1,4 @@
-//! Sleeping and waking.
+//! Sleeps and wake-ups.
 
 use crate::{INSTRUCTION, machine, program, run, try_run};
 use cohort_machine::{Doing, Failure, Memory, Placement, door};
@@ -24,7 +24,7 @@ fn a_sleeper_runs_again_once_it_was_woken() {
         woke.set(thread.cycles());
     });
     run(&hardware, &memory, vec![sleeper, waker]);
-    // A system call and the wake-up; then the latency.
+    // A system call and the wake-up, then the latency.
     assert_eq!(woke.get(), 5000 + 50 + INSTRUCTION + 300);
     assert_eq!(woken.get(), woke.get() + 500);
 }
@@ -37,7 +37,7 @@ fn a_word_that_has_changed_is_not_slept_on() {
     let body = program(|thread| {
         let slept = door::sleep(word, || 1, 0, 1, None);
         assert_eq!(slept, door::Slept::Changed);
-        // The system call, and the word from memory.
+        // The system call, and the load of the word from memory.
         assert_eq!(thread.cycles(), 50 + INSTRUCTION + 150);
     });
     run(&hardware, &memory, vec![body]);
@@ -134,6 +134,6 @@ fn a_sleeper_gives_its_cpu_away() {
     let one = Placement::Cpus(vec![0]);
     try_run(&hardware, &memory, one, vec![sleeper, other])
         .unwrap_or_else(|failure| panic!("{failure}"));
-    // The first sleeps from 202 on, which takes it 200; then the switch.
+    // The first sleeps from 202 on, which takes 200; then the switch.
     assert_eq!(end.get(), 50 + INSTRUCTION + 150 + 200 + 100 + 100);
 }

@@ -1,5 +1,5 @@
-//! Small programs on a machine with round figures, each with its cost computed by
-//! hand.  One cycle is one nanosecond there.
+//! Small programs on a machine with round figures, where a cycle is a nanosecond. Each program's
+//! cost is computed by hand.
 
 mod coherence;
 mod cpus;
@@ -12,7 +12,7 @@ use cohort_machine::{
     Failure, Hardware, Memory, Options, Outcome, Placement, Run, Thread, Waiting,
 };
 
-/// What each access costs beside its service: the instructions before it.
+/// The cost of the instructions before each access.
 const INSTRUCTION: u64 = 2;
 
 /// The machine's text.
@@ -21,7 +21,7 @@ const SMALL: &str = include_str!("../machines/small.toml");
 /// The machine, with some of its text replaced.
 ///
 /// # Panics
-/// If a text to replace is not there, or the machine is unsound.
+/// If a text to replace is missing, or the machine is invalid.
 fn machine(changes: &[(&str, &str)]) -> Hardware {
     let mut text = SMALL.to_owned();
     for (from, to) in changes {
@@ -38,7 +38,7 @@ fn program<'a>(body: impl FnOnce(&Thread) + 'a) -> Program<'a> {
     Box::new(body)
 }
 
-/// Runs one program on each CPU from the first; all begin at once.
+/// Runs one program on each CPU from the first; all start at once.
 fn try_run<'a>(
     hardware: &'a Hardware,
     memory: &'a Memory,
@@ -59,13 +59,13 @@ fn try_run<'a>(
     run.go()
 }
 
-/// [`try_run`], placed compactly, for programs that end.
+/// [`try_run`] with compact placement, for programs that succeed.
 fn run<'a>(hardware: &'a Hardware, memory: &'a Memory, programs: Vec<Program<'a>>) -> Outcome {
     try_run(hardware, memory, Placement::Compact, programs)
         .unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Cycles that something takes.
+/// The cycles of an operation.
 fn time(thread: &Thread, act: impl FnOnce()) -> u64 {
     let before = thread.cycles();
     act();

@@ -1,4 +1,4 @@
-//! What is counted beside the machine.
+//! Counts kept beside the machine.
 
 use crate::{machine, program, run, time};
 use cohort_machine::{Memory, door};

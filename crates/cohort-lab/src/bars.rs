@@ -1,5 +1,4 @@
-//! Every speed figure that is asked for is one named bar: what is run, which
-//! figure counts, what it must reach.
+//! Speed targets by name: what is run, the figure that counts, and its threshold.
 
 mod envelope;
 mod experiment;
@@ -20,7 +19,7 @@ use experiment::{Experiment, Point};
 use figure::Figure;
 use serde::Serialize;
 
-/// What a figure must reach.
+/// Threshold of a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// This or more.
@@ -29,11 +28,11 @@ pub enum Target {
     AtMost(f64),
 }
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Ours over theirs.
+    /// Cohort's figure over the other's.
     Ratio,
     /// Bytes.
     Bytes,
@@ -45,73 +44,73 @@ pub enum Unit {
     Seconds,
 }
 
-/// What came of a bar.
+/// Result of a target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
     /// The median reaches the target.
     Met,
-    /// It does not.
+    /// The median misses the target.
     Missed {
-        /// By how much, in words.
+        /// The distance, in words.
         by: String,
     },
-    /// The bar needs something that is not here.
+    /// A prerequisite is missing.
     CannotRun {
-        /// What, and where it comes from.
+        /// The prerequisite, and its source.
         why: String,
     },
-    /// Something that was run failed.
+    /// A run failed.
     Failed {
-        /// What happened.
+        /// The failure.
         why: String,
     },
 }
 
-/// A bar, measured.
+/// Measured target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judgement {
-    /// The bar's name.
+    /// The target's name.
     pub name: &'static str,
-    /// What it asks for.
+    /// What it requires.
     pub asks: &'static str,
-    /// What its figure counts.
+    /// The figure's unit.
     pub unit: Unit,
-    /// What the figure must reach, in words.
+    /// The threshold, in words.
     pub target: String,
-    /// The figure: where there are several, the worst, which is judged.
+    /// The figure; of several, the worst, which is judged.
     pub figure: Option<Estimate>,
-    /// The point at which it is the figure, or what else there is to say about it.
+    /// The figure's point, or another remark on it.
     pub at: String,
     /// Whether the target lies inside the figure's interval.
     pub near: bool,
     /// The figure at each point, where there are several.
     pub points: Vec<Reading>,
-    /// Rounds in which others used the CPUs too much.
+    /// Rounds disturbed by other processes.
     pub disturbed: usize,
     /// Rounds in all.
     pub rounds: usize,
-    /// The words after `cohort` that run the figure's point again, where it is simulated.
+    /// The words after `cohort` that rerun the figure's point, if it is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// A figure at one point.
+/// Figure at one point.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reading {
-    /// Which point.
+    /// The point.
     pub at: String,
     /// The figure there.
     pub figure: Estimate,
 }
 
-/// What was run for an experiment: its points, with a series for each contestant.
+/// The runs of an experiment: its points, with a series for each contestant.
 type Played = Vec<(Point, Vec<Series<Outcome>>)>;
 
-/// A chosen set of bars, prepared: bars that look at the same runs share them.
+/// Selected targets, prepared; targets with the same runs share them.
 pub struct Session {
     bars: Vec<&'static Bar>,
     experiments: Vec<(Experiment, Result<Vec<Point>, String>)>,
@@ -120,7 +119,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares `bars`; runs nothing but what tells whether a bar can be run.
+    /// Prepares `bars`; runs only the checks of prerequisites.
     #[must_use]
     pub fn new(bars: Vec<&'static Bar>, setup: &Setup) -> Self {
         let mut experiments: Vec<(Experiment, _)> = Vec::new();
@@ -143,7 +142,7 @@ impl Session {
         }
     }
 
-    /// How many runs there will be if none is disturbed.
+    /// The number of runs without disturbances.
     #[must_use]
     pub fn planned(&self) -> usize {
         let planned = |(experiment, points): &(Experiment, Result<Vec<Point>, String>)| {
@@ -156,8 +155,8 @@ impl Session {
         played + self.envelope.as_ref().map_or(0, Plan::runs)
     }
 
-    /// Runs everything and judges every bar; after a signal, the bars that were measured by then.
-    /// Blocks for minutes.
+    /// Runs everything and judges every target; after a signal, the targets measured so far. Blocks
+    /// for minutes.
     pub fn run(self, setup: &Setup, observer: &mut (dyn Observer + Send)) -> Judged {
         let mut judged = Judged::default();
         let measured = match &self.envelope {
@@ -196,10 +195,10 @@ impl Session {
     }
 }
 
-/// What came of a session.
+/// Result of a session.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// Each bar that was measured.
+    /// Each measured target.
     pub judgements: Vec<Judgement>,
     /// The signal that ended it.
     pub signal: Option<Interrupted>,
@@ -321,7 +320,7 @@ impl Target {
         Verdict::Missed { by }
     }
 
-    /// How far a ratio is from the target: by percent while that is readable.
+    /// The distance of a ratio from the target, in percent while that is readable.
     fn distance(self, figure: f64) -> String {
         let factor = match self {
             Self::AtLeast(value) => value / figure,
@@ -416,7 +415,7 @@ mod tests {
         for family in ["wait", "oversubscribed", "python", "tune"] {
             assert!(families.contains(family), "{families:?}");
         }
-        // A bar of that name comes before those that are named after it.
+        // A target with exactly that name precedes those with that prefix.
         assert!(!families.contains("composition"));
         assert_eq!(find("composition").len(), 1);
     }

@@ -1,8 +1,8 @@
-//! The papers' workloads, written once for every world, and how they are measured.
+//! The papers' workloads, written once for every world, and their measurement.
 //!
-//! [`WORKLOADS`] says what there is; [`run`] runs one of them once, in a world, under
-//! a lock; [`native`] measures many such points by interleaved rounds on this
-//! machine, [`simulated`] on another; [`curves`] draws them against the number of threads.
+//! [`WORKLOADS`] lists them. [`run`] runs a workload once, in a world, under a lock. [`native`]
+//! measures many such points by interleaved rounds on this machine, [`simulated`] on a simulated
+//! machine. [`curves`] draws them against the number of threads.
 
 pub mod berkeleydb;
 pub mod bfs;
@@ -44,63 +44,63 @@ pub use span::Span;
 use crate::world::{Played, World};
 use std::sync::Arc;
 
-/// A workload, written once.
+/// Workload for any world.
 pub trait Workload {
     /// Its name.
     const NAME: &'static str;
-    /// What it is, in a line.
+    /// One-line description.
     const ABOUT: &'static str;
-    /// The paper and section it is described in.
+    /// The describing paper and section.
     const SOURCE: &'static str;
-    /// What a round of it is called.
+    /// The name of one round.
     const OPERATION: &'static str = "section";
-    /// The knobs it has, by the names of [`Knobs`]' options.
+    /// Its knobs, by the names of [`Knobs`]' options.
     const TAKES: &'static [&'static str];
-    /// Where they stand unless somebody turns them.
+    /// Default values of its knobs.
     const DEFAULTS: Knobs;
-    /// How many phases, of as long as that knob says, a run goes through until they begin again; none, if
-    /// one stretch of it is like another.
+    /// Number of phases of a run, each as long as that knob, before they repeat; zero for a uniform
+    /// workload.
     const PHASES: usize = 0;
 
-    /// What its threads share.
+    /// State shared by its threads.
     type Shared<W: World>: Send + Sync + 'static;
 
-    /// Makes the locks and the data.
+    /// Creates the locks and the data.
     fn prepare<W: World>(world: &mut W, setting: &Setting) -> Self::Shared<W>;
 
-    /// What each thread does.
+    /// One thread's part.
     fn take_part<W: World>(shared: &Self::Shared<W>, player: &mut Player<'_, W::Actor>);
 }
 
-/// One setting of a workload.
+/// Setting of a workload.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The lock under test.
     pub lock: String,
-    /// How many threads take part.
+    /// The number of threads.
     pub threads: usize,
     /// The workload's knobs.
     pub knobs: Knobs,
-    /// What all choices of the run depend on.
+    /// The seed of all choices of the run.
     pub seed: u64,
 }
 
-/// What there is to say of a workload.
+/// Description of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// One-line description.
     pub about: &'static str,
-    /// The paper and section it is described in.
+    /// The describing paper and section.
     pub source: &'static str,
-    /// What a round of it is called.
+    /// The name of one round.
     pub operation: &'static str,
-    /// The knobs it has.
+    /// Its knobs.
     pub takes: &'static [&'static str],
-    /// Where they stand unless somebody turns them.
+    /// Their defaults.
     pub defaults: Knobs,
-    /// How many phases a run goes through until they begin again; none, if it has none.
+    /// The number of phases before they repeat; zero without phases.
     pub phases: usize,
 }
 
@@ -117,10 +117,10 @@ macro_rules! workloads {
             phases: <$workload>::PHASES,
         }),+];
 
-        /// Runs a workload once.  Blocks.
+        /// Runs a workload once. Blocks.
         ///
         /// # Errors
-        /// What the world could not do, or what stopped it.
+        /// The world's error, or what stopped it.
         ///
         /// # Panics
         /// If there is no lock of the setting's name.

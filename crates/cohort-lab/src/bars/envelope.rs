@@ -1,4 +1,4 @@
-//! What is asked of the default lock over the envelope's grid.
+//! Targets of the default lock over the envelope's grid.
 
 use super::Reading;
 use super::figure::UNFELT;
@@ -9,64 +9,65 @@ use cohort_machine::description::shipped::{self, MACHINES};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The lock that is asked.
+/// The lock under test.
 const OURS: &str = "futex-hmcs";
 
-/// Locks that programs may ask for by name, and that are fat or queue in place.
+/// Selected locks that programs request by name, and that are fat or queue in place.
 const NAMED: [&str; 3] = ["hmcs-4", "c-tkt-mcs", "cna"];
 
-/// At how many points the system's lock may be faster by a little.
+/// Number of points at which the system's lock may be slightly faster.
 const EXCEPTIONS: usize = 3;
 
-/// Of how many points up to as many threads as CPUs one may be below the bar.
+/// One in this many points, up to as many threads as CPUs, may be below the target.
 const ONE_IN: usize = 10;
 
-/// Throughputs that differ by less are level.
+/// Throughputs within this share count as equal.
 const LEVEL: f64 = 0.05;
 
-/// One of the figures.
+/// Figure over the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Throughput over the system's, but for the exceptions.
+    /// Throughput over the system's, except for the exceptions.
     OfSystem,
     /// The same without exceptions.
     OfSystemEverywhere,
-    /// The geometric mean of the same, where there are more threads than CPUs.
+    /// Its geometric mean, with more threads than CPUs.
     OfSystemCrowded,
-    /// Throughput over the best raw lock's up to as many threads as CPUs, at nine points of ten.
+    /// Throughput over the best raw lock's, up to as many threads as CPUs, at nine of ten points.
     OfBest,
     /// The same everywhere.
     OfBestEverywhere,
     /// The geometric mean of the same.
     OfBestMean,
-    /// The geometric mean of each machine's throughput over the system's, up to a thread a CPU.
+    /// The geometric mean of each machine's throughput over the system's, up to one thread per CPU.
     MachineOfSystem,
     /// The same where there are more threads than CPUs.
     MachineOfSystemCrowded,
-    /// The geometric mean of each machine's throughput over the best raw lock's, up to a thread a CPU.
+    /// The geometric mean of each machine's throughput over the best raw lock's, up to one thread
+    /// per CPU.
     MachineOfBest,
     /// The least-served thread's share over that under the system's lock.
     LeastServed,
     /// The 99.9th percentile of waiting over the system's.
     Waiting,
-    /// The energy proxy over the system's, where throughput is level.
+    /// The energy estimate over the system's, where throughput is equal.
     Energy,
-    /// Throughput of locks that programs name over their own raw, up to as many threads as CPUs.
+    /// Throughput of named locks over their own raw forms, up to as many threads as CPUs.
     NamedOfRaw,
-    /// The same over the system's, where there are more.
+    /// The same over the system's, with more threads.
     NamedOfSystem,
 }
 
-/// Machines that are drawn by a seed.
+/// Machines drawn from a seed.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Drawn {
-    /// How many.
+    /// The number of machines.
     pub machines: u16,
     /// The seed.
     pub seed: u64,
 }
 
-/// What is measured for them: the shipped machines and the drawn ones.
+/// The plan of measurements: the shipped and the drawn machines.
 pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
     let mut machines: Vec<Machine> = MACHINES
         .iter()
@@ -87,7 +88,7 @@ pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
     }
 }
 
-/// A figure at each point that has it.
+/// A figure at each point with it.
 ///
 /// # Errors
 /// No point has it.
@@ -143,7 +144,7 @@ pub fn read(reach: Reach, envelope: &Envelope) -> Result<Vec<Reading>, String> {
     figures.into_iter().map(reading).collect()
 }
 
-/// All but so many of the lowest.
+/// Drops the `exceptions` lowest figures.
 fn but_for(exceptions: usize, mut figures: Vec<(String, f64)>) -> Vec<(String, f64)> {
     figures.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     figures.split_off(exceptions.min(figures.len()))
@@ -156,7 +157,7 @@ fn middle(figures: &[(String, f64)]) -> Vec<(String, f64)> {
     mean.into_iter().collect()
 }
 
-/// The geometric mean of each machine, under its name.
+/// The geometric mean of each machine, with its name.
 fn by_machine(
     envelope: &Envelope,
     crowded: bool,
@@ -176,14 +177,14 @@ fn by_machine(
         .collect()
 }
 
-/// The words after `cohort` that run the point of that reading again; none if it is no single point.
+/// The words after `cohort` that rerun that reading's point; none for a mean.
 pub fn again(at: &str, envelope: &Envelope) -> Option<String> {
     let (lock, at) = at.split_once(": ").unwrap_or((OURS, at));
     let point = envelope.points.iter().find(|point| point.name() == at);
     Some(point?.again(lock))
 }
 
-/// The figures of each named lock, under its name.
+/// The figures of each named lock, with its name.
 fn named(of: &dyn Fn(&str) -> Vec<(String, f64)>) -> Vec<(String, f64)> {
     let all = NAMED.iter().flat_map(|lock| {
         let under = move |(at, figure)| (format!("{lock}: {at}"), figure);
@@ -200,7 +201,7 @@ mod tests {
     use crate::world::Placement;
     use std::collections::BTreeSet;
 
-    /// A point at which the default makes `ours` sections for one of the system's and two of the
+    /// A point with `ours` critical sections of the default per one of the system's and two of the
     /// best.
     fn point(threads: usize, ours: f64) -> Point {
         let run = |lock: &str, per_second, is_judged| Run {
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(lowest(Reach::OfBestEverywhere, &many), Some(0.1));
     }
 
-    /// A mean over all points would hide a machine of few points.
+    /// A mean over all points would hide a machine with few points.
     #[test]
     fn the_worst_machine_is_judged() {
         let mut points: Vec<Point> = (0..30).map(|_| point(8, 4.0)).collect();
@@ -285,17 +286,18 @@ mod tests {
         fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
-    /// What the default has of posix at least.
+    /// The least throughput relative to posix.
     const LEAST: f64 = 0.97;
 
-    /// How many drawn machines are measured, and by which seed.
+    /// The number of drawn machines, and their seed.
     const PART: Drawn = Drawn {
         machines: 12,
         seed: 7,
     };
 
-    /// Machines unknown to the lock: a share short of posix there shows a parameter of known machines.
-    /// With more threads than CPUs some have no section in a run, under any lock.
+    /// These machines are unknown to the lock: a shortfall against posix reveals a parameter fitted
+    /// to known machines. With more threads than CPUs, some threads have no critical section in a
+    /// run, under any lock.
     #[test]
     fn the_default_serves_every_thread_of_drawn_machines() {
         let numbers = 1..=u64::from(PART.machines);

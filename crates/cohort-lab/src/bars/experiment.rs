@@ -1,4 +1,4 @@
-//! What is run for the bars.
+//! The experiments behind the targets.
 
 use super::envelope::Drawn;
 use crate::progress::tell;
@@ -12,33 +12,32 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Changes to a program's environment: a variable with its value, or none to
-/// remove it.
+/// Changes to a program's environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(String, Option<OsString>)>;
 
-/// What the bars are measured with.
+/// Setup of the measurements.
 pub struct Setup<'a> {
-    /// The command whose `workload` subcommand is run.
+    /// The command with the `workload` subcommand.
     pub command: PathBuf,
     /// The preload library.
     pub interposer: PathBuf,
-    /// Machines of the envelope besides the shipped files.
+    /// Drawn machines of the envelope, beside the shipped ones.
     pub drawn: Option<Drawn>,
-    /// The environment under our default lock.
+    /// The environment for the default lock.
     pub ours: Changes,
-    /// The same from the library that has the locks that are placed apart.
+    /// The same for the library with locks that are placed apart.
     pub apart: Changes,
-    /// The environment under the system's locks.
+    /// The environment for the system's locks.
     pub system: Changes,
-    /// Says whether the library will be in a program.
+    /// Checks that the library can be loaded into a program.
     pub prove: &'a dyn Fn(&Path) -> Result<(), String>,
-    /// How many rounds count.
+    /// The number of counted rounds.
     pub rounds: usize,
-    /// Whether runs are short, for an impression.
+    /// Whether runs are short, for a first impression.
     pub quick: bool,
 }
 
-/// Something to run; bars that name the same one share it.
+/// Experiment; targets with the same one share its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
     /// One thread and a mutex.
@@ -46,24 +45,24 @@ pub enum Experiment {
         /// Whether it is the only thread.
         single: bool,
     },
-    /// One thread and calls that find nothing to wait for.
+    /// One thread, and calls that do not wait.
     Calls(&'static [&'static str]),
     /// One thread and a composition of four levels.
     Composition {
-        /// Whether it has a way past its levels.
+        /// Whether it has a fast path.
         fast: bool,
     },
-    /// One thread, and in turn two ways that are compiled into the command.
+    /// One thread, and two variants compiled into the command, in turn.
     Inlined([&'static str; 2]),
-    /// The lock that adapts and one of its parts, with more threads than CPUs.
+    /// The adaptive lock and one of its parts, with more threads than CPUs.
     AdaptiveCrowd(&'static str),
-    /// Data that sections are brought to, and what it is compared with, with more threads than CPUs.
+    /// Delegated data and its alternative, with more threads than CPUs.
     DelegatedCrowd(&'static str),
-    /// One thread, and so many locks that it finds by their addresses.
+    /// One thread, and that many locks found by address.
     Address(u32),
     /// Ten threads, and 1, 512 and 4096 of such locks.
     AddressCrowd,
-    /// Ten million addresses that have locks.
+    /// Ten million addresses with locks.
     Keys,
     /// `kccachetest wicked`.
     Wicked,
@@ -71,23 +70,23 @@ pub enum Experiment {
     Scaling(Load),
     /// One mutex and more threads than CPUs.
     Oversubscribed,
-    /// The same on two CPUs, under each lock that serves in strict order.
+    /// The same on two CPUs, under each strict lock.
     Queues,
-    /// That load with the types of Rust programs: ours, `parking_lot`'s and the standard library's.
+    /// That load with Rust types: Cohort's, `parking_lot`'s and the standard library's.
     Peers(&'static str),
     /// One thread and a mutex of the library for C.
     Call,
-    /// A lock in use all the time, and a thread that wants it now and then.
+    /// A lock in constant use, and a thread that acquires it occasionally.
     Occasional,
-    /// The same lock, and a thread that gives up.
+    /// The same lock, and a thread with a timeout.
     Timed,
-    /// One thread and a mutex, with a deadline and without.
+    /// One thread and a mutex, with and without a deadline.
     TimedAlone,
-    /// One thread that gives up at once, in the way of that name.
+    /// One thread with an expired timeout, at that lock.
     GivingUp(&'static str),
-    /// Threads on two CPUs that all give up after a while.
+    /// Threads on two CPUs, all with a timeout.
     Patient,
-    /// A mutex and a condition that live for one use.
+    /// The init–destroy cycle of a mutex and a condition.
     Life,
     /// Threads of a Python interpreter.
     Python,
@@ -95,24 +94,24 @@ pub enum Experiment {
     Convoy,
     /// `sysbench threads`, where the holder of a mutex yields its CPU.
     Sysbench,
-    /// Mutexes that were used and are free.
+    /// Memory of used, free mutexes.
     Idle,
-    /// Programs that are observed, in every way.
+    /// Observed programs, at every level.
     Observing,
     /// The library's file; nothing is run.
     Library,
     /// A grid of simulated machines, workloads and numbers of threads.
     Envelope,
-    /// This command with these words, which simulates; once.
+    /// This command with these words, which simulates; run once.
     Simulation(&'static [&'static str]),
 }
 
-/// A load that suffers under the system's locks.
+/// Load that performs badly under the system's locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// One arena's lock.
     Jemalloc,
-    /// One lock round everything.
+    /// One lock around everything.
     Dmalloc,
     /// The buffer pool's and the lock table's mutexes.
     BerkeleyDb,
@@ -120,38 +119,38 @@ pub enum Load {
     Sqlite,
 }
 
-/// One comparison: its contestants; the last one is ours, or what ours are compared
-/// with where there are several.
+/// One comparison with its contestants. The last one is Cohort's or, with several of Cohort's, the
+/// reference.
 pub struct Point {
-    /// Which of the experiment's points.
+    /// The point's name.
     pub label: String,
-    /// What runs.
+    /// The contestants.
     pub contestants: Vec<Contestant<'static>>,
-    /// Reads a run.
+    /// Parses a run.
     pub read: fn(&Run) -> Result<Outcome, String>,
 }
 
 const SECTIONS: [(u32, &str); 2] = [(200, "200 ns"), (2_000, "2 µs")];
-/// How long a thread stays away between sections.  The tables that the bars are taken
-/// from do not say; what they show does: with 2 threads and sections of 200 ns every
-/// lock got 1.4 million acquisitions a second, which is two threads busy for 1.4 µs
-/// each, and with 2 µs the strictest got 400,000, which is a lock never free.
+/// The pause between critical sections. The tables behind the targets do not give it; their figures
+/// determine it. With 2 threads and critical sections of 200 ns, every lock reached 1.4 million
+/// acquisitions per second: two threads busy for 1.4 µs each. With 2 µs, the strictest lock reached
+/// 400,000: a lock that is never free.
 const GAP: u32 = 1000;
 const CROWDS: [u16; 6] = [2, 4, 8, 16, 32, 64];
 const SCALING_CROWDS: [u16; 3] = [2, 4, 8];
 /// Threads at one strict lock: sixteen for each of two CPUs.
 const QUEUE: u16 = 32;
 
-/// How many threads give up after a while, and after how long.
+/// Numbers of threads with a timeout, and the timeouts.
 const PATIENT_CROWDS: [u16; 3] = [2, 8, 64];
 const PATIENCES: [(u32, &str); 3] = [(20_000, "20 µs"), (300_000, "300 µs"), (5_000_000, "5 ms")];
 
-/// 1024 cycles at 2.5 GHz, for which threads hold a lock in figure 12 of Antić et al. 2016.
+/// 1024 cycles at 2.5 GHz: the critical section in figure 12 of Antić et al. 2016.
 const LONG: &str = "410";
 
-/// How many threads take the lock again at once where another wants it now and then.
+/// Numbers of threads that reacquire the lock immediately, beside the occasional one.
 const HOGS: [u16; 2] = [1, 3];
-/// How long those hold it.
+/// Their critical sections.
 const HOLDS: [(u32, &str); 3] = [(200, "200 ns"), (2_000, "2 µs"), (50_000, "50 µs")];
 /// Busy processes beside them.
 const BURNERS: [u16; 2] = [0, 2];
@@ -160,18 +159,18 @@ const BURNERS: [u16; 2] = [0, 2];
 /// each turn that it gives away, while a niced holder delays it under every lock.
 const NICE: &str = "5";
 
-/// What Python's threads do, and how often: a tenth of a second or two by the system's
-/// locks.
+/// The patterns of Python's threads, and their numbers: a tenth of a second or two with the
+/// system's locks.
 const PATTERNS: [(&str, u32); 3] = [("queue", 100_000), ("pool", 20_000), ("condition", 20_000)];
 const PYTHON: &str = include_str!("python.py");
 
-/// How many threads and locks `sysbench threads` has.
+/// Numbers of threads and locks of `sysbench threads`.
 const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 
-/// The default lock, by its name in the catalogue.
+/// The default lock's name in the catalogue.
 const OURS: &str = "futex-hmcs";
 
-/// How programs are observed, with the words behind `cohort`; the last is what they are compared with.
+/// Levels of observation, with the words after `cohort`; the last one is the reference.
 const WAYS: [(&str, &[&str]); 7] = [
     ("stuck", &["debug", "--level", "stuck"]),
     ("owner", &["debug", "--level", "owner"]),
@@ -182,11 +181,11 @@ const WAYS: [(&str, &[&str]); 7] = [
     ("usual", &["run"]),
 ];
 
-/// The way in which another command watches.
+/// The level with a separate observing command.
 const WATCHED: &str = "watched";
 
-/// Runs a program, $0 with the words behind it, and, if $WATCH is set, watches it to its end. What was
-/// watched by nobody fails.
+/// Runs a program, $0 with the words after it; with $WATCH set, observes it to its end. Fails if
+/// the observer failed.
 const ALONE: &str = r#"
 "$0" "$@" & program=$!
 if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $program >/dev/null & watch=$!; fi
@@ -194,7 +193,7 @@ wait $program || exit
 [ -z "$WATCH" ] || wait $watch
 "#;
 
-/// The same for memcached at $PORT, which serves for $LONG seconds.
+/// The same for memcached at $PORT, serving for $LONG seconds.
 const SERVED: &str = r#"
 "$0" "$@" -- memcached -u nobody -l 127.0.0.1 -p $PORT -U 0 -t 4 -m 64 & server=$!
 if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $server >/dev/null & watch=$!; fi
@@ -208,20 +207,20 @@ wait $server
 [ -z "$WATCH" ] || wait $watch
 "#;
 
-/// Operations of each of the phases of `kccachetest order`, which does the same in every run:
-/// `wicked` takes ten times as long in one as in another.
+/// Operations of each phase of `kccachetest order`, whose runs are all alike; runs of `wicked`
+/// differ by a factor of ten.
 const ORDER: u32 = 1_000_000;
 const ORDER_QUICK: u32 = 200_000;
 
-/// Operations of `kccachetest wicked`: seconds where it goes badly.
+/// Operations of `kccachetest wicked`: seconds in a bad run.
 const WICKED: u32 = 200_000;
 const WICKED_QUICK: u32 = 50_000;
 
 impl Experiment {
-    /// The points to be compared, in order.
+    /// The points to compare, in order.
     ///
     /// # Errors
-    /// What the experiment needs and does not find.
+    /// A missing prerequisite.
     pub fn points(self, setup: &Setup) -> Result<Vec<Point>, String> {
         if !matches!(
             self,
@@ -269,10 +268,10 @@ impl Experiment {
 }
 
 impl Experiment {
-    /// How many of so many rounds it is played in.
+    /// The number of rounds, for `rounds` requested ones.
     pub fn rounds(self, rounds: usize) -> usize {
         match self {
-            // What is counted is the same each time.
+            // The counts are the same each time.
             Self::Simulation(_) | Self::Keys => 1,
             _ => rounds,
         }
@@ -280,7 +279,7 @@ impl Experiment {
 }
 
 impl Setup<'_> {
-    /// A run of this command, from its start to its end.
+    /// A complete run of this command.
     fn simulation(&self, words: &[&str]) -> Point {
         let command = self.command.clone().into_os_string();
         let rest = words.iter().map(OsString::from);
@@ -309,7 +308,7 @@ impl Setup<'_> {
             words.push("--single");
         }
         let seconds = self.seconds(0.25, 0.1);
-        // Moving between CPUs would be measured as well.
+        // Excludes the cost of migrations between CPUs.
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let run = |environment: &Changes| self.load(&words, seconds, environment, cpus.clone());
         let system = ("system", run(&self.system));
@@ -321,7 +320,7 @@ impl Setup<'_> {
         self.point("", ours.chain([system]).collect::<Vec<_>>())
     }
 
-    /// One thread, and a lock that is compiled into the command.
+    /// One thread, and a lock compiled into the command.
     fn inlined(&self, lock: &'static str) -> (&'static str, (Launch, Launch)) {
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let seconds = self.seconds(0.25, 0.1);
@@ -383,7 +382,7 @@ impl Setup<'_> {
         points.into()
     }
 
-    /// Locks that are found by addresses, and the same where they lie.
+    /// Locks found by address, against the same locks in place.
     fn by_address(
         &self,
         label: &str,
@@ -399,7 +398,7 @@ impl Setup<'_> {
         self.point(label, [("where it lies", direct), ("gls", run(&[]))])
     }
 
-    /// As many keys in a short run too: the table doubles, so fewer may take more of it each.
+    /// A short run has as many keys: the table doubles, so fewer keys may need more memory each.
     fn keys(&self) -> Vec<Point> {
         let ways: [(&str, &[&str]); 2] = [
             ("at random", &["keys"]),
@@ -466,8 +465,8 @@ impl Setup<'_> {
         Ok(points.into())
     }
 
-    /// Points with more threads than CPUs, each with what `runs` has run there: words beside those
-    /// of the load, in an environment.
+    /// Points with more threads than CPUs, each with the contestants of `runs`: words beside the
+    /// load's, and an environment.
     fn crowded<'n>(
         &self,
         runs: impl Fn(
@@ -477,7 +476,7 @@ impl Setup<'_> {
         let mut points = Vec::new();
         for (nanoseconds, section) in SECTIONS {
             for threads in CROWDS {
-                // Every thread must get its turn on a CPU several times.
+                // Every thread must run on a CPU several times.
                 let full = if threads > 16 { 0.8 } else { 0.3 };
                 let seconds = self.seconds(full, 0.1);
                 let words = crowd(nanoseconds, threads);
@@ -558,7 +557,7 @@ impl Setup<'_> {
         Ok(self.point("", all))
     }
 
-    /// The library for C that is installed, or was built, beside the command.
+    /// The library for C, installed or built beside the command.
     fn c_library(&self) -> Result<PathBuf, String> {
         let folder = self.command.parent().unwrap_or(Path::new("/"));
         let places = ["../lib/libcohort.so.0", "../c/release/libcohort.so.0.1.0"];
@@ -636,7 +635,7 @@ impl Setup<'_> {
         let mut points = Vec::new();
         for threads in PATIENT_CROWDS {
             for (nanoseconds, patience) in PATIENCES {
-                // Every thread must get its turn on a CPU several times.
+                // Every thread must run on a CPU several times.
                 let full = if threads > 16 { 0.8 } else { 0.3 };
                 let seconds = self.seconds(full, 0.1);
                 let words = format!("patience --threads {threads} --patience {nanoseconds} --by");
@@ -656,7 +655,7 @@ impl Setup<'_> {
         Ok(points)
     }
 
-    /// Each call in a process of one thread, and of three.
+    /// Each call in a process with one thread, and with three.
     fn calls(&self, calls: &[&str]) -> Vec<Point> {
         let seconds = self.seconds(0.1, 0.05);
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
@@ -737,7 +736,7 @@ impl Setup<'_> {
         Ok(points.into())
     }
 
-    /// The environment under another of our locks, from the library that has it.
+    /// The environment for another of Cohort's locks, from the library that has it.
     fn under(&self, lock: &LockInfo) -> Changes {
         let mut environment = if lock.storage == Storage::Apart {
             self.apart.clone()
@@ -756,7 +755,7 @@ impl Setup<'_> {
         self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
-    /// Three programs, each observed in every way; those that are not here are told and left out.
+    /// Three programs, each observed at every level; missing ones are reported and skipped.
     fn observing(&self) -> Result<Vec<Point>, String> {
         let (points, missing): (Vec<_>, Vec<_>) = [
             self.observed_memcached(),
@@ -825,7 +824,7 @@ impl Setup<'_> {
         Ok(self.observed("kccachetest", ALONE, &program, &[], per_second_of_kyoto))
     }
 
-    /// A program, observed in every way by a script.
+    /// A program, observed at every level by a script.
     fn observed(
         &self,
         label: &str,
@@ -861,7 +860,7 @@ impl Setup<'_> {
         if self.quick { quick } else { full }
     }
 
-    /// A load for so many seconds, and a short run of it to warm up with.
+    /// A load for that many seconds, and a short run of it as a warm-up.
     fn load(
         &self,
         words: &[&str],
@@ -880,8 +879,7 @@ impl Setup<'_> {
         (lasting(seconds), lasting(seconds / 10.0))
     }
 
-    /// A program in PATH that the library can be preloaded into, or which package it is
-    /// in.
+    /// A program in PATH that accepts preloading; otherwise an error with its package.
     fn installed(&self, program: &str, package: &str) -> Result<PathBuf, String> {
         let found = in_path(program).ok_or_else(|| {
             format!("{program} is in no folder of PATH; on Debian it is in {package}")
@@ -890,7 +888,7 @@ impl Setup<'_> {
         Ok(found)
     }
 
-    /// An installed program, the whole of it under the system's locks and ours.
+    /// An installed program, run completely under the system's locks and Cohort's.
     fn whole(
         &self,
         label: &str,
@@ -921,7 +919,7 @@ impl Setup<'_> {
                 .collect(),
             environment: environment.clone(),
             cpus,
-            // A lock that hangs must not hang the bars.
+            // A lock that hangs must not hang the measurement.
             limit: Some(Duration::from_secs(60)),
         }
     }
@@ -956,7 +954,7 @@ impl Setup<'_> {
             return Ok(());
         };
         let words = ["malloc", "--threads", "1", "--seconds", "0.001"];
-        // The loader only complains about what it cannot preload.
+        // The loader only warns about libraries that it cannot preload.
         match runner::run(&self.launch(&words, system, None)) {
             Ok(run) if run.output.contains("cannot be preloaded") => Err(format!(
                 "{allocator} is not installed; on Debian it is in {package}"
@@ -968,7 +966,7 @@ impl Setup<'_> {
     }
 }
 
-/// A program that is run from its start to its end, without a run before it.
+/// A program run completely, without a run before it.
 fn whole_run(
     name: &str,
     words: Vec<OsString>,
@@ -1000,13 +998,13 @@ impl Load {
     }
 }
 
-/// The words for one mutex that so many threads want.
+/// The words for one mutex with that many threads.
 fn crowd(section: u32, threads: u16) -> Vec<String> {
     let words = format!("mutex --latency --threads {threads} --section {section} --gap {GAP}");
     words.split(' ').map(str::to_owned).collect()
 }
 
-/// What memcaslap says at its end, as in `Run time: 2.0s Ops: 98304 TPS: 49152 Net_rate: 4.1M/s`.
+/// Parses memcaslap's last line, as in `Run time: 2.0s Ops: 98304 TPS: 49152 Net_rate: 4.1M/s`.
 fn per_second_of_memcaslap(run: &Run) -> Result<Outcome, String> {
     let words: Vec<&str> = run.output.split_whitespace().collect();
     let value = |name: &str| {
@@ -1023,7 +1021,7 @@ fn per_second_of_memcaslap(run: &Run) -> Result<Outcome, String> {
     }
 }
 
-/// What kccachetest says of each phase, as in `time: 0.281`: the speed without what starting takes.
+/// Parses kccachetest's line for each phase, as in `time: 0.281`: the speed without the start.
 fn per_second_of_kyoto(run: &Run) -> Result<Outcome, String> {
     let time = |line: &str| line.strip_prefix("time: ")?.trim().parse::<f64>().ok();
     let seconds: f64 = run.output.lines().filter_map(time).sum();
@@ -1037,7 +1035,7 @@ fn per_second_of_kyoto(run: &Run) -> Result<Outcome, String> {
     })
 }
 
-/// How long a whole run took.
+/// The duration of a complete run.
 fn wall(run: &Run) -> Result<Outcome, String> {
     Ok(Outcome {
         seconds: run.wall,
@@ -1045,7 +1043,7 @@ fn wall(run: &Run) -> Result<Outcome, String> {
     })
 }
 
-/// Appends `library` to what is preloaded already.
+/// Appends `library` to the preloaded ones.
 fn preload_as_well(environment: &mut Changes, library: &str) {
     const PRELOAD: &str = "LD_PRELOAD";
     let before = environment
@@ -1225,7 +1223,7 @@ mod tests {
                 for contestant in &point.contestants {
                     let warm_up = contestant.warm_up.iter();
                     for launch in warm_up.chain([&contestant.launch]) {
-                        // In place of the program's name stands the subcommand.
+                        // The subcommand takes the place of the program's name.
                         let parsed = Command::try_parse_from(&launch.words[1..]);
                         let parsed = parsed.map(|command| drop(command.workload));
                         assert!(parsed.is_ok(), "{:?}", launch.words);
@@ -1280,7 +1278,8 @@ mod tests {
         }
     }
 
-    /// The command that watches may be refused, and the bar would be met by a program that nobody watched.
+    /// A refused observer would leave the program unobserved, and the target would be met by
+    /// mistake.
     #[test]
     fn a_program_that_nobody_watches_fails() {
         let folder = tempfile::tempdir().unwrap();

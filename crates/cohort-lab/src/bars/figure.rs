@@ -1,4 +1,4 @@
-//! Which figure of an experiment counts.
+//! The figure of an experiment that counts.
 
 use super::envelope::Reach;
 use super::{Played, Reading, Unit};
@@ -6,88 +6,87 @@ use crate::rounds::{Sample, Series};
 use crate::stats::{Estimate, geometric_mean, median};
 use crate::workloads::Outcome;
 
-/// A figure; except for bytes, nanoseconds, seconds and libraries it is ours over theirs, round by
-/// round.
+/// Figure; except for bytes, nanoseconds, seconds and libraries, it is Cohort's over the other's,
+/// round by round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// The time of an uncontended pair.
     PairTime,
-    /// The same of each contestant, theirs being the last.
+    /// The same of each contestant; the last one is the reference.
     EachPairTime,
-    /// The nanoseconds of an uncontended pair, where there are no others.
+    /// The nanoseconds of an uncontended pair, without a reference.
     OwnPair,
-    /// The nanoseconds of an uncontended pair beyond theirs.
+    /// The nanoseconds of an uncontended pair beyond the reference's.
     PairBeyond,
-    /// The time of an uncontended pair, theirs being the sum of all others'.
+    /// The time of an uncontended pair; the reference is the sum of all others'.
     PairTimeOfSum,
-    /// How much sooner a program ends.
+    /// A program's speed-up.
     Speed,
-    /// The time that a program takes.
+    /// A program's duration.
     Time,
     /// Its CPU time.
     CpuTime,
-    /// How often its threads gave up a CPU to wait.
+    /// Voluntary context switches.
     Switches,
-    /// How often a lock was found taken.
+    /// How often a lock was found held.
     FoundTaken,
-    /// The time to acquire, theirs being the best of several.
+    /// The time to acquire; the reference is the best of several.
     Wait(Which),
-    /// The 99.9th percentile of how late waits are that are given up, theirs being the best of several.
+    /// The 99.9th percentile of the delay of timeouts; the reference is the best of several.
     Late,
     /// Throughput at each point.
     Throughput,
-    /// Throughput of each contestant at each point, theirs being the last.
+    /// Throughput of each contestant at each point; the last one is the reference.
     EachThroughput,
-    /// Throughput at each point, theirs being the best of several.
+    /// Throughput at each point; the reference is the best of several.
     OfBest,
-    /// The geometric mean of that over all points.
+    /// Its geometric mean over all points.
     MeanOfBest,
-    /// Throughput of the contestant of that name at each point, theirs being the last.
+    /// Throughput of the contestant of that name at each point; the last one is the reference.
     ThroughputOf(&'static str),
-    /// The 99.9th percentile of latency at each point, theirs being the last.
+    /// The 99.9th percentile of latency at each point; the last one is the reference.
     Tail,
-    /// Operations of the least-served thread at each point, theirs being the last.
+    /// Operations of the least-served thread at each point; the last one is the reference.
     LeastServed,
-    /// Bytes that each object takes beyond theirs.
+    /// Bytes per object beyond the reference's.
     BytesEach,
-    /// Bytes that each object takes, where there are no others.
+    /// Bytes per object, without a reference.
     BytesInAll,
-    /// The seconds that this command takes.
+    /// This command's duration in seconds.
     Seconds,
     /// The size of the preload library.
     LibraryBytes,
-    /// How many libraries it needs besides the C library.
+    /// The number of libraries that it needs besides the C library.
     Needed,
-    /// One of the envelope's.
+    /// Figure of the envelope.
     Envelope(Reach),
 }
 
-/// Which of all waits counts.
+/// Statistic of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The longest of the shortest half.
+    /// The median.
     P50,
-    /// The longest but for one in ten.
+    /// The 90th percentile.
     P90,
-    /// The longest but for one in a hundred.
+    /// The 99th percentile.
     P99,
-    /// Their mean.
+    /// The mean.
     Mean,
 }
 
-/// A wait that nobody feels, in nanoseconds: shorter ones count as this, since the
-/// thread comes once in two hundred times as long, and its clock and its way to the lock
-/// are in what it measures.
+/// A negligible wait, in nanoseconds: shorter ones count as this. The thread's pauses are two
+/// hundred times as long, and the measurement includes its clock and its path to the lock.
 pub(super) const UNFELT: f64 = 5_000.0;
 
-/// Of fewer waits that were given up there is no 99.9th percentile.
+/// The least number of timeouts for a 99.9th percentile.
 const ENOUGH: u64 = 1_000;
 
-/// So many switches, or takings of a lock, are chance: fewer count as this.
+/// Accidental switches, or lock conflicts: fewer count as this many.
 const CHANCE: f64 = 300.0;
 
 impl Figure {
-    /// What it counts.
+    /// Its unit.
     pub fn unit(self) -> Unit {
         match self {
             Self::BytesEach | Self::BytesInAll | Self::LibraryBytes => Unit::Bytes,
@@ -101,7 +100,7 @@ impl Figure {
     /// The figure at each point.
     ///
     /// # Errors
-    /// A contestant has not told what is needed.
+    /// A contestant lacks the value.
     pub fn read(self, played: &Played) -> Result<Vec<Reading>, String> {
         let mut all = Vec::new();
         for (point, series) in played {
@@ -131,7 +130,7 @@ impl Figure {
             .collect()
     }
 
-    /// The figure of every round of one point; ours is the last contestant.
+    /// The figure of every round at one point; Cohort's is the last contestant.
     fn per_round(self, series: &[Series<Outcome>]) -> Result<Vec<f64>, String> {
         let (ours, others) = series.split_last().ok_or("nobody ran")?;
         let last = others.last().ok_or("there is nobody to compare with")?;
@@ -200,7 +199,7 @@ impl Figure {
 }
 
 impl Which {
-    /// How long it took, in nanoseconds, if that is felt.
+    /// Its wait in nanoseconds, unless negligible.
     fn of(self, outcome: &Outcome) -> Option<f64> {
         let latency = outcome.latency?;
         let nanoseconds = match self {
@@ -217,7 +216,7 @@ fn pair(outcome: &Outcome) -> Option<f64> {
     outcome.pair.map(|pair| pair.median)
 }
 
-/// How late waits were that were given up, in nanoseconds, if that is felt and there were enough.
+/// The delay of timeouts in nanoseconds, unless negligible, if there were enough.
 fn late(outcome: &Outcome) -> Option<f64> {
     let late = outcome.latency.filter(|late| late.sampled >= ENOUGH)?;
     Some((late.p999 as f64).max(UNFELT))
@@ -227,7 +226,7 @@ fn throughput(outcome: &Outcome) -> Option<f64> {
     Some(outcome.per_second)
 }
 
-/// The figure of the only one.
+/// The figure of a single contestant.
 fn own(
     series: &[Series<Outcome>],
     figure: fn(&Outcome) -> Option<f64>,
@@ -235,7 +234,7 @@ fn own(
     figures(series.first().ok_or("nobody ran")?, figure)
 }
 
-/// Everybody's figure over the last one's, round by round.
+/// Each figure over the last one's, round by round.
 fn each(
     label: &str,
     series: &[Series<Outcome>],
@@ -254,7 +253,7 @@ fn each(
         .collect()
 }
 
-/// The one whose figure has the greatest median.
+/// The contestant with the greatest median.
 fn best(others: &[Series<Outcome>], figure: impl Fn(&Outcome) -> f64) -> &Series<Outcome> {
     let middle = |series: &Series<Outcome>| {
         let figures = series.figures(|sample| figure(&sample.value));
@@ -266,7 +265,7 @@ fn best(others: &[Series<Outcome>], figure: impl Fn(&Outcome) -> f64) -> &Series
         .unwrap_or(&others[0])
 }
 
-/// What all of them add up to, round by round.
+/// The sum of all figures, round by round.
 fn sums(all: &[Series<Outcome>], figure: fn(&Outcome) -> Option<f64>) -> Result<Vec<f64>, String> {
     let mut sums = Vec::new();
     for series in all {
@@ -302,7 +301,7 @@ fn paired(
     Ok(pairs.map(|(ours, theirs)| combine(ours, theirs)).collect())
 }
 
-/// Nothing is as much as nothing, and infinitely less than something.
+/// The ratio; 1 for two zeroes.
 fn ratio(ours: f64, theirs: f64) -> f64 {
     if ours == theirs { 1.0 } else { ours / theirs }
 }

@@ -1,4 +1,4 @@
-//! What the preload library's file says about itself.
+//! Properties of the preload library's file.
 
 use super::Reading;
 use super::figure::Figure;
@@ -7,10 +7,10 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use std::path::Path;
 
-/// The C library's names: the GNU one's on all architectures.
+/// The C library's name: the GNU one's on all architectures.
 const C_LIBRARY: &str = "libc.so.6";
 
-/// The file's size, or how many other libraries it needs.
+/// The file's size, or the number of other libraries that it needs.
 pub fn read(figure: Figure, library: &Path) -> Result<Vec<Reading>, String> {
     let bytes = std::fs::read(library)
         .map_err(|error| format!("{} cannot be read: {error}", library.display()))?;

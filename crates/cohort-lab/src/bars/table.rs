@@ -1,4 +1,4 @@
-//! The bars.
+//! The table of targets.
 
 use super::Target;
 use super::envelope::Reach;
@@ -12,12 +12,12 @@ use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Which};
 use std::collections::BTreeSet;
 
-/// One bar.
+/// Target.
 #[derive(Debug)]
 pub struct Bar {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What is run, and what of it is compared with what.
+    /// The run and its comparison.
     pub asks: &'static str,
     pub(super) experiment: Experiment,
     pub(super) figure: Figure,
@@ -25,26 +25,26 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// What its figure must reach, in words.
+    /// The figure's threshold, in words.
     #[must_use]
     pub fn target(&self) -> String {
         self.target.in_words(self.figure.unit())
     }
 
-    /// Whether it measures simulated machines: that takes up to an hour, so that it is run by its
-    /// name only.
+    /// Whether it measures simulated machines. That takes up to an hour, so it runs only by its
+    /// name.
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.experiment == Envelope
     }
 
-    /// What its name begins with.
+    /// The first part of its name.
     fn family(&self) -> &'static str {
         self.name.split('-').next().unwrap_or_default()
     }
 }
 
-/// The bar called `name`, or else those whose names begin with it and a hyphen.
+/// The target called `name`, or else the targets with that prefix and a hyphen.
 #[must_use]
 pub fn find(name: &str) -> Vec<&'static Bar> {
     if let Some(bar) = BARS.iter().find(|bar| bar.name == name) {
@@ -53,14 +53,14 @@ pub fn find(name: &str) -> Vec<&'static Bar> {
     BARS.iter().filter(|bar| bar.family() == name).collect()
 }
 
-/// What several bars' names begin with, none of which is called so itself.
+/// Common prefixes of several targets' names, without complete names.
 #[must_use]
 pub fn families() -> BTreeSet<&'static str> {
     let families = BARS.iter().map(Bar::family);
     families.filter(|family| find(family).len() > 1).collect()
 }
 
-/// Every bar, in the order in which they are run.
+/// All targets, in the order of their runs.
 pub static BARS: &[Bar] = &[
     Bar {
         name: "uncontended-pair",

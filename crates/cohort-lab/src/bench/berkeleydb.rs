@@ -1,18 +1,17 @@
 //! `berkeleydb`: a model of Berkeley DB under TPC-C's read-only transactions (Zhang et al. 2017
 //! §4.3.1).
 //!
-//! Table 6 of Zhang et al. 2017 says that the database structures are guarded by 11 locks, and
-//! that with 40 clients under POSIX mutexes 76.2 % of the time is spent at them by
-//! Stock Level, 59.1 % by Order Status.  A transaction of the model takes one lock
-//! after another, most often the first, and works in between; how long is set so
-//! that the simulated Xeon comes near the first of these shares, and with
-//! [`ORDER_STATUS`] the second, which a test holds it to.
+//! Per table 6 of Zhang et al. 2017, 11 locks guard the database structures. With 40 clients under
+//! POSIX mutexes, Stock Level spends 76.2 % of the time at them, and Order Status 59.1 %. A
+//! transaction of the model acquires one lock after another, most often the first, and works in
+//! between. The work's length is set so that the simulated Xeon comes near the first share, and
+//! with [`ORDER_STATUS`] near the second; a test checks both.
 
 use super::zipf::Several;
 use super::{Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
-/// Sections of a transaction.
+/// Critical sections of a transaction.
 const SECTIONS: usize = 20;
 
 /// Order Status; the defaults are Stock Level.

@@ -1,14 +1,13 @@
 //! `bfs`: a breadth-first search by threads that share a runtime with one lock (Chabbi et al. 2017
 //! §6.4).
 //!
-//! The threads of each of four processes expand vertices.  An edge that leads to
-//! another process goes into a message; sending one takes the runtime's lock, and so
-//! does each test whether it has arrived.  A test may give up, or not wait at all, and then the
-//! thread goes on with the next vertex: what is gained or lost there is what the workload
-//! is about.  A thread has buffers for a few messages: once all are under way, it tests until one
-//! has arrived.  Degrees are those of a Kronecker graph, a few vertices having most of
-//! the edges.  One search follows another without end; where each of them begins and
-//! ends matters to no lock.
+//! The threads of each of four processes expand vertices. An edge to another process goes into a
+//! message. Sending it takes the runtime's lock, and so does each test for its arrival. A test may
+//! time out, or not wait at all; the thread then continues with the next vertex. The workload
+//! measures what that gains or loses. A thread has buffers for a few messages: when all are in
+//! flight, it tests until one has arrived. Degrees are those of a Kronecker graph, where a few
+//! vertices have most of the edges. Searches follow each other without end; their boundaries do not
+//! matter to the lock.
 
 use super::knobs::{Poll, cycles};
 use super::player::update;
@@ -16,28 +15,28 @@ use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Actor, World};
 use std::collections::VecDeque;
 
-/// Processes, with a runtime each.
+/// Processes, each with a runtime.
 const PROCESSES: usize = 4;
 
-/// Messages of a thread that may be under way, an estimate: its buffers.
+/// Messages of a thread in flight, an estimate: its buffers.
 const OUTSTANDING: usize = 8;
 
 /// Edges in one message.
 const BATCH: u64 = 64;
 
-/// Cycles of work for each edge: a lookup in a bitmap that is not at hand.
+/// Cycles of work for each edge: a lookup in an uncached bitmap.
 const EDGE: u64 = 40;
 
-/// Edges of a vertex that has the mean degree of Graph500's graphs.
+/// Edges of a vertex of average degree in Graph500's graphs.
 const DEGREE: u64 = 16;
 
-/// A vertex may have this many times the mean.
+/// The largest degree, relative to the mean.
 const SPREAD: u32 = 8;
 
 /// The workload.
 pub enum Bfs {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     runtimes: Vec<Guarded<W>>,
     processes: usize,
@@ -54,8 +53,7 @@ impl Workload for Bfs {
     const SOURCE: &'static str = "Chabbi et al. 2017 §6.4";
     const OPERATION: &'static str = "edge";
     const TAKES: &'static [&'static str] = &["critical", "outside", "timeout", "poll"];
-    /// How long the runtime holds its lock, and how long a message takes (here
-    /// `outside`), are estimates.
+    /// The runtime's time under its lock and a message's time (here `outside`) are estimates.
     const DEFAULTS: Knobs = Knobs {
         critical: Some(Span::Cycles(300)),
         outside: Some(Span::Nanoseconds(2_000)),
@@ -80,7 +78,7 @@ impl Workload for Bfs {
     }
 
     fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
-        // Neighbours share a process.
+        // Adjacent threads share a process.
         let threads = shared.runtimes[0].threads();
         let runtime = &shared.runtimes[player.index() * shared.processes / threads];
         let mut under_way: VecDeque<u64> = VecDeque::new();
@@ -105,7 +103,7 @@ impl Workload for Bfs {
     }
 }
 
-/// Halves with each doubling, so that the mean stays near [`DEGREE`].
+/// The probability halves with each doubling, so that the mean stays near [`DEGREE`].
 fn degree<A: Actor>(player: &mut Player<'_, A>) -> u64 {
     let doublings = player.random_below(1 << SPREAD).max(1).leading_zeros() + SPREAD - 64;
     (DEGREE / 4) << doublings.min(SPREAD)
@@ -120,7 +118,7 @@ fn send<W: World>(shared: &Shared<W>, runtime: &Guarded<W>, player: &mut Player<
     player.count("sent", 1);
 }
 
-/// Asks once whether the oldest message has arrived.
+/// Tests once whether the oldest message has arrived.
 fn test<W: World>(
     shared: &Shared<W>,
     runtime: &Guarded<W>,

@@ -1,12 +1,12 @@
 //! `cachelock`: a model of memcached 1.4's cache lock under a mix of gets and sets
 //! (Dice et al. 2015 §5.3).
 //!
-//! One lock guards the hash table and the lists by recent use, another the counters.
-//! A get looks up an item and counts its reference, in one section; a set allocates
-//! an item in one section and links it in place of the old one in another; both
-//! count themselves under the second lock.  The lengths are estimates from Table I:
-//! with 90 % sets the best locks end at 4.7 times one thread, so a set spends about
-//! a fifth of its time in the sections; with 90 % gets no lock matters, so a get's
+//! One lock guards the hash table and the LRU lists, another the counters. A get looks up an item
+//! and counts its reference, in one critical section. A set allocates an item in one critical
+//! section and links it in place of the old one in another. Both update counters under the second
+//! lock. The lengths are estimates from Table I. With 90 % sets, the best locks reach 4.7 times one
+//! thread, so a set spends about a fifth of its time in critical sections. With 90 % gets, the lock
+//! does not matter, so a get's critical section is a fraction of that.
 //! section is a fraction of that.
 
 use super::knobs::{cycles, size};
@@ -14,18 +14,18 @@ use super::player::update;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Memory, World};
 
-/// The head of the list by recent use, and the allocator's free list.
+/// The head of the LRU list, and the allocator's free list.
 const HEAD: usize = 0;
 const FREE: usize = 1;
 const HOT: usize = 2;
 
-/// A get's work is this part of a set's section.
+/// A get's work is this part of a set's critical section.
 const GET: u64 = 4;
 
 /// The workload.
 pub enum CacheLock {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     cache: Guarded<W>,
     counters: Guarded<W>,

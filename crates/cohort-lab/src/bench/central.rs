@@ -1,12 +1,12 @@
-//! A central lock, lines that are changed under it, and other work between: what `loop` and `lbench` are
-//! made of.
+//! A central lock, lines changed under it, and other work in between: the base of `loop` and
+//! `lbench`.
 
 use super::knobs::{cycles, size};
 use super::player::update;
 use super::{Guarded, Player, Setting};
 use crate::world::World;
 
-/// What the threads share.
+/// State shared by the threads.
 pub struct Central<W: World> {
     guarded: Guarded<W>,
     lines: usize,
@@ -16,7 +16,7 @@ pub struct Central<W: World> {
 }
 
 impl<W: World> Central<W> {
-    /// Makes the lock and its lines.
+    /// Creates the lock and its lines.
     pub(super) fn new(world: &mut W, setting: &Setting) -> Self {
         let (knobs, hertz) = (&setting.knobs, world.hertz());
         let lines = size(knobs.lines);
@@ -29,8 +29,8 @@ impl<W: World> Central<W> {
         }
     }
 
-    /// What each thread does: a section counts up so many words of each line, and `rest` passes the time
-    /// outside.
+    /// One thread's part: a critical section increments that many words of each line, and `rest`
+    /// passes the time outside.
     pub(super) fn take_part(
         &self,
         player: &mut Player<'_, W::Actor>,

@@ -1,5 +1,5 @@
-//! Curves against the number of threads: throughput, fairness, transfers; or against the interval
-//! between sections, where a report has several: cycles a section.
+//! Curves of throughput, fairness and transfers against the number of threads; or of cycles per
+//! critical section against the interval, in a report with several intervals.
 
 use super::report::{Point, Report};
 use crate::plot::figure;
@@ -19,7 +19,7 @@ const LEGEND: i32 = 150;
 const AXIS: u32 = 84;
 const AXIS_BELOW: u32 = 44;
 
-/// Colours that are told apart in grey and by most eyes, then again with other
+/// Colours that remain distinct in grey and for most eyes; further curves repeat them with other
 /// marks.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(15, 118, 110),
@@ -32,11 +32,11 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(100, 116, 139),
 ];
 
-/// What a panel shows of a point; nothing where it is not known.
+/// A panel's value of a point; none if unknown.
 type Of = fn(&Point) -> Option<f64>;
 
-/// A panel: what its axis is, what it shows, whether the point's rounds scatter, whether its axis
-/// is logarithmic.
+/// Panel: its axis, its value, whether the point's rounds scatter, and whether its axis is
+/// logarithmic.
 struct Panel {
     axis: String,
     of: Of,
@@ -44,7 +44,7 @@ struct Panel {
     is_log: bool,
 }
 
-/// What points are drawn against.
+/// Abscissa of the points.
 struct Against {
     title: &'static str,
     of: fn(&Point) -> f64,
@@ -60,7 +60,7 @@ const THREADS: Against = Against {
     label: |threads| format!("{threads:.0}"),
 };
 
-/// The interval between sections, of which a logarithm shows none as one cycle.
+/// The interval between critical sections; a logarithmic axis shows zero as one cycle.
 const INTERVALS: Against = Against {
     title: "cycles between two sections",
     of: |point| point.interval().unwrap_or(0).max(1) as f64,
@@ -73,7 +73,7 @@ impl Against {
         if report.sweeps() { INTERVALS } else { THREADS }
     }
 
-    /// Each value that was measured, in order.
+    /// Each measured value, in order.
     fn values(&self, report: &Report) -> Vec<f64> {
         let mut values: Vec<f64> = report.points.iter().map(self.of).collect();
         values.sort_by(f64::total_cmp);
@@ -82,13 +82,13 @@ impl Against {
     }
 }
 
-/// The points of a curve, and how it is called.
+/// Points of a curve, and its name.
 struct Curve<'a> {
     name: String,
     points: Vec<&'a Point>,
 }
 
-/// A curve for each lock; if points are drawn against intervals, for each number of threads too.
+/// A curve for each lock; against intervals, also for each number of threads.
 fn curves(report: &Report) -> Vec<Curve<'_>> {
     let counts: BTreeSet<usize> = report.points.iter().map(|point| point.threads).collect();
     let apart = report.sweeps() && counts.len() > 1;
@@ -115,7 +115,7 @@ fn curves(report: &Report) -> Vec<Curve<'_>> {
 /// Writes the report's curves as SVG.
 ///
 /// # Errors
-/// The picture cannot be drawn, or the file cannot be written: why.
+/// The reason why the picture cannot be drawn, or the file cannot be written.
 pub fn save(report: &Report, file: &Path) -> Result<(), String> {
     sheet::save(svg(report), file)
 }
@@ -182,7 +182,7 @@ fn subtitle(report: &Report) -> String {
     text.join(" · ")
 }
 
-/// The panels that there is something to show in.
+/// The panels with content.
 fn panels(report: &Report) -> Vec<Panel> {
     let first = if report.sweeps() {
         Panel {
@@ -320,7 +320,7 @@ impl Panel {
     }
 }
 
-/// What the axis below spans; a single value stands in its middle.
+/// The range of the abscissa; a single value is centred.
 fn span(values: &[f64]) -> Range<f64> {
     let most = values.last().copied().unwrap_or(1.0);
     match values {
@@ -329,7 +329,7 @@ fn span(values: &[f64]) -> Range<f64> {
     }
 }
 
-/// A tick for each value that was measured, unless it would stand in the one before it.
+/// A tick for each measured value, unless it would overlap the one before it.
 fn ticks(values: &[f64]) -> Vec<f64> {
     const MOST: f64 = 24.0;
     let all = span(values);

@@ -1,30 +1,30 @@
-//! How much work a lock lets its threads do, inside it and, having given up, outside, against the
-//! best of the locks beside it (Chabbi et al. 2017 §6.3).
+//! Useful work under a lock, in the critical section and after timeouts, relative to the best lock
+//! in the report (Chabbi et al. 2017 §6.3).
 
 use super::report::{Point, Report};
 use super::splay::{ELSEWHERE, INSIDE, Splay};
 use super::{Info, Workload};
 use serde::Serialize;
 
-/// Shares of the most that any lock of the report did with as many threads, 0 to 1; none of work
-/// that no lock let its threads do.
+/// Shares of the most work under any lock of the report with the same number of threads, 0 to 1;
+/// none for work that no lock allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
     /// Work in critical sections.
     pub critical: Option<f64>,
-    /// Work of those that gave up.
+    /// Work after timeouts.
     pub elsewhere: Option<f64>,
     /// Their mean.
     pub efficiency: f64,
 }
 
-/// Whether a workload counts both sorts of work.
+/// Whether a workload counts both kinds of work.
 #[must_use]
 pub fn is_counted(info: &Info) -> bool {
     info.name == Splay::NAME
 }
 
-/// Weighs each point of a report against those with as many threads.
+/// Computes each point's efficiency relative to the points with as many threads.
 pub fn weigh(report: &mut Report) {
     let rate = |point: &Point, what| {
         let times = point.middle.counts.get(what).copied().unwrap_or(0);
@@ -50,7 +50,7 @@ pub fn weigh(report: &mut Report) {
 }
 
 impl Efficiency {
-    /// None if there was no work.
+    /// None without any work.
     fn of(own: [f64; 2], most: [f64; 2]) -> Option<Self> {
         let share = |sort: usize| (most[sort] > 0.0).then(|| own[sort] / most[sort]);
         let (critical, elsewhere) = (share(0), share(1));

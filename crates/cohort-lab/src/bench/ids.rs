@@ -1,6 +1,6 @@
-//! `ids`: sections without anything in them, one right after another, so that what is left is what a
-//! lock does for each: `sanl` finds its thread's place, which stands for an id, votes, and asks the
-//! clock (Zhang et al. 2017 §4.2).
+//! `ids`: empty critical sections in immediate succession, which measures a lock's own work for
+//! each. `sanl` finds its thread's place, which represents an id, votes, and reads the clock (Zhang
+//! et al. 2017 §4.2).
 
 use super::{Guarded, Knobs, Player, Setting, Workload};
 use crate::world::World;

@@ -1,5 +1,5 @@
-//! `interval`: slaves that a master set loose contend for one section, at an
-//! interval that sets the contention (Zhang et al. 2017 §4).
+//! `interval`: slaves started by a master contend for one critical section, at an interval that
+//! sets the contention (Zhang et al. 2017 §4).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -9,7 +9,7 @@ use crate::world::World;
 /// The workload.
 pub enum Interval {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     lines: usize,

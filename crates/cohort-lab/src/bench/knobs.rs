@@ -1,4 +1,4 @@
-//! What can be set of a workload.
+//! Options of workloads.
 
 use super::Info;
 use super::span::Span;
@@ -77,10 +77,10 @@ impl fmt::Display for Poll {
     }
 }
 
-/// What a workload's options are listed under in a command's help.
+/// The heading of a workload's options in a command's help.
 pub const HEADING: &str = "Of the workload";
 
-/// More lines, locks or nodes than this is a slip.
+/// More lines, locks or nodes than this are a typing error.
 const MOST: u64 = 1 << 24;
 
 fn count(text: &str) -> Result<u64, String> {
@@ -98,7 +98,7 @@ fn exponent(text: &str) -> Result<f64, String> {
 }
 
 impl Knobs {
-    /// All at nothing.
+    /// No option set.
     pub const NONE: Self = Self {
         critical: None,
         outside: None,
@@ -113,10 +113,10 @@ impl Knobs {
         poll: None,
     };
 
-    /// These, where they are turned, else the workload's defaults.
+    /// These options, completed by the workload's defaults.
     ///
     /// # Errors
-    /// One is turned that the workload does not have, or that means nothing beside another.
+    /// The workload lacks an option, or an option conflicts with another.
     pub fn over(self, info: &Info) -> Result<Self, String> {
         for name in self.turned() {
             if !info.takes.contains(&name) {
@@ -157,7 +157,7 @@ impl Knobs {
         Ok(knobs)
     }
 
-    /// Each that is turned, with where it stands.
+    /// Each set option, with its value.
     #[must_use]
     pub fn shown(&self) -> Vec<(&'static str, String)> {
         fn text<T: ToString>(value: Option<T>) -> Option<String> {
@@ -186,7 +186,7 @@ impl Knobs {
     }
 }
 
-/// That span in cycles; nothing for none.
+/// That span in cycles; zero for none.
 pub(super) fn cycles(span: Option<Span>, hertz: f64) -> u64 {
     span.map_or(0, |span| span.cycles(hertz))
 }

@@ -1,11 +1,10 @@
 //! `kyoto`: a model of Kyoto Cabinet's in-memory cache under one lock, the control
 //! workload of Chehab et al. 2021 §5.1.2.
 //!
-//! The paper says no more than that it is contended and that its sections are others
-//! than LevelDB's.  The model is an in-memory hash table with a list by recent use:
-//! an operation looks up a record, chosen at random, changes it and moves it to the
-//! list's head, all in one section.  The lengths are estimates: 300 cycles to hash,
-//! compare and copy, half a microsecond between two operations.
+//! The paper says only that it is contended, and that its critical sections differ from LevelDB's.
+//! The model is an in-memory hash table with an LRU list. An operation looks up a random record,
+//! changes it and moves it to the list's head, all in one critical section. The lengths are
+//! estimates: 300 cycles to hash, compare and copy, half a microsecond between two operations.
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -18,7 +17,7 @@ const HEAD: usize = 0;
 /// The workload.
 pub enum Kyoto {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     records: u64,

@@ -1,11 +1,12 @@
-//! `lbench`: a central lock, two lines changed under it, an idle loop of about four microseconds
-//! between (Dice et al. 2015 §5.1.1, figure 14; with patience Dice et al. 2015 §5.1.6).
+//! `lbench`: a central lock, two lines changed under it, and an idle loop of about four
+//! microseconds outside (Dice et al. 2015 §5.1.1, figure 14; with timeouts Dice et al. 2015
+//! §5.1.6).
 
 use super::central::Central;
 use super::{Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
-/// The words of each line that a section counts up (Dice et al. 2015, figure 14).
+/// The words of each line that a critical section increments (Dice et al. 2015, figure 14).
 const WORDS: usize = 4;
 
 /// The workload.

@@ -1,14 +1,13 @@
 //! `leveldb`: a model of LevelDB's `readrandom` (Chehab et al. 2021 §5.1.2).
 //!
-//! It is derived from what LevelDB's public description and source say of a read:
-//! one mutex is taken twice.  The first section reads the last sequence number and
-//! the pointers of the current tables, and counts up a reference to the memtable and
-//! one to the current version; then the tables are searched without the mutex; the
-//! second section counts both references down and looks whether the read calls for a
-//! compaction.  So both sections change two lines and read a third.  How long the
-//! search takes depends on the database; 2 µs, a value found in memory, is an
-//! estimate.  Before the next read the benchmark draws a key, prints it, hands the value over and
-//! counts the operation: [`BETWEEN`], an estimate too.
+//! It follows LevelDB's public description and source of a read, which locks one mutex twice. The
+//! first critical section reads the last sequence number and the pointers of the current tables,
+//! and increments references to the memtable and to the current version. Then the tables are
+//! searched without the mutex. The second critical section decrements both references, and checks
+//! whether the read requires a compaction. So both critical sections change two lines and read a
+//! third. The search time depends on the database; 2 µs, for a value found in memory, is an
+//! estimate. Before the next read, the benchmark draws a key, prints it, passes the value on and
+//! counts the operation: [`BETWEEN`], also an estimate.
 
 use super::knobs::cycles;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
@@ -20,8 +19,7 @@ const MEMTABLE: usize = 1;
 const VERSION: usize = 2;
 const LINES: usize = 3;
 
-/// Words of the state that a read looks at: sequence number, memtable, immutable
-/// memtable, version.
+/// Words of the state that a read examines: sequence number, memtable, immutable memtable, version.
 const POINTERS: usize = 4;
 
 /// Nanoseconds between two reads.
@@ -30,7 +28,7 @@ const BETWEEN: u64 = 1_000;
 /// The workload.
 pub enum LevelDb {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     critical: u64,
@@ -74,7 +72,7 @@ impl Workload for LevelDb {
     }
 }
 
-/// Looks at the state and adds `change` to both reference counts.
+/// Reads the state and adds `change` to both reference counts.
 fn section<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>, change: u64) {
     player.section(&shared.guarded, |player| {
         let data = shared.guarded.data();

@@ -1,10 +1,10 @@
-//! `map64`: threads of a pool look up and update an entry of a small hash table, and do
-//! nothing between (ordo-one's synchronization-benchmarks, 2026).
+//! `map64`: threads of a pool look up and update an entry of a small hash table, without a pause
+//! (ordo-one's synchronization-benchmarks, 2026).
 //!
-//! A key and a value are two words, so 64 entries fill 16 lines; a line before them has the
-//! table's size, which each look-up reads.  A section hashes its key twice, once to look up and
-//! once to update: with one thread the published 24 ns leave about 12 for that, beside the
-//! mutex's two atomics.
+//! A key and a value are two words, so 64 entries fill 16 lines; a line before them has the table's
+//! size, which each lookup reads. A critical section hashes its key twice, for the lookup and for
+//! the update. With one thread, the published 24 ns leave about 12 for that, beside the mutex's two
+//! atomics.
 
 use super::knobs::cycles;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
@@ -16,13 +16,13 @@ const ENTRIES: usize = 64;
 /// Words of an entry: its key and its value.
 const ENTRY: usize = 2;
 
-/// The word of the first line that has the table's size.
+/// The word of the first line with the table's size.
 const SIZE: usize = 1;
 
 /// The workload.
 pub enum Map64 {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     critical: u64,

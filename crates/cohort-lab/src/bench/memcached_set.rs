@@ -1,21 +1,21 @@
 //! `memcached-set`: a model of memcached's set requests under one lock (Zhang et al. 2017 §4.3.2).
 //!
-//! Table 6 of Zhang et al. 2017 says that with 40 threads under a POSIX mutex 61.6 % of the time
-//! is spent at the lock.  A request of the model is one section that changes a
-//! bucket, an item and the list's head; the work between is set so that the
-//! simulated Xeon comes near that share, which a test holds it to.
+//! Per table 6 of Zhang et al. 2017, 61.6 % of the time is spent at the lock with 40 threads under
+//! a POSIX mutex. A request of the model is one critical section that changes a bucket, an item and
+//! the list's head. The work in between is set so that the simulated Xeon comes near that share; a
+//! test checks it.
 //!
-//! A note to that table gives memcached 18 of the CPUs, and its clients 18 others: [`SETS`] is
-//! the same model set on that share with 18 threads.  Its gets are at the lock for 84.7 % of the time;
-//! the paper finds their sections long (§4.3.2).  In [`GETS`] the work between is that of sets, and the
-//! section is set on that share.
+//! A note to that table gives memcached 18 of the CPUs, and its clients 18 others: [`SETS`] is the
+//! same model fitted to that share with 18 threads. Its gets spend 84.7 % of the time at the lock;
+//! the paper finds their critical sections long (§4.3.2). [`GETS`] has the work of sets in between,
+//! and a critical section fitted to that share.
 
 use super::knobs::{cycles, size};
 use super::player::update;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
-/// The head of the list by recent use.
+/// The head of the LRU list.
 const HEAD: usize = 0;
 
 /// Sets by 18 threads.
@@ -33,7 +33,7 @@ pub const GETS: Knobs = Knobs {
 /// The workload.
 pub enum MemcachedSet {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     items: u64,

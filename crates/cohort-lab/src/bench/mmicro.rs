@@ -1,9 +1,9 @@
 //! `mmicro`: threads allocate a block, write to it and free it, from an allocator
 //! with one lock and a splay tree of free blocks, best fit (Dice et al. 2015 §5.2).
 //!
-//! A block is a line: while it is free its words are a tree node's, and while it is
-//! allocated its owner writes to it outside the lock.  The block freed last becomes
-//! the root and is the first to be allocated again, so blocks wander with the lock.
+//! A block is a line. While free, its words are a tree node's; while allocated, its owner writes to
+//! it outside the lock. The block freed last becomes the root and is the first to be allocated
+//! again, so blocks move with the lock.
 
 use super::knobs::cycles;
 use super::player::update;
@@ -12,22 +12,22 @@ use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Memory, World};
 use std::sync::Arc;
 
-/// The size of every block asked for, in bytes.
+/// The requested size of every block, in bytes.
 const SIZE: u64 = 64;
 
 /// The words of a block that its owner writes.
 const WRITTEN: usize = 4;
 
-/// The word of a free block that leads to the next one of its size.
+/// The word of a free block with the next one of its size.
 const NEXT: usize = 3;
 
-/// The word of the heap's own line that tells the first line never allocated.
+/// The word of the heap's own line with the first line never allocated.
 const FRESH: usize = 1;
 
 /// The workload.
 pub enum Mmicro {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     heap: Heap<W::Memory>,
@@ -38,13 +38,13 @@ pub struct Shared<W: World> {
 struct Heap<M: Memory>(Tree<M>);
 
 impl<M: Memory> Heap<M> {
-    /// The smallest free block of at least `size` bytes, the last freed of its size;
-    /// a fresh one if there is none.
+    /// The smallest free block of at least `size` bytes, the latest of its size; otherwise a fresh
+    /// one.
     fn allocate(&self, size: u64) -> usize {
         let tree = &self.0;
         let mut top = tree.splay(size);
         if top != NIL && tree.key(top) < size {
-            // The next larger one is the smallest of those on the right.
+            // The next larger one is the smallest on the right.
             top = tree.right(top);
             if top != NIL {
                 while tree.left(top) != NIL {
@@ -100,7 +100,7 @@ impl<M: Memory> Heap<M> {
         fresh as usize + 1
     }
 
-    /// Makes one tree of two, all of whose keys are in order.
+    /// Joins two trees with all their keys in order.
     fn join(&self, left: usize, right: usize) {
         let tree = &self.0;
         if left == NIL {

@@ -7,10 +7,10 @@ use crate::rounds::Observer;
 use crate::world::disturb::TOLERANCE;
 use crate::world::native::{Host, Settings};
 
-/// How often one run may be repeated because others used the CPUs.
+/// Repetitions of one run because of other processes.
 const REPEATS: usize = 1;
 
-/// One point that is to be measured.
+/// Point to measure.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The lock, the threads, the workload's knobs.
@@ -19,20 +19,20 @@ pub struct Wanted {
     pub settings: Settings,
 }
 
-/// What went wrong.
+/// Failure of a measurement.
 #[derive(Debug)]
 pub enum Failure {
     /// A signal asked this process to end.
     Interrupted(Interrupted),
-    /// A run could not be made: why.
+    /// The reason why a run failed.
     Run(String),
 }
 
-/// Measures every point in each of `rounds` rounds, in an order that rotates.  A run
-/// during which others used more than a tenth of the CPUs' time is repeated once.
-/// Blocks.
+/// Measures every point in each of `rounds` rounds, in a rotating order. Repeats a run once if
+/// other processes used more than a tenth of the CPUs' time. Blocks.
 ///
 /// # Errors
+/// A run failed, or a signal arrived.
 /// A run could not be made, or a signal arrived.
 pub fn measure(
     info: &Info,
@@ -48,10 +48,10 @@ pub fn measure(
     }
 }
 
-/// The same; after a signal, the points that are known until then, and the signal.  Blocks.
+/// [`measure`]; after a signal, returns the points known so far, and the signal. Blocks.
 ///
 /// # Errors
-/// A run could not be made: why.
+/// The reason why a run failed.
 pub fn measure_until(
     info: &Info,
     host: &Host,
@@ -112,8 +112,7 @@ mod tests {
         fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
-    /// A run in which enough happened that some of it was timed, however little of the
-    /// machine there is.
+    /// A run long enough for some timings, on however small a machine.
     fn point(info: &Info, lock: &str, threads: usize) -> Point {
         let mut seconds = 0.03;
         loop {

@@ -1,65 +1,64 @@
-//! What one run of a workload gave.
+//! Result of one run of a workload.
 
 use super::player::{Part, Times};
 use crate::world::{Facts, Heard, Played, Topology};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What one run gave.  Times are in cycles of the world's clock.
+/// Result of one run. Times are in cycles of the world's clock.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// Operations of all threads.
     pub operations: u64,
-    /// Operations a second.
+    /// Operations per second.
     pub per_second: f64,
     /// Critical sections of all threads.
     pub sections: u64,
-    /// Acquisitions that were given up.
+    /// Acquisitions that timed out.
     pub abandoned: u64,
-    /// How long it was measured, in cycles.
+    /// Duration of the measurement, in cycles.
     pub cycles: u64,
-    /// The same, in seconds.
+    /// Duration of the measurement, in seconds.
     pub seconds: f64,
     /// Operations of each thread.
     pub per_thread: Vec<u64>,
-    /// How evenly these are shared out.
+    /// The evenness of their distribution.
     pub fairness: Fairness,
-    /// Sections by cohort, smallest cohorts first, the whole system left out.
+    /// Critical sections by cohort, smallest cohorts first, without the whole system.
     pub cohorts: Vec<Cohorts>,
-    /// How often the lock went from one CPU to another, by the smallest cohort that
-    /// has both; none where that was not noted.
+    /// Migrations of the lock between CPUs, by the smallest cohort with both; none if not recorded.
     pub migrations: Option<Vec<Migrations>>,
-    /// From asking for a lock to having it.
+    /// From the request of a lock to its acquisition.
     pub acquire: Option<Latency>,
-    /// From a section's end to that of its release.
+    /// From a critical section's end to that of its release.
     pub release: Option<Latency>,
-    /// From asking for a lock to having released it.
+    /// From the request of a lock to its completed release.
     pub round_trip: Option<Latency>,
-    /// From asking for a lock to having given up.
+    /// From the request of a lock to the timeout.
     pub give_up: Option<Latency>,
-    /// What else the workload counts, and on a simulated machine the lock.
+    /// Other counters of the workload and, on a simulated machine, of the lock.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<&'static str, u64>,
-    /// The most of something that one wait came to, where the lock counts it.
+    /// Maxima over single waits, where the lock counts them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub most: BTreeMap<&'static str, u64>,
-    /// Threads that did not get a lock again long after the measurement was over: what they had done counts,
-    /// and their last waits with what they had waited when it ended.
+    /// Threads without a lock long after the end of the measurement. Their work counts, and so do
+    /// their last waits up to the end.
     #[serde(skip_serializing_if = "is_zero")]
     pub unfinished: usize,
-    /// The share of the CPUs' time that others used, where that is known.
+    /// The share of CPU time used by other processes, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign: Option<f64>,
-    /// What only a simulated machine can tell.
+    /// Facts that only a simulated machine provides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Facts>,
-    /// What locks that adapt said of their modes; natively only if somebody listened.
+    /// The adaptive locks' modes; natively only if recorded.
     #[serde(skip_serializing_if = "Heard::is_nothing")]
     pub heard: Heard,
 }
 
 impl Outcome {
-    /// The share of all acquisitions asked for that were given up; none if none was asked for.
+    /// The share of all requested acquisitions that timed out; none without requests.
     #[must_use]
     pub fn given_up(&self) -> Option<f64> {
         let asked = self.sections + self.abandoned;
@@ -67,56 +66,56 @@ impl Outcome {
     }
 }
 
-/// How evenly something is shared out.
+/// Evenness of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
-    /// Standard deviation over mean: 0 if all got the same.
+    /// Standard deviation over mean: 0 for equal shares.
     pub relative_deviation: f64,
-    /// Jain's index: 1 if all got the same, 1/n if one of n got all.
+    /// Jain's index: 1 for equal shares, 1/n if one of n has all.
     pub jain: f64,
-    /// What the one got that got least.
+    /// The smallest share.
     pub least: u64,
-    /// What the one got that got most.
+    /// The largest share.
     pub most: u64,
 }
 
-/// Sections executed in each cohort of a level.
+/// Critical sections executed in each cohort of a level.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cohorts {
     /// The level.
     pub level: String,
-    /// Sections of each of its cohorts.
+    /// Critical sections of each of its cohorts.
     pub sections: Vec<u64>,
 }
 
 /// Hand-overs over one distance.
 #[derive(Clone, Debug, Serialize)]
 pub struct Migrations {
-    /// The smallest cohort that has both CPUs.
+    /// The smallest cohort with both CPUs.
     pub within: String,
-    /// How many.
+    /// The number of hand-overs.
     pub count: u64,
 }
 
-/// How long something took, in cycles.
+/// Durations, in cycles.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Latency {
-    /// On average.
+    /// The mean.
     pub mean: f64,
-    /// Half took no longer.
+    /// The median.
     pub p50: u64,
-    /// All but one in a hundred took no longer.
+    /// The 99th percentile.
     pub p99: u64,
-    /// All but one in a thousand took no longer.
+    /// The 99.9th percentile.
     pub p999: u64,
     /// The longest.
     pub most: u64,
-    /// How many were timed.
+    /// The number of timings.
     pub timed: u64,
 }
 
 impl Fairness {
-    /// Of these shares.
+    /// The evenness of these shares.
     #[must_use]
     pub fn of(shares: &[u64]) -> Self {
         let count = shares.len() as f64;
@@ -152,7 +151,7 @@ impl Latency {
 }
 
 impl Outcome {
-    /// What these parts are together.
+    /// Combines the threads' parts.
     pub(super) fn new(played: Played<Part>, topology: &Topology, hertz: f64) -> Self {
         let parts = &played.parts;
         let seconds = played.cycles as f64 / hertz;
@@ -206,23 +205,23 @@ impl Outcome {
         }
     }
 
-    /// Hand-overs between two of the largest cohorts, which a NUMA-aware lock avoids,
-    /// for each section; none if they were not noted.
+    /// Hand-overs between two of the largest cohorts per critical section, which a NUMA-aware lock
+    /// avoids; none if not recorded.
     #[must_use]
     pub fn migrations_each(&self) -> Option<f64> {
         let far = self.migrations.as_ref()?.last()?.count;
         (self.sections > 0).then(|| far as f64 / self.sections as f64)
     }
 
-    /// The share of the threads' time between asking for a lock and having released
-    /// it, from the acquisitions that were timed.
+    /// The share of the threads' time between the request of a lock and its completed release, from
+    /// the timed acquisitions.
     #[must_use]
     pub fn share_at_locks(&self) -> Option<f64> {
         let time = self.per_thread.len() as f64 * self.cycles as f64;
         Some(self.round_trip?.mean * self.sections as f64 / time)
     }
 
-    /// Lines moved from cache to cache for each section, on a simulated machine.
+    /// Lines moved from cache to cache per critical section, on a simulated machine.
     #[must_use]
     pub fn transfers_each(&self) -> Option<f64> {
         let transfers = &self.simulated.as_ref()?.transfers;
@@ -230,8 +229,7 @@ impl Outcome {
         (self.sections > 0).then(|| all as f64 / self.sections as f64)
     }
 
-    /// The energy proxy for each section, on a simulated machine: cycles of a running
-    /// CPU.
+    /// Estimated energy per critical section, on a simulated machine, in cycles of a running CPU.
     #[must_use]
     pub fn energy_each(&self) -> Option<f64> {
         let energy = self.simulated.as_ref()?.energy;
@@ -303,7 +301,7 @@ mod tests {
         assert_eq!(Fairness::of(&[0, 0]).jain, 1.0);
     }
 
-    /// A thread that still waits at the end counts in every quantile that it reaches.
+    /// A thread still waiting at the end counts in every quantile that its wait reaches.
     #[test]
     fn unended_waits_count() {
         let mut part = Part::default();

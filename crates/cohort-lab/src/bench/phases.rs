@@ -1,5 +1,5 @@
-//! `phases`: one lock, wanted by another number of threads in each phase, for
-//! sections of another length (Antić et al. 2016 §3.2, figure 10).
+//! `phases`: one lock with a different number of threads and length of critical sections in each
+//! phase (Antić et al. 2016 §3.2, figure 10).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -8,23 +8,22 @@ use crate::world::{Actor, World};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// How many phases are drawn; then they begin again.
+/// The number of phases before they repeat.
 const PHASES: usize = NAMES.len();
 
-/// What the sections of each are counted under.
+/// Counters of the phases' critical sections.
 pub const NAMES: [&str; 16] = [
     "phase-00", "phase-01", "phase-02", "phase-03", "phase-04", "phase-05", "phase-06", "phase-07",
     "phase-08", "phase-09", "phase-10", "phase-11", "phase-12", "phase-13", "phase-14", "phase-15",
 ];
 
-/// The longest section of a phase, in cycles: the paper's figure shows lengths
-/// below this.
+/// The longest critical section of a phase, in cycles: the paper's figure shows shorter ones.
 const LONGEST: u64 = 2_048;
 
 /// The workload.
 pub enum Phases {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     phases: Vec<Phase>,
@@ -45,8 +44,8 @@ impl Workload for Phases {
         "phases, each with another number of threads and another length of section";
     const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["outside", "lines", "phase"];
-    /// The paper's phases last half a second to a second and could last ten
-    /// milliseconds, it says; a simulated machine needs short ones.
+    /// The paper's phases last half a second to a second; it says that ten milliseconds would
+    /// suffice. A simulated machine needs short ones.
     const DEFAULTS: Knobs = Knobs {
         outside: Some(Span::Cycles(200)),
         lines: Some(1),

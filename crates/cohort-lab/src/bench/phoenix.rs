@@ -1,32 +1,32 @@
-//! `linear-regression`, `string-match` and `matrix-multiply`: models of programs of Phoenix 2, in
-//! which threads take their tasks from one queue (Zhang et al. 2017 §4.3.3).
+//! `linear-regression`, `string-match` and `matrix-multiply`: models of Phoenix 2 programs, whose
+//! threads take their tasks from one queue (Zhang et al. 2017 §4.3.3).
 //!
-//! Table 6 of Zhang et al. 2017 says that one lock guards the queue, and that with 40 threads under
-//! a POSIX mutex 88.7 %, 69.6 % and 65.9 % of the time is spent at it.  Of the section it says no
-//! more.  The model's takes the first task out of a doubly linked list: it changes the list's head,
-//! reads the task, and changes the one behind it, which is the first now; 100 cycles beside these
-//! three lines are an estimate.  The three programs differ by the work on a task alone, which is
-//! set so that the simulated Xeon comes near their shares, which a test holds it to.
+//! Per table 6 of Zhang et al. 2017, one lock guards the queue, and 88.7 %, 69.6 % and 65.9 % of
+//! the time is spent at it with 40 threads under a POSIX mutex. The paper does not describe the
+//! critical section. The model's takes the first task out of a doubly linked list: it changes the
+//! list's head, reads the task, and changes its successor, the new first task. 100 cycles beside
+//! these three lines are an estimate. The programs differ only by the work on a task. It is set so
+//! that the simulated Xeon comes near their shares; a test checks it.
 //!
-//! A program ends with its last task, and a run has none: the tasks lie in a ring, so that the queue
-//! is as long as the run.
+//! A program ends with its last task, but a run does not end: the tasks form a ring, so that the
+//! queue lasts as long as the run.
 
 use super::knobs::{cycles, size};
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Memory, World};
 
-/// The line of the list's head; those of the tasks follow.
+/// The line of the list's head; the tasks' lines follow.
 const HEAD: usize = 0;
 
-/// The head's word for the first task.
+/// The head's word with the first task.
 const FIRST: usize = 0;
 
-/// A task's words: the links to those before and behind it, and what is to be done.
+/// A task's words: the links to its predecessor and successor, and its work.
 const BEFORE: usize = 0;
 const BEHIND: usize = 1;
 const WHAT: usize = 2;
 
-/// What is a program's own.
+/// Properties of a program.
 struct Program {
     name: &'static str,
     about: &'static str,
@@ -64,7 +64,7 @@ pub type StringMatch = Phoenix<1>;
 /// Matrix multiply.
 pub type MatrixMultiply = Phoenix<2>;
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     queue: Guarded<W>,
     tasks: u64,
@@ -110,13 +110,13 @@ impl<const PROGRAM: usize> Workload for Phoenix<PROGRAM> {
     }
 }
 
-/// Takes the first of so many tasks out of the list; its number, and what is to be done.
+/// Takes the first task out of a list of `tasks`; returns its number, and its work.
 fn take(list: &impl Memory, tasks: u64) -> (u64, u64) {
     let first = list.read(HEAD, FIRST);
     let behind = (first + 1) % tasks;
     let [this, next] = [first, behind].map(|task| HEAD + 1 + task as usize);
     let what = list.read(this, WHAT);
-    // A program finds here which one is behind it.
+    // A program reads the successor here.
     list.read(this, BEHIND);
     list.write(next, BEFORE, HEAD as u64);
     list.write(HEAD, FIRST, behind);

@@ -1,5 +1,5 @@
-//! `pingpong`: threads take turns at counting up; each waits until the count is its
-//! own (Chehab et al. 2021 §3.1 with two threads and no lock).
+//! `pingpong`: threads increment a counter in turn; each waits for its own count (Chehab et al.
+//! 2021 §3.1, with two threads and no lock).
 
 use super::{Guarded, Knobs, Player, Setting, Workload};
 use crate::world::{Actor, Memory, World};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The workload.
 pub enum PingPong {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     counter: Arc<W::Memory>,
@@ -40,7 +40,7 @@ impl Workload for PingPong {
             let is_mine = || counter.read(0, 0) % shared.threads == mine;
             player.actor().poll(is_mine);
             if !player.goes_on() {
-                // The thread that waits for the next turn is to see that it is over.
+                // Lets the thread with the next turn see the end.
                 counter.add(0, 0, 1);
                 return;
             }

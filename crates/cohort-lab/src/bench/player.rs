@@ -1,4 +1,4 @@
-//! One thread of a workload: what it does, and what it counts meanwhile.
+//! One thread of a workload, with its counters.
 
 use crate::world::{Actor, Memory, Tested, Topology, WORDS, World};
 use cohort::{Counter, Outcome, Patience};
@@ -8,10 +8,10 @@ use rand::{RngExt, SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Digits of a time that count.
+/// Significant digits of a time.
 const DIGITS: u8 = 2;
 
-/// A lock, and the data that it guards.
+/// Lock with the data that it guards.
 pub struct Guarded<W: World> {
     lock: Arc<dyn Tested>,
     number: usize,
@@ -21,11 +21,10 @@ pub struct Guarded<W: World> {
 }
 
 impl<W: World> Guarded<W> {
-    /// A fresh lock of that name, the `number`-th of its workload, with that many
-    /// lines of data.
+    /// A fresh lock of that name, the `number`-th of its workload, with that many lines of data.
     ///
     /// # Panics
-    /// If there is no such lock: names are looked up before a world is made.
+    /// If there is no such lock: names are checked before a world is created.
     pub fn new(world: &mut W, name: &str, number: usize, threads: usize, lines: usize) -> Self {
         let lock = world.lock(name, threads);
         let lock = lock.unwrap_or_else(|| panic!("no lock is called `{name}`"));
@@ -47,54 +46,54 @@ impl<W: World> Guarded<W> {
         &self.data
     }
 
-    /// Whether somebody has the lock: a hint.
+    /// Whether the lock is held: a hint.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
-    /// The data, to be kept elsewhere too.
+    /// A shared reference to the data.
     pub fn shared(&self) -> &Arc<W::Memory> {
         &self.data
     }
 
-    /// For how many threads the lock was made.
+    /// The number of threads that the lock was created for.
     pub fn threads(&self) -> usize {
         self.threads
     }
 }
 
-/// How long something took, in cycles.
+/// Durations, in cycles.
 pub type Times = Histogram<u64>;
 
-/// What one thread counted.
+/// Counters of one thread.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What the workload is about: rounds of its loop, in most.
+    /// Operations of the workload: in most, rounds of its loop.
     pub operations: u64,
     /// Critical sections that it executed.
     pub sections: u64,
-    /// Acquisitions that it gave up.
+    /// Acquisitions that timed out.
     pub abandoned: u64,
-    /// Sections by the CPU they were executed on.
+    /// Critical sections by their CPU.
     pub by_cpu: BTreeMap<usize, u64>,
-    /// Sections whose predecessor was executed on another CPU, by the smallest
-    /// level that both are in; none where no note could be kept.
+    /// Critical sections after one on another CPU, by the smallest level with both; none if not
+    /// recorded.
     pub migrations: Option<Vec<u64>>,
-    /// From asking for the lock to having it.
+    /// From the request of the lock to its acquisition.
     pub acquire: Times,
-    /// From the section's end to the release's.
+    /// From the critical section's end to the release's.
     pub release: Times,
-    /// From asking for the lock to having released it.
+    /// From the request of the lock to its completed release.
     pub round_trip: Times,
-    /// From asking for the lock to having given up.
+    /// From the request of the lock to the timeout.
     pub give_up: Times,
-    /// What else the workload counts.
+    /// Other counters of the workload.
     pub counts: BTreeMap<&'static str, u64>,
-    /// The most of something that one wait came to.
+    /// Maxima over single waits.
     pub most: BTreeMap<&'static str, u64>,
 }
 
-/// The most [steps](Counter::Steps) of a wait that was given up.
+/// The most [steps](Counter::Steps) of a wait that timed out.
 pub const TO_GIVE_UP: &str = "steps to give up";
 /// The most [steps](Counter::Steps) of an acquisition after its deadline and its release.
 pub const WHEN_LATE: &str = "steps to acquire late and release";
@@ -119,27 +118,27 @@ impl Default for Part {
 }
 
 impl Part {
-    /// No times.
+    /// An empty histogram.
     pub(super) fn times() -> Times {
         Times::new(DIGITS).expect("the digits are few")
     }
 }
 
-/// A section that has been run.
+/// Completed critical section.
 struct Ran {
-    /// When it began and ended, if it is one of those that are timed.
+    /// Its beginning and end, if it is timed.
     acquired: Option<u64>,
     ended: Option<u64>,
-    /// Where.
+    /// Its CPU.
     cpu: usize,
-    /// The note of the one before.
+    /// The note of its predecessor.
     before: Option<u64>,
 }
 
-/// When an acquisition that is timed began, if it is one.
+/// The beginning of a timed acquisition.
 type Begun = Option<u64>;
 
-/// A thread at work.
+/// Running thread.
 pub struct Player<'p, A: Actor> {
     actor: A,
     index: usize,
@@ -151,7 +150,7 @@ pub struct Player<'p, A: Actor> {
 }
 
 impl<'p, A: Actor> Player<'p, A> {
-    /// Thread `index`, whose choices depend on `seed` and on its number, and which counts in `part`.
+    /// Thread `index`, whose choices depend on `seed` and on its number; it counts in `part`.
     pub fn new(
         actor: A,
         index: usize,
@@ -187,7 +186,7 @@ impl<'p, A: Actor> Player<'p, A> {
         &mut self.actor
     }
 
-    /// A number below `end`, each as likely.
+    /// A uniformly distributed number below `end`.
     ///
     /// # Panics
     /// If `end` is zero.
@@ -195,7 +194,7 @@ impl<'p, A: Actor> Player<'p, A> {
         self.random.random_range(0..end)
     }
 
-    /// Whether the measurement is still going on.
+    /// Whether the measurement is running.
     pub fn goes_on(&self) -> bool {
         self.actor.goes_on()
     }
@@ -205,14 +204,14 @@ impl<'p, A: Actor> Player<'p, A> {
         self.actor.work(cycles);
     }
 
-    /// Computes for about that many cycles: a tenth more or less, so that threads do
-    /// not fall into step.
+    /// Computes for about that many cycles: a tenth more or less, to keep threads out of step.
     pub fn work_about(&mut self, cycles: u64) {
         let cycles = self.about(cycles);
         self.actor.work(cycles);
     }
 
-    /// Loops idly for about that many cycles by the clock, which siblings on a core do not lengthen.
+    /// Loops idly for about that many cycles by the clock, whatever the load of the core's
+    /// siblings.
     pub fn idle_about(&mut self, cycles: u64) {
         let cycles = self.about(cycles);
         self.actor.idle(cycles);
@@ -223,32 +222,32 @@ impl<'p, A: Actor> Player<'p, A> {
         cycles - tenth + self.random_below(2 * tenth + 1)
     }
 
-    /// Notes that an operation is done, if the measurement is still going on.
+    /// Counts a completed operation during the measurement.
     pub fn done(&mut self) {
         self.done_many(1);
     }
 
-    /// The same for several.
+    /// Counts several completed operations.
     pub fn done_many(&mut self, operations: u64) {
         if self.actor.counts() {
             self.part.operations += operations;
         }
     }
 
-    /// Counts something else, if the measurement is still going on.
+    /// Adds to another counter during the measurement.
     pub fn count(&mut self, what: &'static str, times: u64) {
         if self.actor.counts() {
             *self.part.counts.entry(what).or_default() += times;
         }
     }
 
-    /// Notes how much there is of something, whenever that is.
+    /// Records an amount, at any time.
     pub fn note(&mut self, what: &'static str, amount: u64) {
         self.part.counts.insert(what, amount);
     }
 
-    /// Notes how much one wait came to, where locks count that; the whole run counts, since a bound
-    /// holds in a warm-up too.
+    /// Records a single wait's amount, where locks count it. The whole run counts, since a bound
+    /// holds during a warm-up too.
     fn most(&mut self, what: &'static str, steps: u64) {
         if steps > 0 {
             let most = self.part.most.entry(what).or_default();
@@ -256,8 +255,8 @@ impl<'p, A: Actor> Player<'p, A> {
         }
     }
 
-    /// Executes `body` in a critical section, which another thread may run where sections are
-    /// brought to the lock.  Blocks.
+    /// Executes `body` in a critical section, possibly in another thread under a delegation lock.
+    /// Blocks.
     pub fn section<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
     where
         W: World<Actor = A>,
@@ -270,9 +269,8 @@ impl<'p, A: Actor> Player<'p, A> {
         result.unwrap_or_else(|| unreachable!("a lock has run what was brought to it"))
     }
 
-    /// The same, but gives up after that many cycles; none if it gave up.  A lock from which
-    /// waiters cannot part is tried again and again; one that takes sections and can do neither is waited
-    /// for.
+    /// [`section`](Self::section) with a timeout in cycles; none after a timeout. A lock without
+    /// timeouts is tried repeatedly; a delegation lock that supports neither is waited for.
     pub fn section_within<W, T>(
         &mut self,
         guarded: &Guarded<W>,
@@ -317,8 +315,8 @@ impl<'p, A: Actor> Player<'p, A> {
         result
     }
 
-    /// The same, if the lock can be had by one attempt; none if not.  A lock that cannot be tried is
-    /// waited for until now.
+    /// [`section`](Self::section) if the lock can be acquired by one try; otherwise none. A lock
+    /// without tries is waited for.
     pub fn section_if_free<W, T>(
         &mut self,
         guarded: &Guarded<W>,
@@ -344,7 +342,7 @@ impl<'p, A: Actor> Player<'p, A> {
         result
     }
 
-    /// Executes `body` while it reads, as others may at the same time.  Blocks.
+    /// Executes `body` with a read lock. Blocks.
     pub fn reading<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
     where
         W: World<Actor = A>,
@@ -363,7 +361,7 @@ impl<'p, A: Actor> Player<'p, A> {
         result
     }
 
-    /// When this acquisition begins, if it is one of those that are timed.
+    /// The beginning of this acquisition, if it is timed.
     fn begins(&mut self) -> Begun {
         self.acquisitions += 1;
         self.actor.waits();
@@ -371,8 +369,8 @@ impl<'p, A: Actor> Player<'p, A> {
         timed.then(|| self.actor.now())
     }
 
-    /// Keeps the time from `begun`, if that was noted, to `ended`, or to now: also that of a wait that began
-    /// while a simulated machine warmed up.
+    /// Records the time from `begun`, if any, to `ended` or the present, also for waits that began
+    /// during a simulated machine's warm-up.
     fn keep(&mut self, times: fn(&mut Part) -> &mut Times, begun: Begun, ended: Option<u64>) {
         let Some(begun) = begun else { return };
         if self.actor.has_begun() {
@@ -382,8 +380,8 @@ impl<'p, A: Actor> Player<'p, A> {
         }
     }
 
-    /// Gives `body` to `bring`, which has it run under the lock; what it returned, if it was run,
-    /// and what `bring` did.
+    /// Passes `body` to `bring`, which runs it under the lock. Returns the result of `body`, if it
+    /// ran, and that of `bring`.
     fn brings<W, T, B>(
         &mut self,
         guarded: &Guarded<W>,
@@ -409,7 +407,7 @@ impl<'p, A: Actor> Player<'p, A> {
         (Some(result), brought)
     }
 
-    /// Executes `body`, in whichever thread; what there is to count of it.
+    /// Executes `body`, in any thread; returns what to count of it.
     fn inside<W, T>(
         &mut self,
         guarded: &Guarded<W>,
@@ -435,7 +433,7 @@ impl<'p, A: Actor> Player<'p, A> {
         (result, ran)
     }
 
-    /// Counts a section that has been run.
+    /// Counts a completed critical section.
     fn has_run(&mut self, begun: Begun, ran: &Ran) {
         self.keep(|part| &mut part.acquire, begun, ran.acquired);
         self.keep(|part| &mut part.release, ran.ended, None);
@@ -449,8 +447,7 @@ impl<'p, A: Actor> Player<'p, A> {
         }
     }
 
-    /// Counts a hand-over from the holder that `before` tells of: its CPU plus one,
-    /// zero for none.
+    /// Counts a hand-over from the holder recorded in `before`: its CPU plus one, zero for none.
     fn migrated(&mut self, before: u64, cpu: usize) {
         let levels = self.topology.levels().len();
         let migrations = self.part.migrations.get_or_insert_with(|| vec![0; levels]);
@@ -462,7 +459,7 @@ impl<'p, A: Actor> Player<'p, A> {
         }
     }
 
-    /// Adds what locks have counted of it from the beginning.
+    /// Adds the locks' counts for this thread from the beginning.
     pub fn end(self) {
         for what in Counter::ALL {
             let times = self.actor.counted(what);
@@ -473,8 +470,8 @@ impl<'p, A: Actor> Player<'p, A> {
     }
 }
 
-/// Reads a line's first words and writes them again, `words` of them: the first is
-/// a transfer, the rest are hits.
+/// Reads and rewrites the first `words` words of a line: the first access is a transfer, the others
+/// are hits.
 ///
 /// # Panics
 /// If there is no such line, or there are fewer words.

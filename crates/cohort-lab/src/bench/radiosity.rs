@@ -1,33 +1,32 @@
 //! `radiosity`: a model of SPLASH-2's radiosity, in which threads take elements from one list and
 //! put them back (Zhang et al. 2017 §4.3.4).
 //!
-//! Table 6 of Zhang et al. 2017 says that one lock guards a linked list, and that with 40 threads
-//! under a POSIX mutex 56.5 % of the time is spent at it.  Of the section it says no more.  The
-//! model's list has the elements that are free: a thread takes the last that was put back, or a new one
-//! if there is none, fills it in, and puts it back later, both in a section; 50 cycles in each beside
-//! the head's line and the element's are an estimate.  The work between two sections is set so
-//! that the simulated Xeon comes near that share, which a test holds it to.
+//! Per table 6 of Zhang et al. 2017, one lock guards a linked list, and 56.5 % of the time is spent
+//! at it with 40 threads under a POSIX mutex. The paper does not describe the critical section. The
+//! model's list has the free elements. A thread takes the element put back last, or creates one,
+//! fills it in, and puts it back later, both in a critical section. 50 cycles in each beside the
+//! head's line and the element's are an estimate. The work in between is set so that the simulated
+//! Xeon comes near that share; a test checks it.
 
 use super::knobs::cycles;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Memory, World};
 
-/// The line of the list's head; those of the elements follow.
+/// The line of the list's head; the elements' lines follow.
 const HEAD: usize = 0;
 
-/// The head's words: the line of the first free element, [`HEAD`] if there is none, and how many
-/// elements there are.
+/// The head's words: the line of the first free element, or [`HEAD`], and the number of elements.
 const FIRST: usize = 0;
 const MADE: usize = 1;
 
-/// An element's words: the line of the next free one, and what a thread fills in.
+/// An element's words: the line of the next free one, and the thread's data.
 const NEXT: usize = 0;
 const FILLED: usize = 1;
 
 /// The workload.
 pub enum Radiosity {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     list: Guarded<W>,
     critical: u64,
@@ -85,7 +84,7 @@ impl Workload for Radiosity {
     }
 }
 
-/// Takes an element: its line.
+/// Takes an element; returns its line.
 fn take(list: &impl Memory) -> usize {
     let first = list.read(HEAD, FIRST) as usize;
     if first == HEAD {

@@ -1,10 +1,10 @@
 //! `raytrace`: a model of SPLASH-2's raytrace, in which each ray has a number from one counter
 //! (Zhang et al. 2017 §4.3.4).
 //!
-//! Table 6 of Zhang et al. 2017 says that one lock guards the counter, and that with 40 threads
-//! under a POSIX mutex 85.1 % of the time is spent at it with the scene `balls4`, and 91.3 % with
-//! `car`.  The section is that of `interval`, which changes one line; how long it takes to
-//! follow a ray is set so that the simulated Xeon comes near these shares, which a test holds it to.
+//! Per table 6 of Zhang et al. 2017, one lock guards the counter. With 40 threads under a POSIX
+//! mutex, 85.1 % of the time is spent at it with the scene `balls4`, and 91.3 % with `car`. The
+//! critical section is that of `interval`, which changes one line. The time to follow a ray is set
+//! so that the simulated Xeon comes near these shares; a test checks it.
 
 use super::interval::{self, Interval};
 use super::{Knobs, Player, Setting, Span, Workload};

@@ -1,4 +1,4 @@
-//! What a benchmark found: its setting, and each point of it.
+//! A benchmark's result: its setting, and each point.
 
 use super::Info;
 use super::efficiency::Efficiency;
@@ -11,32 +11,32 @@ use crate::world::{Placement, Wait};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// All that a benchmark found.
+/// Result of a benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The workload's name.
     pub workload: &'static str,
-    /// The paper and section it is from.
+    /// Its paper and section.
     pub source: &'static str,
-    /// What an operation is.
+    /// The name of an operation.
     pub operation: &'static str,
-    /// Its options, and where they stood.
+    /// Its options, with their values.
     pub options: BTreeMap<&'static str, String>,
     /// `native`, or the simulated machine's name.
     pub on: String,
     /// The first digits of the simulated machine's file's hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// The origin of the numbers that `sanl` or `glk` went by, if they are not the usual ones.
+    /// The origin of the parameters of `sanl` or `glk`, if not the defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// Where threads ran.
+    /// The placement of threads.
     pub placement: Placement,
-    /// Whether locks were as programs have them, not raw.
+    /// Whether locks were measured as programs use them, not raw.
     pub served: bool,
-    /// Threads beside those of the workload that only computed.
+    /// Additional threads that only computed.
     pub background: usize,
-    /// What all random choices depend on.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Each lock with each number of threads.
     pub points: Vec<Point>,
@@ -47,28 +47,28 @@ pub struct Report {
 pub struct Point {
     /// The lock.
     pub lock: String,
-    /// How its waiters waited.
+    /// Its waiters' policy.
     pub wait: Wait,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// The work between two sections, if the workload has it as an option.
+    /// The work between two critical sections, if the workload has that option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Span>,
-    /// Operations a second: the median of the rounds, and how sure it is.
+    /// Operations per second: the median of the rounds, with its interval.
     pub per_second: Estimate,
-    /// How many rounds others disturbed.
+    /// The number of disturbed rounds.
     pub disturbed: usize,
-    /// The round whose throughput is the middle one.
+    /// The round with the median throughput.
     pub middle: Outcome,
-    /// Operations a second of every round.
+    /// Operations per second of every round.
     pub rounds: Vec<f64>,
-    /// Its work against the other locks', if that was asked for.
+    /// Its work relative to the other locks', if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<Efficiency>,
 }
 
 impl Report {
-    /// An empty one.
+    /// An empty report.
     #[must_use]
     pub fn new(info: &Info, knobs: &Knobs, on: String, placement: Placement, seed: u64) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Report {
         locks
     }
 
-    /// Whether its points differ in the work between two sections.
+    /// Whether its points differ in the work between two critical sections.
     #[must_use]
     pub fn sweeps(&self) -> bool {
         let first = self.points.first().map(|point| point.outside);
@@ -108,20 +108,20 @@ impl Report {
 }
 
 impl Point {
-    /// The same with that work between two sections.
+    /// The point with that work between two critical sections.
     #[must_use]
     pub fn apart(self, outside: Option<Span>) -> Self {
         Self { outside, ..self }
     }
 
-    /// Cycles of the world's clock between two sections; none if that is no option.
+    /// Cycles of the world's clock between two critical sections; none without that option.
     #[must_use]
     pub fn interval(&self) -> Option<u64> {
         let hertz = self.middle.cycles as f64 / self.middle.seconds;
         self.outside.map(|span| span.cycles(hertz))
     }
 
-    /// A point from its rounds; none if there are none.
+    /// A point from its rounds; none without rounds.
     #[must_use]
     pub fn of(lock: String, wait: Wait, threads: usize, rounds: Vec<Outcome>) -> Option<Self> {
         let figures: Vec<f64> = rounds.iter().map(|round| round.per_second).collect();

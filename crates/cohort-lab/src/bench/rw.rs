@@ -1,8 +1,7 @@
-//! `rw`: threads read lines under a lock that readers may share, and now and then change
-//! them.
+//! `rw`: threads read lines under a lock that readers may share, and occasionally change them.
 //!
-//! Under a lock that they cannot share, readers take it like writers.  What is counted by
-//! place (sections of each cohort, hand-overs) is counted of writers.
+//! Under an exclusive lock, readers acquire it like writers. Counts by place (critical sections of
+//! each cohort, hand-overs) are those of writers.
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -12,7 +11,7 @@ use crate::world::{Memory, World};
 /// The workload.
 pub enum Rw {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     reads: u64,

@@ -14,38 +14,38 @@ use cohort_machine::Length;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// Virtual nanoseconds counted at least, where nobody says how long.
+/// Default of the least counted time, in virtual nanoseconds.
 const LEAST: u64 = 1_000_000;
 
-/// The same for each thread, since all of them share one lock.
+/// The same for each thread, since all share one lock.
 const LEAST_EACH: u64 = 60_000;
 
-/// The same where threads share CPUs: some time slices.
+/// The same where threads share CPUs: several time slices.
 const LEAST_CROWDED: u64 = 40_000_000;
 
-/// How many times as long a run may go on until it is steady.
+/// The longest run until it is steady, relative to the least time.
 const PATIENCE: u64 = 16;
 
-/// Timeouts that pass within the least time where threads can hardly do anything but give up.  If they do,
-/// it takes hours until such a run is steady, where it ever is, so that it lasts for the least time.
+/// Timeouts within the least time beyond which threads can hardly do anything but time out. If they
+/// do, a run would take hours to become steady, if ever; it then lasts for the least time.
 const TIMEOUTS: u64 = 100;
 
-/// The part of the least time that only warms up.
+/// The part of the least time for the warm-up.
 const WARM_UP: u64 = 8;
 
-/// What a lock that adapts has to find out how it is used: a few thousand sections (Antić et al.
-/// 2016 §3.1).
+/// The time that an adaptive lock needs to learn its use: a few thousand critical sections (Antić
+/// et al. 2016 §3.1).
 const ADAPTING: u64 = 10_000_000;
 
-/// Turns of each thread that a run has room for, at least, where a thread waits for its own: the first is
-/// cut off.
+/// The least number of turns of each thread in a run, where a thread waits for its own: the first
+/// is cut off.
 const ROUNDS_OF_TURNS: u64 = 3;
 
-/// Rounds of each thread that the least time should have room for.
+/// The number of rounds of each thread in the least time.
 const ROUNDS: u64 = 32;
 
-/// The first look at locks that are tuned, and the second.  Few threads cost little, so that
-/// looks at them may be longer for their steady runs.
+/// The first and the second look at locks in tuning. Few threads are cheap, so looks at them may be
+/// longer relative to their steady runs.
 const LOOKS: [Until; 2] = [
     Until::Part {
         part: 16,
@@ -57,43 +57,43 @@ const LOOKS: [Until; 2] = [
     },
 ];
 
-/// How long simulated points go on.
+/// Duration of simulated points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// As long as it takes to be steady.
+    /// Until the throughput is steady.
     Steady,
     /// Part of the least time that a steady run would take.
     Part {
-        /// How many such parts that would have.
+        /// The number of such parts.
         part: u64,
-        /// Virtual nanoseconds at least.
+        /// The minimum, in virtual nanoseconds.
         least: u64,
     },
     /// Virtual seconds, at most.
     Seconds(f64),
 }
 
-/// How simulated points are to be run, apart from the setting of each.
+/// Common settings of simulated points.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// How long it goes on.
+    /// Their duration.
     pub until: Until,
-    /// Where threads run.
+    /// The placement of threads.
     pub placement: Placement,
-    /// How waiters wait; none for what is natural for each lock.
+    /// The waiters' policy; none for each lock's default.
     pub wait: Option<Wait>,
-    /// Threads beside the workload's that only compute.
+    /// Additional threads that only compute.
     pub background: usize,
-    /// Whether locks are as [programs have them](crate::world::served), not raw.
+    /// Whether locks are measured as [programs use them](crate::world::served), not raw.
     pub served: bool,
-    /// What locks go by that can be tuned.
+    /// Parameters of tunable locks.
     pub tunings: Tunings,
-    /// What locks are told of a level instead of the machine's cohorts.
+    /// Cohorts of a level that locks see instead of the machine's.
     pub cohorts: Vec<(String, Vec<usize>)>,
 }
 
 impl Course {
-    /// For locks as programs have them that are tuned with such an effort.
+    /// Settings for tuning served locks with that effort.
     #[must_use]
     pub fn tuning(
         effort: Effort,
@@ -133,9 +133,9 @@ impl Course {
         }
     }
 
-    /// Long enough for each thread to come round often, and for the CPUs to be shared
-    /// out where there are too few.  A run of a workload with phases lasts as long as all of them, as long
-    /// as it may, however steady one of them is: locks are compared by the same phases.
+    /// Long enough for many rounds of each thread, and for sharing CPUs that are too few. A run of
+    /// a workload with phases always lasts for all of them, however steady: locks are compared by
+    /// the same phases.
     fn length(&self, info: &Info, simulator: &Simulator, setting: &Setting) -> Length {
         let cpus = simulator.topology().cpus().len();
         let crowded = setting.threads + self.background > cpus;
@@ -149,14 +149,14 @@ impl Course {
         let patience = if phases.is_some() { 1 } else { PATIENCE };
         let adapts = catalogue::find(&setting.lock).is_some_and(|info| info.adapts);
         let adapting = if adapts { ADAPTING } else { 0 };
-        // Until the crowd of the beginning has gone to sleep there may be no section at all.
+        // Until the initial crowd has gone to sleep, there may be no critical section.
         let settled = if self.served {
             setting.threads as u64
         } else {
             0
         };
         let settled_by = least * PATIENCE;
-        // A raw lock that starves a thread does so for ever.
+        // A raw lock that starves a thread starves it permanently.
         let turns = if self.served && self.until == Until::Steady && phases.is_none() {
             ROUNDS_OF_TURNS * setting.threads as u64 * TURN_NANOSECONDS
         } else {
@@ -188,25 +188,25 @@ impl Course {
     }
 }
 
-/// About how long a thread takes from one section to the next, in nanoseconds.
+/// Estimated time of a thread from one critical section to the next, in nanoseconds.
 fn round(knobs: &Knobs, simulator: &Simulator) -> u64 {
     let spans = [knobs.critical, knobs.outside];
     let spans = spans.into_iter().flatten();
     spans.map(|span| nanoseconds(span, simulator)).sum()
 }
 
-/// That span there.
+/// That span on the simulated machine.
 fn nanoseconds(span: Span, simulator: &Simulator) -> u64 {
     let megahertz = simulator.machine().clock.value;
     span.cycles(megahertz as f64 * 1e6) * 1000 / megahertz
 }
 
-/// Why the points have no figures.
+/// Failure of a measurement.
 #[derive(Debug)]
 pub enum Failure {
     /// A signal asked this process to end.
     Interrupted(Interrupted),
-    /// A run failed: which, and why.
+    /// The failed run, and the reason.
     Run(String),
 }
 
@@ -216,8 +216,8 @@ impl From<String> for Failure {
     }
 }
 
-/// Runs every setting once, each on one host thread, several at a time.  The result
-/// is in the order of the settings and depends on them alone.  Blocks.
+/// Runs every setting once, each on one host thread, several at a time. The result is in the order
+/// of the settings and depends only on them. Blocks.
 ///
 /// # Errors
 /// A run failed, or a signal arrived.
@@ -234,10 +234,10 @@ pub fn measure(
     }
 }
 
-/// The same; after a signal, the points that are known until then, and the signal.  Blocks.
+/// [`measure`]; after a signal, returns the points known so far, and the signal. Blocks.
 ///
 /// # Errors
-/// A run failed: which, and why.
+/// The failed run, and the reason.
 pub fn measure_until(
     info: &Info,
     simulator: &Arc<Simulator>,
@@ -359,14 +359,14 @@ mod tests {
         let [bo, mcs, taken_back, waited_for] = &points(splay, &locks, 20, &course)[..] else {
             panic!("four points");
         };
-        // `mcs` is tried again and again; a section that was brought to `cc-synch` can be taken back, and
-        // one that was brought to `oyama` is waited for.
+        // `mcs` is tried repeatedly; a section delegated to `cc-synch` can be withdrawn, and one
+        // delegated to `oyama` is waited for.
         assert!(bo.middle.abandoned > 0 && mcs.middle.abandoned > 0);
         assert!(taken_back.middle.abandoned > 0);
         assert_eq!(waited_for.middle.abandoned, 0);
     }
 
-    /// A short timeout that nobody reaches is no reason to end before the figures are steady.
+    /// A short timeout that no wait reaches must not end a run before it is steady.
     #[test]
     fn only_a_run_in_which_threads_give_up_lasts_for_the_least_time() {
         let course = Course {
@@ -402,7 +402,8 @@ mod tests {
         assert!((1.0..1.1).contains(&longer), "{longer}");
     }
 
-    /// Where sections are long, waiters that spin only slow the holder: the default's sleep.
+    /// With long critical sections, spinning waiters only slow the holder; the default's waiters
+    /// sleep.
     #[test]
     fn the_default_is_short_of_spinners_where_sections_are_long() {
         let course = Course {
@@ -435,8 +436,9 @@ mod tests {
         );
     }
 
-    /// With a thread on each CPU nobody's is taken, however long a look at a line takes that all want:
-    /// the waiters of a lock that keeps few of them awake where CPUs are scarce stay awake.
+    /// With one thread per CPU, the lock must not assume oversubscription, however long a look at a
+    /// contended line takes: waiters of a lock that keeps few of them awake under oversubscription
+    /// stay awake.
     #[test]
     fn a_slow_line_takes_nobodys_cpu() {
         let course = Course {
@@ -458,8 +460,8 @@ mod tests {
         assert!(all > 0.9 * half, "{all} beside {half}");
     }
 
-    /// Dice et al. 2015 §1.1: remote waiters of `hbo` that have waited too long look as often as near
-    /// ones; without that one chip keeps the lock for as long as a run lasts.
+    /// Dice et al. 2015 §1.1: after too long a wait, remote waiters of `hbo` poll as often as near
+    /// ones; otherwise one chip would keep the lock for the whole run.
     #[test]
     fn remote_waiters_lose_their_patience() {
         let course = Course {
@@ -484,8 +486,8 @@ mod tests {
         assert!(40 * least > all, "{:?}", chips.sections);
     }
 
-    /// Dice et al. 2015 §5.1.1, figure 14: between sections a thread of LBench loops idly for about 4 µs,
-    /// which the other threads of its core do not make longer.
+    /// Dice et al. 2015 §5.1.1, figure 14: between critical sections, a thread of LBench loops idly
+    /// for about 4 µs, whatever the load of its core.
     #[test]
     fn siblings_lengthen_no_idle_loop() {
         let info = find("lbench").unwrap();
@@ -506,7 +508,7 @@ mod tests {
         assert!(four > 2.0 * one, "{one} and {four}");
     }
 
-    /// A thread of `bfs` whose messages are all under way tests until one has arrived.
+    /// A thread of `bfs` with all messages in flight tests until one has arrived.
     #[test]
     fn few_messages_are_under_way() {
         let course = Course {
@@ -518,7 +520,7 @@ mod tests {
         let count = |what: &str| point.counts.get(what).copied().unwrap_or(0);
         let (sent, received) = (count("sent"), count("received"));
         assert!(received > 100, "{sent} sent, {received} received");
-        // Messages that were under way when counting began are received too.
+        // Messages in flight at the beginning of counting are received too.
         assert!(
             sent.abs_diff(received) <= 8 * 8,
             "{sent} sent, {received} received"

@@ -140,7 +140,7 @@ impl<A: Host, B: Host> Host for Chosen<A, B> {
     }
 }
 
-/// First users of one object, some of which choose one lock for it and some the other.
+/// First users of one object: some choose one lock for it, some the other.
 pub fn is_assigned<A, B>(threads: usize, rounds: u64)
 where
     A: Served + QuickRelease,

@@ -26,7 +26,7 @@ fn find<R>(is_it: impl Fn(&Stack) -> bool, then: impl FnOnce(&mut Stack) -> R) -
     stacks.iter_mut().find(|stack| is_it(stack)).map(then)
 }
 
-/// Maps memory; a stack comes from the kept ones.
+/// Maps memory; reuses a kept stack.
 ///
 /// # Safety
 /// As the C library's function.

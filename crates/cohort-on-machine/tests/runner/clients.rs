@@ -196,7 +196,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_t_lets_others_in: |_threads, rounds| {
         type Lock = HmcsT<(Numa,), 4, 0, MayPark, 2>;
-        // SAFETY: the holder asks.
+        // SAFETY: called by the holder.
         let is_followed = |lock: &Lock, cx: &_| unsafe { lock.is_followed(cx) };
         let acquire = Lock::acquire_among_others;
         // SAFETY: it is an acquisition.

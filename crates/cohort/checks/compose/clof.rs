@@ -5,7 +5,7 @@ use crate::runner::prelude::*;
 /// Two cohorts, one with the first and the third thread, and one hand-off.
 pub type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
 
-/// Three levels: three cores, of which the first and the third are neighbours.
+/// Three levels, and three cores; the first and the third are neighbours.
 type Deep = Clof<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, Core, 1, 3>;
 
 models![

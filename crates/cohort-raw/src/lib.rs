@@ -53,7 +53,8 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// An implementation must give mutual exclusion: between the return of [`acquire`](Self::acquire)
 /// and the call of [`release`](Self::release) no other acquisition returns, and everything before
 /// that release happens before whatever follows the next acquisition. A lock that is held and never
-/// released, as after a forgotten guard, stays held after a move, and accesses no memory that is gone.
+/// released, as after a forgotten guard, stays held after a move, and accesses no memory that is
+/// gone.
 ///
 /// ```
 /// use cohort_raw::RawLock;

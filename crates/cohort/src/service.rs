@@ -8,10 +8,10 @@
 //! | `level` | the thread that grows the table | there are `FIRST << level` buckets |
 //! | `first`, `segments` | the same | the buckets; each segment has as many as all before it |
 //! | `Bucket::ready` | the thread that splits the previous bucket | its keys have moved here |
-//! | `Bucket::entries` | the bucket's owner | up to six entries, each with bits of its key's hash; null: free |
+//! | `Bucket::entries` | the bucket's owner | up to six entries, with bits of their keys' hashes |
 //! | `Bucket::more` | the same | a further line of the bucket |
 //! | `Entry::key` | the bucket's owner, which puts or frees the key | the address served by this lock |
-//! | `Entry::waiting` | waiters; the bucket's owner | number of waiters; `FREED` if no key has the entry |
+//! | `Entry::waiting` | waiters; who puts or frees the key | number of waiters; `FREED` without a key |
 //!
 //! A look-up only reads: as a rule the bucket's line, and the entry's, which the caller locks
 //! anyway. It takes no more steps than the table has levels and the bucket has lines, whatever

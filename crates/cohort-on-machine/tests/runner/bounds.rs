@@ -253,7 +253,7 @@ fn hands_waits_on(visits: u64) -> u32 {
 }
 
 /// A wait is handed on no more often than the bound allows. So a cohort whose waiters time out one
-/// after another does not starve other cohorts.
+/// after another cannot keep out a waiter without a deadline.
 pub fn hands_few_waits_on() {
     hands_waits_on(12);
 }

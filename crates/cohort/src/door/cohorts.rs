@@ -9,8 +9,8 @@
 //! numa 24-31
 //! ```
 //!
-//! Levels are `core`, `cache`, `numa` and `package`.  A semicolon is as good as the end
-//! of a line; what follows `#` in a line is skipped.
+//! Levels are `core`, `cache`, `numa` and `package`.  A semicolon ends a line too;
+//! `#` begins a comment.
 
 use super::Level;
 use core::fmt;

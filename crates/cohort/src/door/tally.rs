@@ -7,9 +7,9 @@
 pub enum Tallied {
     /// A thread began to serve others.
     Nominations,
-    /// A server handed the lock to a thread that had posted.
+    /// A server handed the lock over to a thread with a posted section.
     HandOvers,
-    /// Threads began to bring their sections, or to run them in place again.
+    /// Threads switched to delegating their sections, or back.
     ModeSwitches,
     /// A server went through all places once.
     Passes,
@@ -23,7 +23,7 @@ pub enum Tallied {
     Places,
     /// That took a nanosecond.
     Finding,
-    /// A thread voted, for or against bringing sections, and servers by node.
+    /// A thread voted, for or against delegation and servers by node.
     Votes,
     /// That took a nanosecond.
     Voting,

@@ -19,7 +19,7 @@ pub struct ThreadRecord {
     pub refused: Cell<u64>,
     /// Releases since the last positive [`super::is_long_quiet`].
     pub(super) quiet: Cell<u32>,
-    /// The [revocations](super::revocations) of quick times at that time.
+    /// The count of [revocations](super::revocations) at that time.
     pub(super) revoked: Cell<u32>,
     /// Calls of [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
@@ -119,7 +119,7 @@ pub fn is_gone(id: u32) -> bool {
     door::has_returned(id as usize - 1)
 }
 
-/// The calling thread's number; no thread of a run has another's.
+/// The calling thread's number, unique in a run.
 #[must_use]
 pub fn thread_number() -> u64 {
     u64::from(thread_id())

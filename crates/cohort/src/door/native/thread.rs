@@ -29,7 +29,7 @@ pub struct ThreadRecord {
     pub row: Cell<u32>,
     /// Releases since the last positive [`super::is_long_quiet`].
     pub(super) quiet: Cell<u32>,
-    /// The [revocations](super::revocations) of quick times at that time.
+    /// The count of [revocations](super::revocations) at that time.
     pub(super) revoked: Cell<u32>,
     /// Calls of [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,

@@ -178,7 +178,7 @@ enum Panics {
     Later(u32),
 }
 
-/// A word without a change that panics.
+/// A word that never changes, and panics when used.
 struct Faulty {
     panics: Panics,
     asked: AtomicU32,

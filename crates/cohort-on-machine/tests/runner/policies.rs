@@ -158,7 +158,7 @@ fn little_wanted_locks_serve_every_node(flaw: Option<&str>) -> bool {
     with(0) > 1.2 * with(WHOLE)
 }
 
-/// The server's node alternates (Zhang et al. 2017 §3.3).
+/// Servers of each node take turns (Zhang et al. 2017 §3.3).
 fn servers_stay_with_their_node(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {
         waits: u64::MAX,

@@ -8,7 +8,8 @@ pub const WHOLE: u32 = 1024;
 
 /// When sections are delegated, and how long a server serves.
 ///
-/// Contention is the share of a thread's time from a lock's arrival to its release, in 1024ths.
+/// Contention is the share of a thread's time between its arrivals at the lock and its releases, in
+/// 1024ths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// `T_s`: greatest number of a server's rounds over all places.

@@ -19,7 +19,7 @@ use core::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Lock(Object);
 
-/// The service of an object that is not zero; zero bytes mean unserved.
+/// The contents of an object's bytes, which no service touches; zero bytes are `None`.
 #[derive(Clone, Copy)]
 struct Other {
     kind: &'static Kind,
@@ -27,14 +27,14 @@ struct Other {
 }
 
 impl Lock {
-    /// Its address, if it is of another kind.
+    /// The address of these contents.
     #[inline]
     const fn place(&self) -> *mut Option<Other> {
         const { assert!(size_of::<Option<Other>>() <= Object::FACE) };
         self.0.face().cast()
     }
 
-    /// Its kind, if not the usual one.
+    /// Its kind and the lock, if not of the usual kind.
     #[inline]
     fn both(&self) -> Option<Other> {
         // SAFETY: zero bytes, or what is written below before any other thread sees this.
@@ -75,7 +75,7 @@ static SERVICE: &Service = match &SERVICES[PLACE] {
     None => panic!("the catalogue's lock is there"),
 };
 
-/// The acquisition functions, called directly and not through the table.
+/// The functions of each acquisition, called directly and not through the table.
 static PAIR: Pair = SERVICE.pair;
 
 /// Its unlocking function for a lock that may be free.

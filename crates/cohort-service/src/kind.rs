@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The table's number for it.
+    /// The kind as the table has it: `None` for the usual one.
     #[inline]
     fn of_table(&'static self) -> Option<&'static Self> {
         self.operations.map(|_| self)

@@ -124,7 +124,7 @@ std::thread_local! {
     static EXECUTION: RefCell<Option<Execution>> = const { RefCell::new(None) };
 }
 
-/// Accesses the execution, outside of which no part of this backend works.
+/// Accesses the execution; this backend works only during one.
 pub(super) fn with<R>(look: impl FnOnce(&mut Execution) -> R) -> R {
     EXECUTION.with_borrow_mut(|execution| {
         look(

@@ -1,11 +1,11 @@
-//! What the papers claim, as data, and what simulated machines say to it.
+//! The papers' claims as data, and their verdicts on simulated machines.
 //!
-//! A [`Claim`] is a row of the plan's list.  Its [`Part`]s are what can be computed:
-//! an [`Experiment`], a [`Measure`] of its points, the paper's figure and the band in
-//! which ours counts as the same.  [`run`] runs whatever the catalogue has the locks
-//! for, so that a row comes alive with its locks; what a row needs beside locks it
-//! says itself.  Rows that speak of the best composition have all of them searched first, and
-//! rows that speak of a hierarchy have it discovered (`stands`).  Nothing here depends on this machine but the time it takes.
+//! A [`Claim`] is a row of the list. Its [`Part`]s are computable: an [`Experiment`], a [`Measure`]
+//! of its points, the paper's figure and the band of agreement. [`run`] runs each part whose locks
+//! are in the catalogue, so that a row becomes active with its locks; a row states its other
+//! prerequisites. For rows about the best composition, all compositions are searched first. For
+//! rows about a hierarchy, the hierarchy is discovered (`stands`). The results are independent of
+//! this machine, except for their duration.
 
 mod experiment;
 mod judge;
@@ -36,37 +36,37 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// One row: what a paper claims.
+/// Row: a paper's claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Its name: the paper's letter and a number.
+    /// Its ID: the paper's letter and a number.
     pub id: &'static str,
     /// The paper and section.
     pub source: &'static str,
-    /// What is claimed.
+    /// The claim.
     pub says: &'static str,
-    /// What can be computed of it.
+    /// Its computable parts.
     pub parts: &'static [Part],
-    /// What else it needs that is not here yet, beside locks.
+    /// Missing prerequisites other than locks.
     pub needs: Option<&'static str>,
-    /// What the row would be if one thing were otherwise: another rival, another gap, another
-    /// figure in the machine's file.  Run beside the row where it does not agree.
+    /// Variants of the row with one change: another rival, another gap, another figure in the
+    /// machine's file. Run if the row does not agree.
     pub counterfactuals: &'static [Part],
-    /// How many seeds it is run with.
+    /// The number of seeds.
     pub seeds: Seeds,
 }
 
-/// How many seeds a row is run with.
+/// Number of seeds of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// As many as are asked for.
+    /// The requested number.
     All,
-    /// One: it compares the extremes of hundreds of runs, or computes nothing by chance.
+    /// One seed: the row compares the extremes of hundreds of runs, or has no random part.
     One,
 }
 
 impl Claim {
-    /// The seeds that it is run with, of so many.
+    /// The row's seeds, for `seeds` requested ones.
     fn seeds(&self, seeds: usize) -> Vec<u64> {
         let count = match self.seeds {
             Seeds::All => seeds.max(1) as u64,
@@ -76,21 +76,21 @@ impl Claim {
     }
 }
 
-/// What can be computed of a claim.
+/// Computable part of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// What it says.
+    /// Its statement.
     pub says: &'static str,
-    /// What is run.
+    /// Its experiment.
     pub experiment: Experiment,
-    /// What is computed of the points.
+    /// The figure computed from the points.
     pub measure: Measure,
-    /// When ours agrees with the paper's.
+    /// The band of agreement with the paper.
     pub band: Band,
 }
 
 impl Part {
-    /// The locks that it needs and the catalogue does not have, each once.
+    /// Required locks missing in the catalogue, each once.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let mut missing: Vec<&str> = Vec::new();
@@ -102,13 +102,13 @@ impl Part {
         missing
     }
 
-    /// The searches that find its locks.
+    /// The searches for its locks.
     fn searches(&self) -> impl Iterator<Item = Search> {
         let locks = self.measure.locks().into_iter();
         locks.filter_map(|lock| Search::of(lock, self.experiment.machine))
     }
 
-    /// The points that it needs, of the locks that its names stand for, with that seed.
+    /// Its points, with the locks that its names resolve to, for that seed.
     fn points(&self, found: &Found, seed: u64) -> Vec<Point> {
         let names = self.measure.locks().into_iter();
         let stands = |name| found.locks(name, self.experiment.machine);
@@ -129,7 +129,7 @@ fn exists(lock: &'static str, machine: &'static str) -> bool {
         || catalogue::read(lock).is_ok_and(|name| !matches!(name.lock, Lock::Best { .. }))
 }
 
-/// The claim of that name, in whatever case.
+/// The claim of that ID, in any case.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Claim> {
     CLAIMS
@@ -137,8 +137,8 @@ pub fn find(id: &str) -> Option<&'static Claim> {
         .find(|claim| claim.id.eq_ignore_ascii_case(id))
 }
 
-/// How many points [`run`] runs for these claims with so many seeds, about: searches find locks
-/// that are run beside theirs, and counterfactuals are run where a row does not agree.
+/// Estimated number of points that [`run`] runs for these claims with `seeds` seeds. Searches add
+/// locks, and disagreeing rows add counterfactuals.
 #[must_use]
 pub fn planned(claims: &[&'static Claim], seeds: usize) -> usize {
     let points: BTreeSet<Point> = claims
@@ -148,7 +148,7 @@ pub fn planned(claims: &[&'static Claim], seeds: usize) -> usize {
     points.len() + profiled(claims).len() * sanl::Plan::points()
 }
 
-/// The points of a row that are known before anything is run.
+/// The points of a row known in advance.
 fn planned_of(claim: &'static Claim, seeds: usize) -> BTreeSet<Point> {
     let mut points = searched(&searches(&[claim]));
     let found = Found::default();
@@ -156,7 +156,7 @@ fn planned_of(claim: &'static Claim, seeds: usize) -> BTreeSet<Point> {
     points
 }
 
-/// About how long these claims' runs take with so many seeds, as CPU time.
+/// Estimated CPU time of these claims' runs with `seeds` seeds.
 #[must_use]
 pub fn expected(claims: &[&'static Claim], seeds: usize) -> Duration {
     let simulators = Simulators::default();
@@ -168,10 +168,10 @@ pub fn expected(claims: &[&'static Claim], seeds: usize) -> Duration {
     points.sum::<Duration>() + PROFILE * profiled(claims).len() as u32
 }
 
-/// About how long a machine's profile takes.
+/// Estimated duration of a machine's profile.
 const PROFILE: Duration = Duration::from_secs(10);
 
-/// The parts whose locks are there.
+/// The parts with all locks available.
 fn runnable(claims: &[&'static Claim]) -> impl Iterator<Item = &'static Part> {
     let parts = claims.iter().flat_map(|claim| claim.parts);
     parts.filter(|part| part.missing().is_empty())
@@ -182,13 +182,13 @@ fn searches(claims: &[&'static Claim]) -> BTreeSet<Search> {
     runnable(claims).flat_map(Part::searches).collect()
 }
 
-/// The machines whose hierarchies these claims speak of, each once.
+/// The machines with hierarchies needed by these claims, each once.
 fn discovered(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
     let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Nearer { .. }));
     parts.map(|part| part.experiment.machine).collect()
 }
 
-/// The machines that these claims need thresholds of, each once.
+/// The machines with thresholds needed by these claims, each once.
 fn profiled(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
     let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Profiled(_)));
     parts.map(|part| part.experiment.machine).collect()
@@ -200,7 +200,7 @@ fn searched(searches: &BTreeSet<Search>) -> BTreeSet<Point> {
     searches.iter().flat_map(points).collect()
 }
 
-/// The points of every part whose locks are there, with each of these seeds, each once.
+/// The points of every part with all locks available, with each of these seeds, each once.
 fn wanted(parts: &'static [Part], found: &Found, seeds: &[u64]) -> BTreeSet<Point> {
     let parts = parts.iter().filter(|part| part.missing().is_empty());
     let points = |part: &'static Part| {
@@ -210,12 +210,11 @@ fn wanted(parts: &'static [Part], found: &Found, seeds: &[u64]) -> BTreeSet<Poin
     parts.flat_map(points).collect()
 }
 
-/// Runs all that these claims need with so many seeds and judges them, in their order.  A point that
-/// several claims need is run once; a row that is kept is not run again, and one that is finished is
-/// kept and passed to `done`.  Blocks.
+/// Runs and judges these claims with `seeds` seeds, in order. A point of several claims runs once.
+/// A saved row is not run again; a completed row is saved and passed to `done`. Blocks.
 ///
 /// # Errors
-/// A signal asked this process to end; the rows that were finished are kept.
+/// A signal asked this process to end; the completed rows are saved.
 pub fn run(
     claims: &[&'static Claim],
     seeds: usize,
@@ -241,7 +240,7 @@ pub fn run(
     judged.collect()
 }
 
-/// What has been run and found.
+/// Runs and results so far.
 struct Laboratory<'a> {
     simulators: Simulators,
     points: Points,
@@ -250,7 +249,7 @@ struct Laboratory<'a> {
 }
 
 impl Laboratory<'_> {
-    /// Runs what a row needs that has not been run, and judges it.
+    /// Runs the missing points of a row, and judges it.
     fn row(&mut self, claim: &'static Claim, seeds: &[u64]) -> Result<Judged, Interrupted> {
         let searches = searches(&[claim]);
         self.run(searched(&searches))?;
@@ -300,7 +299,7 @@ impl Laboratory<'_> {
     }
 }
 
-/// Runs what has not been run, several points at a time.
+/// Runs the missing points, several at a time.
 fn run_points(
     wanted: BTreeSet<Point>,
     points: &mut Points,
@@ -309,7 +308,7 @@ fn run_points(
 ) -> Result<(), Interrupted> {
     let missing = wanted.into_iter().filter(|point| !points.knows(point));
     let mut missing: Vec<Point> = missing.collect();
-    // The long ones first, so that no CPU is left with one at the end.
+    // Long ones first, so that they do not end up alone on one CPU.
     missing.sort_by_key(|point| std::cmp::Reverse(point.cost(simulators)));
     let ran: Result<Vec<_>, Interrupted> = missing
         .into_par_iter()
@@ -329,7 +328,7 @@ fn run_points(
     Ok(())
 }
 
-/// The CPU time of the calling thread, which runs a point alone.
+/// The CPU time of the calling thread, which runs one point.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
@@ -381,8 +380,8 @@ mod tests {
         }
     }
 
-    /// Zhang et al. 2017 §4.3: clients under RCL are as many as under other locks, and its servers
-    /// have CPUs beside theirs, one for one lock and two for several.
+    /// Zhang et al. 2017 §4.3: RCL has as many clients as other locks, and separate CPUs for its
+    /// servers: one for one lock, two for several.
     #[test]
     fn clients_leave_cpus_to_the_servers() {
         let simulators = Simulators::default();
@@ -415,8 +414,8 @@ mod tests {
         run(claims, seeds, &mut kept, &mut Silent, &mut |_| ()).unwrap()
     }
 
-    /// The ratios of Chehab et al. 2021, Table 2, are what these machines were calibrated on, so
-    /// this row must agree, whichever locks exist; and every run gives the same.
+    /// These machines were calibrated on the ratios of Chehab et al. 2021, Table 2, so this row
+    /// must agree with any set of locks, and reproducibly.
     #[test]
     fn the_calibrated_row_agrees_twice() {
         let claims = [find("f1").unwrap()];
@@ -428,7 +427,7 @@ mod tests {
         assert_eq!(text(), text());
     }
 
-    /// The verdicts in docs/claims.md, with five seeds.
+    /// The verdicts in docs/claims.md, for five seeds.
     fn recorded() -> Vec<(String, String)> {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims.md");
         let page = std::fs::read_to_string(page).expect("the page is here");
@@ -447,7 +446,7 @@ mod tests {
         assert_eq!(rows, ids);
     }
 
-    /// The recorded verdicts with five seeds; in the quick tier those of rows that run in a moment.
+    /// The recorded verdicts for five seeds; in the quick tier, of fast rows only.
     #[test]
     fn verdicts_are_as_recorded() {
         const QUICK: [&str; 3] = ["K13", "F6", "G1"];
@@ -464,7 +463,7 @@ mod tests {
         assert_eq!(rows.collect::<Vec<_>>(), recorded);
     }
 
-    /// Each lock stands where it is fastest, which need not be at one number of threads.
+    /// Each lock counts at its own best number of threads.
     #[test]
     fn the_best_of_each_lock_is_compared() {
         const EXPERIMENT: Experiment = Experiment::new(
@@ -512,7 +511,7 @@ mod tests {
         assert_ne!(one.at, other.at, "{judged:#?}");
         let [above, below] = [one, other].map(|part| part.ours.unwrap());
         assert_eq!(ratio.ours, Some(above / below));
-        // What is shown of the runs says which had how many threads.
+        // The explanation gives each lock's number of threads.
         let why = ratio.why.as_deref().unwrap();
         for part in [one, other] {
             let with = format!(" with {} has ", part.at.as_deref().unwrap());

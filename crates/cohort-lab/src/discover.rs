@@ -1,8 +1,8 @@
-//! A machine's hierarchy by measurement (Chehab et al. 2021 §3.1).
+//! Discovers a machine's hierarchy by measurement (Chehab et al. 2021 §3.1).
 //!
-//! [`here`] and [`there`] measure hand-overs between pairs of CPUs and look for levels in
-//! them ([`cluster`]); [`heat`] draws the pairs, [`Discovery::cohorts`] is the file that tells
-//! locks, [`mod@file`] a machine file.
+//! [`here`] and [`there`] measure hand-overs between pairs of CPUs and look for levels in them
+//! ([`cluster`]). [`heat`] draws the pairs, [`Discovery::cohorts`] is the cohorts file for locks,
+//! [`mod@file`] a machine file.
 
 pub mod cluster;
 pub mod file;
@@ -23,67 +23,66 @@ use map::{Map, Pair};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Why nothing was found out.
+/// Reason for a missing result.
 #[derive(Debug)]
 pub enum Stop {
     /// A signal asked this process to end.
     Interrupted(Interrupted),
-    /// Why it cannot be measured.
+    /// The measurement's error.
     Failed(String),
 }
 
-/// A level that was found.
+/// Discovered level.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What locks know it by; none if all names are taken.
+    /// Its name for locks; none if all names are taken.
     pub name: Option<Level>,
-    /// Its cohorts, by the places of their CPUs.
+    /// Its cohorts, by the indices of their CPUs.
     pub cohorts: Vec<Vec<usize>>,
-    /// The median time of a hand-over within it; none if no pair of it could be measured.
+    /// The median time of a hand-over within it; none if no pair could be measured.
     pub nanoseconds: Option<f64>,
-    /// Whether the machine tells of the same cohorts.
+    /// Whether the machine reports the same cohorts.
     pub is_told: bool,
-    /// Whether it is here because the machine tells of it, and times that scatter do not
-    /// deny it.
+    /// Whether it is kept because the machine reports it, and scattered times do not contradict it.
     pub is_kept: bool,
 }
 
-/// A level that the machine tells of and the measurement denies.
+/// Level reported by the machine and contradicted by the measurement.
 #[derive(Clone, Debug)]
 pub struct Denied {
-    /// What the machine calls it.
+    /// The machine's name for it.
     pub name: String,
-    /// How many cohorts it is said to have.
+    /// Its reported number of cohorts.
     pub cohorts: usize,
-    /// How many times as long a hand-over takes between these cohorts as within them.
+    /// Duration of a hand-over between these cohorts, relative to one within them.
     pub ratio: f64,
 }
 
-/// What was found out of a machine.
+/// Result of a discovery.
 #[derive(Clone, Debug)]
 pub struct Discovery {
     /// The machine.
     pub on: String,
     /// Whether it is simulated.
     pub simulated: bool,
-    /// Its CPUs; all else speaks of their places here.
+    /// Its CPUs; everything else uses their indices here.
     pub cpus: Vec<usize>,
     /// The times.
     pub map: Map,
     /// Levels, smallest cohorts first, without the whole system.
     pub levels: Vec<Found>,
-    /// The median time of a hand-over between CPUs that share no smaller cohort.
+    /// The median time of a hand-over between CPUs without a smaller common cohort.
     pub system: Option<f64>,
-    /// What the machine tells of and the measurement denies.
+    /// Levels reported by the machine and contradicted by the measurement.
     pub denied: Vec<Denied>,
-    /// Cohorts of levels that one of two looks at this machine found and the other did not:
-    /// others were busy, or virtual CPUs moved.
+    /// Cohorts of levels found in only one of two measurements of this machine: other processes
+    /// were busy, or virtual CPUs moved.
     pub unsteady: usize,
     /// Pairs that could not be measured without disturbance.
     pub left_out: Vec<Pair>,
 }
 
-/// Looks at a simulated machine; `full` measures every pair.  Blocks.
+/// Measures a simulated machine; `full` measures every pair. Blocks.
 ///
 /// # Errors
 /// A run failed, or a signal arrived.
@@ -101,8 +100,8 @@ pub fn there(
     Ok(Discovery::new(on, true, topology, map, found))
 }
 
-/// Looks at the CPUs of this machine that this process may use, twice: a level counts if both
-/// looks find it.  Blocks.
+/// Measures the CPUs of this machine that this process may use, twice: a level counts if both
+/// measurements find it. Blocks.
 ///
 /// # Errors
 /// A thread cannot be pinned, or a signal arrived.
@@ -136,7 +135,7 @@ pub fn here(topology: &Topology, full: bool, progress: &mut Progress) -> Result<
     Ok(discovery)
 }
 
-/// Whether all but one in twenty CPUs are in the same cohorts.
+/// Whether at least nineteen in twenty CPUs are in the same cohorts.
 fn is_alike(one: &cluster::Level, other: &cluster::Level) -> bool {
     let same = |cohort: &&Vec<usize>| other.cohorts.contains(cohort);
     let cpus =
@@ -201,7 +200,7 @@ impl Discovery {
         }
     }
 
-    /// The places of the CPUs in the order of their cohorts.
+    /// The indices of the CPUs in the order of their cohorts.
     #[must_use]
     pub fn order(&self) -> Vec<usize> {
         let path = |place: usize| -> Vec<usize> {
@@ -218,8 +217,8 @@ impl Discovery {
         order
     }
 
-    /// How many times as long a hand-over takes across the whole system as within the cohorts of
-    /// that level; none if there is no such level.
+    /// Duration of a hand-over across the whole system, relative to one within the cohorts of that
+    /// level; none without such a level.
     #[must_use]
     pub fn nearer(&self, level: &str) -> Option<f64> {
         let name = |found: &&Found| found.name.is_some_and(|name| name.name() == level);
@@ -227,7 +226,7 @@ impl Discovery {
         Some(self.system? / within)
     }
 
-    /// The file that tells locks of the cohorts.
+    /// The cohorts file for locks.
     #[must_use]
     pub fn cohorts(&self) -> String {
         let mut text = format!(
@@ -268,14 +267,14 @@ impl Discovery {
 }
 
 impl Found {
-    /// Its hand-overs, to stand behind something; nothing if they are not known.
+    /// Its hand-over time as a suffix; empty if unknown.
     fn time(&self) -> String {
         let time = self.nanoseconds;
         time.map_or_else(String::new, |time| format!(", {time:.1} ns a hand-over"))
     }
 }
 
-/// Numbers in ascending order as the kernel lists them.
+/// Ascending numbers in the kernel's list format.
 #[must_use]
 pub fn list(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|one, next| one + 1 == *next);
@@ -287,14 +286,14 @@ pub fn list(numbers: &[usize]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// How many CPUs there are, in words.
+/// The number of CPUs, in words.
 #[must_use]
 pub fn counted(cpus: usize) -> String {
     let noun = if cpus == 1 { "CPU" } else { "CPUs" };
     format!("{cpus} {noun}")
 }
 
-/// The levels that a machine tells of, without those that say nothing.
+/// The levels reported by a machine, without trivial ones.
 fn told(topology: &Topology) -> Vec<(String, Vec<Vec<usize>>)> {
     let levels = topology.levels().iter().enumerate();
     let levels = levels.filter(|(number, _)| topology.cohorts(*number) > 1);
@@ -313,8 +312,8 @@ fn told(topology: &Topology) -> Vec<(String, Vec<Vec<usize>>)> {
         .collect()
 }
 
-/// How many times as long hand-overs between these cohorts take as within them, if that is
-/// too little for a level beyond the spread of the times.
+/// Duration of hand-overs between these cohorts relative to one within them, if too small for a
+/// level beyond the spread of the times.
 fn deny(map: &Map, cohorts: &[Vec<usize>]) -> Option<f64> {
     let mut of = vec![0; map.cpus()];
     for (number, cohort) in cohorts.iter().enumerate() {
@@ -340,7 +339,7 @@ fn deny(map: &Map, cohorts: &[Vec<usize>]) -> Option<f64> {
     (ratio * (1.0 + spread) < cluster::APART).then_some(ratio)
 }
 
-/// Keeps what the machine tells of and no measurement denies, if it nests.
+/// Keeps a reported level that no measurement contradicts, if it nests.
 fn keep(levels: &mut Vec<Found>, map: &Map, name: &str, cohorts: Vec<Vec<usize>>) {
     let Some(name) = Level::named(name).filter(|level| level.is_reported()) else {
         return;
@@ -402,7 +401,7 @@ mod tests {
         there(&simulator, false, &mut Progress::new(0, false)).unwrap()
     }
 
-    /// What the machine's own file says is found, and what is written of it is read again.
+    /// The discovery reproduces the machine's own file, and the written file can be parsed.
     #[test]
     fn a_file_made_of_what_was_found_is_found_again() {
         let machine = shipped::find("ivy-bridge-2s").unwrap();

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Ten days: a user who wants more has mistyped.
 const MOST: u64 = 864_000_000_000_000;
 
-/// A stretch of time.
+/// Time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Span {
     /// Cycles of the machine's clock.
@@ -16,7 +16,7 @@ pub enum Span {
     Nanoseconds(u64),
 }
 
-/// Nanoseconds in each unit, those with longer names first.
+/// Nanoseconds in each unit, longer names first.
 const UNITS: [(&str, u64); 4] = [
     ("ns", 1),
     ("us", 1_000),
@@ -25,7 +25,7 @@ const UNITS: [(&str, u64); 4] = [
 ];
 
 impl Span {
-    /// In cycles of a clock of that rate, rounded.
+    /// The span in cycles of a clock of that rate, rounded.
     #[must_use]
     pub fn cycles(self, hertz: f64) -> u64 {
         match self {

@@ -1,5 +1,5 @@
-//! `splay`: lookups in a splay tree that all threads share, under the lock; a thread
-//! that gives up looks into a tree of its own instead (Chabbi et al. 2017 §6.2).
+//! `splay`: lookups in a splay tree shared by all threads, under the lock; after a timeout, a
+//! thread looks into a tree of its own instead (Chabbi et al. 2017 §6.2).
 
 use super::knobs::{cycles, size};
 use super::tree::Tree;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Lookups in the shared tree.
 pub(super) const INSIDE: &str = "global";
 
-/// Lookups in a thread's own.
+/// Lookups in a thread's own tree.
 pub(super) const ELSEWHERE: &str = "local";
 
 /// Bytes of all trees.
@@ -22,13 +22,13 @@ const HOT: u64 = 90;
 /// Bytes of a node, which has a line.
 const LINE: u64 = (WORDS * size_of::<u64>()) as u64;
 
-/// The keys next to the hot one that share the rest.
+/// The keys next to the hot one that share the remaining lookups.
 const NEIGHBOURS: u64 = 64;
 
 /// The workload.
 pub enum Splay {}
 
-/// What its threads share.
+/// State shared by its threads.
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     global: Tree<W::Memory>,
@@ -40,8 +40,7 @@ pub struct Shared<W: World> {
 }
 
 impl<W: World> Shared<W> {
-    /// The next key: the hot one, which is another one in each phase, or one near
-    /// it.
+    /// The next key: the hot one, which changes with the phase, or a neighbour.
     fn key(&self, player: &mut Player<'_, W::Actor>) -> u64 {
         let phase = player.actor().now() / self.phase;
         let hot = self
@@ -68,7 +67,7 @@ impl Workload for Splay {
     const DEFAULTS: Knobs = Knobs {
         nodes: Some(8_191),
         timeout: Some(Span::Cycles(10_000)),
-        // A second in the paper, of runs that last many; simulated ones last milliseconds.
+        // A second in the paper, whose runs last many; simulated runs last milliseconds.
         phase: Some(Span::Nanoseconds(1_000_000)),
         ..Knobs::NONE
     };

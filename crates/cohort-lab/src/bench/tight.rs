@@ -1,4 +1,4 @@
-//! `loop`: acquire and, if that succeeded, release, again and again (Chabbi et al. 2017 §6.1).
+//! `loop`: acquire and, if successful, release, repeatedly (Chabbi et al. 2017 §6.1).
 
 use super::central::Central;
 use super::{Knobs, Player, Setting, Workload};

@@ -5,9 +5,9 @@
 //! | 0 | the key; 0: the line's own number |
 //! | 1, 2 | the left and the right child plus one; 0: as at first |
 //!
-//! Line 0 is no node; it holds the root plus one.  At first the tree is as balanced
-//! as can be, with its nodes in the order of their lines, or empty: both are all
-//! zeroes, so that a large tree costs nothing until it is touched.
+//! Line 0 is not a node; it holds the root plus one. Initially the tree is perfectly balanced, with
+//! its nodes in the order of their lines, or empty. Both are all zeroes, so that a large tree costs
+//! nothing until it is accessed.
 
 use crate::world::Memory;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Tree<M: Memory> {
 }
 
 impl<M: Memory> Tree<M> {
-    /// A tree in this memory, whose lines from 1 to `nodes` are its nodes at first.
+    /// A tree in this memory, with lines 1 to `nodes` as its initial nodes.
     pub const fn new(memory: Arc<M>, nodes: usize) -> Self {
         Self { memory, nodes }
     }
@@ -58,7 +58,7 @@ impl<M: Memory> Tree<M> {
         }
     }
 
-    /// Makes a node of a line, without children.
+    /// Turns a line into a node without children.
     pub fn renew(&self, node: usize, key: u64) {
         self.memory.write(node, KEY, key);
         self.set_left(node, NIL);
@@ -79,8 +79,7 @@ impl<M: Memory> Tree<M> {
         match self.memory.read(node, RIGHT) as usize {
             0 if self.nodes == 0 || half(node) == 0 => NIL,
             0 => {
-                // Of the nodes that a larger tree would have there, the topmost
-                // that this one has.
+                // The topmost existing node of the subtree that a larger tree would have there.
                 let mut child = node + half(node);
                 while child > self.nodes && half(child) > 0 {
                     child -= half(child);
@@ -101,14 +100,14 @@ impl<M: Memory> Tree<M> {
         self.memory.write(node, RIGHT, child as u64 + 1);
     }
 
-    /// Splays the tree for `key`: afterwards the root has that key, or is the last
-    /// node that the search met.  Returns the root; [`NIL`] if the tree is empty.
+    /// Splays the tree for `key`: afterwards the root has that key, or is the last node of the
+    /// search. Returns the root; [`NIL`] if the tree is empty.
     pub fn splay(&self, key: u64) -> usize {
         let mut top = self.root();
         if top == NIL {
             return NIL;
         }
-        // What is smaller and what is larger than all that is still to be looked at.
+        // Subtrees smaller and larger than all that remains to search.
         let (mut smaller, mut larger) = (Side::new(), Side::new());
         loop {
             let at = self.key(top);
@@ -157,7 +156,7 @@ impl<M: Memory> Tree<M> {
     }
 }
 
-/// Nodes taken out on the way down, each hanging below the one before.
+/// Nodes removed on the way down, each hanging below the one before.
 struct Side {
     first: usize,
     last: usize,
@@ -181,7 +180,7 @@ impl Side {
     }
 }
 
-/// How far a node's children are at first.
+/// Distance of a node's initial children.
 const fn half(node: usize) -> usize {
     (1 << node.trailing_zeros()) / 2
 }
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
     use crate::world::native::Lines;
 
-    /// The keys in order, which checks the search property too.
+    /// The keys in order; checks the search property too.
     fn walk(tree: &Tree<Lines>, node: usize, keys: &mut Vec<u64>) {
         if node != NIL {
             walk(tree, tree.left(node), keys);

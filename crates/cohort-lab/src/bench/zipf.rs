@@ -1,4 +1,4 @@
-//! `zipf`: several locks, some wanted more than others (Antić et al. 2016 §3.2).
+//! `zipf`: several locks with different demand (Antić et al. 2016 §3.2).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -8,7 +8,7 @@ use crate::world::World;
 /// The workload.
 pub enum Zipf {}
 
-/// Several locks, one wanted more often than another.
+/// Several locks with different demand.
 pub struct Several<W: World> {
     locks: Vec<Guarded<W>>,
     chooser: Chooser,
@@ -18,7 +18,7 @@ pub struct Several<W: World> {
 }
 
 impl<W: World> Several<W> {
-    /// Makes the locks, each with its lines.
+    /// Creates the locks, each with its lines.
     pub(super) fn new(world: &mut W, setting: &Setting) -> Self {
         let (knobs, hertz) = (&setting.knobs, world.hertz());
         let lines = size(knobs.lines);
@@ -34,7 +34,7 @@ impl<W: World> Several<W> {
         }
     }
 
-    /// A section of one of them, which counts up a word of each line.
+    /// A critical section of a random lock, which increments a word of each line.
     pub(super) fn section(&self, player: &mut Player<'_, W::Actor>) {
         let guarded = &self.locks[self.chooser.choose(player)];
         player.section(guarded, |player| {
@@ -45,7 +45,7 @@ impl<W: World> Several<W> {
         });
     }
 
-    /// The work between two sections.
+    /// The work between two critical sections.
     pub(super) fn rest(&self, player: &mut Player<'_, W::Actor>) {
         player.work_about(self.outside);
     }
@@ -53,15 +53,15 @@ impl<W: World> Several<W> {
 
 /// Chooses from a few, the first most often.
 struct Chooser {
-    /// For each, how much of the range it and those before it take.
+    /// For each, the range up to and including it.
     bounds: Vec<u64>,
 }
 
-/// What the range is divided into.
+/// Size of the whole range.
 const RANGE: u64 = 1 << 52;
 
 impl Chooser {
-    /// One of `count`, the k-th with a weight of 1 / k^`alpha`.
+    /// A choice of `count`, the k-th with a weight of 1 / k^`alpha`.
     pub fn new(count: usize, alpha: f64) -> Self {
         let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-alpha)).collect();
         let total: f64 = weights.iter().sum();
@@ -75,7 +75,7 @@ impl Chooser {
         }
     }
 
-    /// The next one.
+    /// The next choice.
     pub fn choose<A: crate::world::Actor>(&self, player: &mut Player<'_, A>) -> usize {
         let drawn = player.random_below(RANGE);
         let place = self.bounds.partition_point(|bound| *bound <= drawn);
@@ -88,8 +88,7 @@ impl Workload for Zipf {
     const ABOUT: &'static str = "several locks, chosen at random, some more often than others";
     const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
-    /// The short wait after each round is not given in the paper; this one is an
-    /// estimate.
+    /// The paper does not give the short pause after each round; this is an estimate.
     const DEFAULTS: Knobs = Knobs {
         critical: Some(Span::Cycles(1_024)),
         outside: Some(Span::Cycles(200)),

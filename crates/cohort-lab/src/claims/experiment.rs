@@ -1,4 +1,4 @@
-//! What is run for a claim.
+//! The experiments behind claims.
 
 use super::variants;
 use crate::bench::report::{self, Report};
@@ -13,65 +13,65 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The first seed: searches, hierarchies and profiles use it alone, and every row judges what they
-/// found with all seeds.
+/// The first seed. Searches, hierarchies and profiles use it alone; every row judges their results
+/// with all seeds.
 pub(super) const FIRST_SEED: u64 = 1;
 
-/// Nanoseconds of a CPU for each microsecond of a simulated thread, about.
+/// Estimated nanoseconds of a CPU for each microsecond of a simulated thread.
 const EVENT: u64 = 300;
 
-/// Curves that can be told apart in one picture.
+/// Number of distinguishable curves in a picture.
 const DISTINCT: usize = 12;
 
-/// Where the threads of an experiment run.
+/// Placement of an experiment's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// As a placement says.
+    /// By a placement.
     Placed(Placement),
-    /// One in each cohort of the level `each`, all in one cohort of the level `within`.
+    /// One thread in each cohort of the level `each`, all in one cohort of the level `within`.
     One {
         /// The level whose cohorts get one thread each.
         each: &'static str,
-        /// The level of the cohort that holds them all.
+        /// The level of the cohort with all threads.
         within: &'static str,
     },
 }
 
-/// What is varied.
+/// Independent variable.
 #[derive(Clone, Copy, Debug)]
 pub enum Sweep {
     /// The number of threads.
     Threads(&'static [usize]),
-    /// The work between two sections, with so many threads.
+    /// The work between two critical sections, with that many threads.
     Outside(usize, &'static [Span]),
-    /// The timeout, with so many threads.
+    /// The timeout, with that many threads.
     Timeout(usize, &'static [Span]),
 }
 
-/// What is run for a part of a claim.
+/// Experiment for a part of a claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     /// The machine.
     pub machine: &'static str,
     /// The workload.
     pub workload: &'static str,
-    /// Its options, where they are not the defaults.
+    /// Its options other than the defaults.
     pub knobs: Knobs,
-    /// Where threads run.
+    /// The placement of its threads.
     pub place: Place,
-    /// What is varied.
+    /// The independent variable.
     pub sweep: Sweep,
-    /// How waiters wait, where it is not what is natural for the lock.
+    /// The waiters' policy, if not the lock's default.
     pub wait: Option<Wait>,
-    /// Threads beside it that only compute.
+    /// Additional threads that only compute.
     pub background: usize,
-    /// Virtual milliseconds that are counted, where it is not until the throughput is
-    /// steady; those before, which only warm up, are no more.
+    /// Counted virtual milliseconds, after a warm-up of at most the same length; none to run until
+    /// the throughput is steady.
     pub milliseconds: Option<u64>,
 }
 
 impl Experiment {
-    /// On that machine, as its paper places threads.
+    /// An experiment on that machine, with its paper's placement.
     #[must_use]
     pub const fn new(
         machine: &'static str,
@@ -91,13 +91,13 @@ impl Experiment {
         }
     }
 
-    /// The same with other options of the workload.
+    /// The experiment with other options of the workload.
     #[must_use]
     pub const fn with(self, knobs: Knobs) -> Self {
         Self { knobs, ..self }
     }
 
-    /// The same with waiters that never give up.
+    /// The experiment without timeouts.
     #[must_use]
     pub const fn without_timeout(self) -> Self {
         self.with(Knobs {
@@ -106,7 +106,7 @@ impl Experiment {
         })
     }
 
-    /// The same, counted for so long.
+    /// The experiment with that counted time.
     #[must_use]
     pub const fn lasting(self, milliseconds: u64) -> Self {
         Self {
@@ -115,13 +115,13 @@ impl Experiment {
         }
     }
 
-    /// The same elsewhere.
+    /// The experiment with another placement.
     #[must_use]
     pub const fn at(self, place: Place) -> Self {
         Self { place, ..self }
     }
 
-    /// What is varied, value by value: threads and options.
+    /// The values of the independent variable, with threads and options.
     pub(super) fn settings(&self) -> Vec<(Varied, usize, Knobs)> {
         let knobs = self.knobs;
         match self.sweep {
@@ -177,7 +177,7 @@ impl Experiment {
         }
     }
 
-    /// What is run, in words.
+    /// Describes the experiment in words.
     pub(super) fn about(&self) -> String {
         let mut words = vec![self.workload.to_owned()];
         words.extend(
@@ -204,8 +204,8 @@ impl Experiment {
 }
 
 impl Experiment {
-    /// The throughput of these locks against the threads, as SVG; none where the
-    /// threads are not varied, nothing was run, or the locks are too many to tell apart.
+    /// The throughput of these locks against the threads, as SVG. None for another variable,
+    /// without runs, or with too many locks.
     pub(super) fn curves(
         &self,
         locks: &[&'static str],
@@ -242,16 +242,16 @@ impl Experiment {
     }
 }
 
-/// The value of what is varied.
+/// Value of the independent variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varied {
     /// The number of threads.
     Threads(usize),
-    /// The work between two sections.
+    /// The work between two critical sections.
     Outside(Span),
     /// The timeout.
     Timeout(Span),
-    /// The phase of the one point.
+    /// The phase of the single point.
     Phase(usize),
 }
 
@@ -267,7 +267,7 @@ impl std::fmt::Display for Varied {
     }
 }
 
-/// Knobs in an order of their own, so that points can be told apart.
+/// Knobs with an order, to distinguish points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turned(Knobs);
 
@@ -312,23 +312,22 @@ pub struct Point {
     seed: u64,
 }
 
-/// The points that were run, and what came of each: an outcome, or why there is none;
-/// and its CPU time.
+/// Points with their results: an outcome or an error, and the CPU time.
 #[derive(Debug, Default)]
 pub struct Points(BTreeMap<Point, (Result<Outcome, String>, Duration)>);
 
 impl Points {
-    /// Adds what came of a point.
+    /// Adds the result of a point.
     pub(super) fn add(&mut self, point: Point, outcome: Result<Outcome, String>, took: Duration) {
         self.0.insert(point, (outcome, took));
     }
 
-    /// Whether it was run.
+    /// Whether the point has a result.
     pub(super) fn knows(&self, point: &Point) -> bool {
         self.0.contains_key(point)
     }
 
-    /// What came of it, if it was run.
+    /// The result of a point, if any.
     pub(super) fn get(&self, point: &Point) -> Option<&Result<Outcome, String>> {
         self.0.get(point).map(|(outcome, _)| outcome)
     }
@@ -341,7 +340,7 @@ impl Points {
 }
 
 impl Point {
-    /// What is being run, to be shown.
+    /// Description of the point, for display.
     pub(super) fn name(&self) -> String {
         format!(
             "{} on {}: {} × {}",
@@ -349,8 +348,8 @@ impl Point {
         )
     }
 
-    /// About how long it takes of a CPU, from the virtual time that it has at least: a simulated
-    /// thread takes [`EVENT`] nanoseconds for each microsecond.
+    /// Estimated CPU time, from the minimal virtual time: a simulated thread takes [`EVENT`]
+    /// nanoseconds per microsecond.
     pub(super) fn cost(&self, simulators: &Simulators) -> Duration {
         let simulator = simulators.get(self.machine);
         let Ok((info, setting)) = self.setting() else {
@@ -382,7 +381,7 @@ impl Point {
         bench::run(info, simulator.world(settings), &setting)
     }
 
-    /// How it is run, but for CPUs that are named.
+    /// Its settings, except for explicit CPUs.
     fn settings(&self, info: &bench::Info, simulator: &Simulator, setting: &Setting) -> Settings {
         let placement = match self.place {
             Place::Placed(placement) => placement,
@@ -412,7 +411,7 @@ impl Point {
         settings
     }
 
-    /// The CPUs, where they are named one by one.
+    /// The CPUs, if listed explicitly.
     fn cpus(&self, topology: &Topology) -> Result<Option<Vec<usize>>, String> {
         let level = |name: &str| {
             let found = topology
@@ -451,8 +450,8 @@ impl Point {
     }
 }
 
-/// The CPUs' nodes where a paper takes other cohorts for nodes than the kernel reports: each core of the
-/// T4-1 (Dice et al. 2015 §4).
+/// The CPUs' nodes, for a paper with other cohorts as nodes than the kernel reports: each core of
+/// the T4-1 (Dice et al. 2015 §4).
 fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
     if machine != "sparc-t4-1" {
         return Vec::new();
@@ -466,7 +465,7 @@ fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
     vec![("numa".to_owned(), cores)]
 }
 
-/// Those that were profiled for a machine, as its paper did; of others the usual ones.
+/// The tunings profiled for a machine, as its paper did; otherwise the defaults.
 fn tunings(machine: &str) -> Tunings {
     let shipped = file::shipped(machine).map(File::parse);
     shipped.map_or(Tunings::USUAL, |file| Tunings {
@@ -483,7 +482,7 @@ impl Simulators {
     /// That machine.
     ///
     /// # Panics
-    /// If it is not shipped: the list's own test says that it is.
+    /// If it is not shipped; a test of the list excludes that.
     pub fn get(&self, name: &'static str) -> Arc<Simulator> {
         let mut known = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
         let prepared = known.entry(name).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! Verdicts, and why.
+//! Verdicts and their reasons.
 
 use super::experiment::{Points, Simulators, Varied};
 use super::measure::{Measure, Metric, Reading};
@@ -9,26 +9,26 @@ use crate::plot::figure;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What our runs say to a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All of it agrees, with four of five seeds at least.
+    /// All parts agree, with at least four of five seeds.
     Agrees,
-    /// What can be run agrees; the rest cannot be run yet.
+    /// All runnable parts agree; others cannot be run yet.
     AgreesSoFar,
-    /// It agrees with some seeds and not with others.
+    /// It agrees with some seeds only.
     Undecided,
-    /// Some of it does not agree.
+    /// Some part disagrees.
     Disagrees,
-    /// A run came to no end, which says nothing about the claim.
+    /// A run did not end, which implies nothing about the claim.
     Failed,
-    /// Nothing of it can be run yet.
+    /// No part can be run yet.
     NotYetRunnable,
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,49 +42,49 @@ impl Verdict {
     }
 }
 
-/// Printed of a disagreement that no counterfactual turns into agreement.
+/// Printed for a disagreement that no counterfactual resolves.
 pub const UNEXPLAINED: &str = "not explained";
 
-/// Whether so many of the seeds are enough for agreement: four of five.
+/// Whether that many seeds suffice for agreement: four of five.
 const fn is_enough(agreeing: usize, seeds: usize) -> bool {
     agreeing * 5 >= seeds * 4
 }
 
-/// Whether so few are a disagreement: one of five.
+/// Whether that few seeds are a disagreement: one of five.
 const fn is_few(agreeing: usize, seeds: usize) -> bool {
     agreeing * 5 <= seeds
 }
 
-/// A claim, judged.
+/// Judged claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
-    /// Its name.
+    /// Its ID.
     pub id: &'static str,
     /// The paper and section.
     pub source: &'static str,
-    /// What is claimed.
+    /// The claim.
     pub claim: &'static str,
-    /// What our runs say to it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Seeds with which all of it agrees that can be run.
+    /// Seeds with agreement of all runnable parts.
     pub agreeing: usize,
-    /// Seeds that it was run with.
+    /// The number of seeds.
     pub seeds: usize,
-    /// What is missing to run all of it; none if nothing is.
+    /// Missing prerequisites, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Its parts.
     pub parts: Vec<JudgedPart>,
-    /// What it would be if something were otherwise, run where it does not agree.
+    /// Results with one change, run if it does not agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counterfactuals: Vec<JudgedPart>,
-    /// The CPU time of its runs, which says nothing about the claim.
+    /// The CPU time of its runs, which is irrelevant to the claim.
     #[serde(skip)]
     pub took: Duration,
 }
 
 impl Judged {
-    /// Why it does not agree: the counterfactuals that do.
+    /// The reasons for disagreement: the agreeing counterfactuals.
     #[must_use]
     pub fn because(&self) -> String {
         let agree = self.counterfactuals.iter();
@@ -109,52 +109,52 @@ impl Judged {
     }
 }
 
-/// A part of a claim, judged.
+/// Judged part of a claim.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct JudgedPart {
-    /// What it says.
+    /// Its statement.
     pub says: String,
     /// The simulated machine.
     pub machine: String,
     /// The fingerprint of its file.
     pub hash: String,
-    /// What was run there.
+    /// The experiment.
     pub experiment: String,
-    /// How ours is computed.
+    /// The computation of our figure.
     pub computed: String,
-    /// When ours agrees with the paper's.
+    /// The band of agreement.
     pub paper: String,
-    /// Ours, the middle one of the seeds'; none if it could not be computed.
+    /// Our figure, the median of the seeds'; none if not computable.
     pub ours: Option<f64>,
-    /// The least and the greatest of the seeds'.
+    /// The least and the greatest figure of the seeds.
     pub spread: Option<(f64, f64)>,
-    /// Where along the sweep it was found.
+    /// Its point along the sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Beside a mean of waits, the longest of them in cycles, which papers seldom give.
+    /// Beside a mean of waits, the longest of them in cycles, which papers rarely give.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<u64>,
-    /// Sections that were counted in the runs it was computed from: the scale.
+    /// The scale: critical sections counted in the runs.
     pub sections: u64,
-    /// Whether it agrees with enough seeds; none if it could not be computed.
+    /// Whether enough seeds agree; none if not computable.
     pub agrees: Option<bool>,
-    /// With how many.
+    /// The number of agreeing seeds.
     pub agreeing: usize,
-    /// Of so many.
+    /// The number of seeds.
     pub seeds: usize,
-    /// The locks it waits for.
+    /// Missing locks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What the runs themselves show, or what stopped them.
+    /// Evidence from the runs, or the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Throughput against threads, as SVG, where threads were varied.
+    /// Throughput against threads, as SVG, if threads were varied.
     #[serde(skip)]
     pub curves: Option<String>,
 }
 
 impl JudgedPart {
-    /// Whether it agrees with some seeds and not with others.
+    /// Whether it agrees with some seeds only.
     #[must_use]
     pub const fn is_undecided(&self) -> bool {
         let few = is_few(self.agreeing, self.seeds);
@@ -162,7 +162,7 @@ impl JudgedPart {
     }
 }
 
-/// Judges a claim by the points that were run with each of these seeds.
+/// Judges a claim by the points run with each of these seeds.
 #[must_use]
 pub fn judge(
     claim: &'static Claim,
@@ -214,7 +214,7 @@ pub fn judge(
     }
 }
 
-/// What a claim waits for, in words.
+/// A claim's missing prerequisites, in words.
 fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
     let mut locks: Vec<&str> = Vec::new();
     for lock in parts.iter().flat_map(|part| &part.missing) {
@@ -235,7 +235,7 @@ fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
     }
 }
 
-/// The part, judged, and whether it agrees with each seed.
+/// Judges a part, and returns whether it agrees with each seed.
 pub(super) fn judge_part(
     part: &Part,
     points: &Points,
@@ -281,7 +281,7 @@ pub(super) fn judge_part(
     let mut readings: Vec<Reading> = match seeds.iter().map(compute).collect() {
         Ok(readings) => readings,
         Err(why) => {
-            // The rest of a long report is each thread's wait.
+            // A long report continues with each thread's wait.
             judged.why = why.lines().next().map(str::to_owned);
             return (judged, Vec::new());
         }
@@ -315,14 +315,13 @@ pub(super) fn judge_part(
     (judged, by_seed)
 }
 
-/// So many of the figures that a mean is of are shown, the least of them.
+/// The number of least figures of a mean to show.
 const LEAST: usize = 3;
 
-/// What the runs behind a figure show, each in a clause: nothing is said here that was
-/// not counted in them.
+/// Evidence from the runs behind a figure, in clauses; only counted facts.
 fn evidence(reading: &Reading) -> String {
     let threads = |run: &(&str, Outcome)| run.1.per_thread.len();
-    // Each lock's best may be elsewhere along the sweep.
+    // Each lock's best may be at another point of the sweep.
     let apart = reading
         .from
         .windows(2)

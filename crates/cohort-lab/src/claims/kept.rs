@@ -1,8 +1,8 @@
-//! Rows that are finished, kept in a file, so that a run that was interrupted goes on with them.
+//! Completed rows, saved in a file, so that an interrupted run can resume.
 //!
-//! The first line names what the rows depend on: the build of the command and the seeds.  Each
-//! further line is a row.  A file of another build is begun anew, and a last line that was cut off
-//! is a row that is run again.
+//! The first line names the rows' dependencies: the build of the command and the seeds. Each
+//! further line is a row. A file of another build is replaced, and a truncated last line is run
+//! again.
 
 use super::judge::{Judged, JudgedPart, Verdict};
 use super::{Claim, find};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The rows, and where they are kept.
+/// Rows and their file.
 #[derive(Debug, Default)]
 pub struct Kept {
     file: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub struct Kept {
     rows: Vec<Judged>,
 }
 
-/// A row as it is kept.
+/// Saved row.
 #[derive(Deserialize, Serialize)]
 struct Row {
     id: String,
@@ -35,13 +35,13 @@ struct Row {
 }
 
 impl Kept {
-    /// Rows that are kept nowhere.
+    /// Rows without a file.
     #[must_use]
     pub fn nowhere() -> Self {
         Self::default()
     }
 
-    /// What is kept in that file of rows that depend on `key`; nothing if it cannot be read.
+    /// The saved rows in that file that depend on `key`; none if it cannot be read.
     #[must_use]
     pub fn open(file: PathBuf, key: String) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -55,19 +55,19 @@ impl Kept {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// The row of that claim, if it is there.
+    /// The row of that claim, if saved.
     #[must_use]
     pub fn find(&self, claim: &Claim) -> Option<&Judged> {
         self.rows.iter().find(|row| row.id == claim.id)
     }
 
-    /// Keeps a row that is finished.  A file that cannot be written keeps none: the run goes on.
+    /// Saves a completed row. Without a writable file, the run continues and saves nothing.
     pub fn keep(&mut self, row: &Judged) {
         let is_first = self.rows.is_empty();
         self.rows.push(row.clone());
@@ -94,7 +94,7 @@ impl Kept {
         writeln!(to, "{}", serde_json::to_string(&Row::of(row))?)
     }
 
-    /// Drops these rows: they have been reported.
+    /// Drops these rows after they have been reported.
     pub fn forget(mut self, claims: &[&'static Claim]) {
         self.rows
             .retain(|row| claims.iter().all(|claim| claim.id != row.id));
@@ -184,7 +184,7 @@ mod tests {
         let found = again.find(&CLAIMS[1]).unwrap();
         assert_eq!((again.count(), found.agreeing), (2, 1));
         assert_eq!(open(&file, "two").count(), 0);
-        // Another build begins anew.
+        // Another build starts afresh.
         open(&file, "two").keep(&row(&CLAIMS[2]));
         assert_eq!(open(&file, "one").count(), 0);
         assert_eq!(open(&file, "two").count(), 1);

@@ -1,4 +1,4 @@
-//! What is computed of an experiment's points, and when that agrees with a paper.
+//! Figures computed from an experiment's points, and their agreement with a paper.
 
 use super::experiment::{Experiment, Points, Varied};
 use super::stands::Found;
@@ -7,22 +7,21 @@ use crate::bench::splay::TREES;
 use crate::plot::figure;
 use cohort::Counter;
 
-/// One figure of a run.
+/// Figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Operations a second.
+    /// Operations per second.
     Throughput,
-    /// Lines moved over the greatest distances, for each section: what a paper calls
-    /// remote misses.
+    /// Lines moved over the greatest distances, per critical section: the papers' remote misses.
     RemoteMisses,
-    /// Lines that came from another private cache, from the last level or from memory,
-    /// for each section: all that a private cache misses.
+    /// Lines from another private cache, from the last level or from memory, per critical section:
+    /// all misses of a private cache.
     Misses,
     /// Relative standard deviation of the threads' work.
     Unfairness,
     /// Jain's index of the threads' work.
     Fairness,
-    /// Mean cycles from asking for the lock to having released it.
+    /// Mean cycles from the request of the lock to its completed release.
     RoundTrip,
     /// Mean cycles to acquire.
     Acquire,
@@ -30,45 +29,45 @@ pub enum Metric {
     Release,
     /// Mean cycles to give up.
     GiveUp,
-    /// The share of acquisitions that were given up.
+    /// The share of acquisitions that timed out.
     Abandoned,
-    /// Something the workload counts, a second.
+    /// A counter of the workload, per second.
     Count(&'static str),
-    /// The same, in the whole run.
+    /// A counter of the workload, over the whole run.
     Total(&'static str),
-    /// The share of waits that went on at a node which a waiter had left behind.
+    /// The share of waits that resumed at a node left behind by an earlier waiter.
     Resumed,
-    /// Bytes of the nodes of the lock, and of the data.
+    /// Bytes of the lock's nodes, and of the data.
     Memory,
-    /// How many locks that adapt changed their mode.
+    /// The number of adaptive locks that changed their mode.
     Changed,
-    /// The most of something that one wait came to; 0 where no wait came to anything.
+    /// A maximum over single waits; 0 without any.
     Most(&'static str),
 }
 
-/// Which lock of several stands for them.
+/// Representative of several locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// The one whose figure is the greatest.
+    /// The lock with the greatest figure.
     Most,
-    /// The one whose figure is the least.
+    /// The lock with the least figure.
     Least,
 }
 
-/// One side of a ratio.
+/// Side of a ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Side {
-    /// Which stands for the others.
+    /// The representative.
     pub pick: Pick,
     /// The locks.
     pub locks: &'static [&'static str],
-    /// Whether a lock stands aside at a point where it left a thread without any work: a lock that
-    /// serves few threads only is no rival.
+    /// Whether to skip a lock at points where it left a thread without any work: a lock that serves
+    /// only few threads is no rival.
     pub serves_all: bool,
 }
 
 impl Side {
-    /// The one that has most.
+    /// The lock with the greatest figure.
     #[must_use]
     pub const fn most(locks: &'static [&'static str]) -> Self {
         Self {
@@ -87,7 +86,7 @@ impl Side {
         }
     }
 
-    /// The one that has least.
+    /// The lock with the least figure.
     #[must_use]
     pub const fn least(locks: &'static [&'static str]) -> Self {
         Self {
@@ -98,25 +97,25 @@ impl Side {
     }
 }
 
-/// What becomes of the figures along the sweep.
+/// Combination of the figures along the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// The greatest: "up to".
     Greatest,
-    /// The one that agrees least: what holds of it holds everywhere.
+    /// The figure that agrees least: if it agrees, all do.
     Everywhere,
     /// Their geometric mean.
     GeometricMean,
 }
 
-/// What is computed.
+/// Computation.
 #[derive(Clone, Copy, Debug)]
 pub enum Measure {
     /// One side's figure over the other's.
     Ratio {
-        /// Above the line.
+        /// The numerator.
         of: Side,
-        /// Below it.
+        /// The denominator.
         over: Side,
         /// The figure.
         metric: Metric,
@@ -125,24 +124,24 @@ pub enum Measure {
     },
     /// A side's figure itself.
     Value {
-        /// Whose.
+        /// The side.
         of: Side,
         /// The figure.
         metric: Metric,
         /// Along the sweep.
         fold: Fold,
     },
-    /// A lock's throughput over another's, where none at all is what is claimed: no section counts as
-    /// 0.
+    /// A lock's throughput over another's, for a claim of zero throughput: no critical section
+    /// counts as 0.
     Collapse {
         /// The lock.
         lock: &'static str,
         /// The lock in the denominator, which makes progress.
         over: &'static str,
     },
-    /// A side's greatest throughput over its first: how far it scales.
+    /// A side's greatest throughput over its first: its scaling.
     Scaling {
-        /// Whose.
+        /// The side.
         of: Side,
     },
     /// A lock's last figure over its first, along the sweep.
@@ -152,58 +151,58 @@ pub enum Measure {
         /// The figure.
         metric: Metric,
     },
-    /// The number of threads at which a lock's throughput is greatest.
+    /// The number of threads with a lock's greatest throughput.
     Peak {
         /// The lock.
         lock: &'static str,
     },
-    /// The greatest throughput of some locks over the greatest of others, each wherever along the
-    /// sweep that is.
+    /// The greatest throughput of some locks over the greatest of others, each at its own point of
+    /// the sweep.
     Best {
-        /// Above the line.
+        /// The numerator.
         of: &'static [&'static str],
-        /// Below it.
+        /// The denominator.
         over: &'static [&'static str],
     },
-    /// A lock's greatest throughput over another's greatest without a timeout, or its own.
+    /// A lock's greatest throughput over the greatest of another, or of its own, without a timeout.
     Lift {
         /// The lock.
         lock: &'static str,
-        /// The one that is waited for as long as it takes.
+        /// The lock without a timeout.
         over: &'static str,
     },
-    /// The mean of a lock's shares of the most that any lock beside it did of each of two sorts of
-    /// work (Chabbi et al. 2017 §6.3).
+    /// The mean of a lock's shares of the most work, of two kinds, that any lock beside it did
+    /// (Chabbi et al. 2017 §6.3).
     Efficiency {
         /// The lock, alone.
         lock: &'static [&'static str],
         /// The locks, itself among them.
         beside: &'static [&'static str],
-        /// What the workload counts of each sort.
+        /// The workload's counters of the two kinds.
         of: [&'static str; 2],
     },
-    /// One side's share of what is counted over the other's, phase by phase of the first point.
+    /// One side's share of a counter over the other's, phase by phase of the first point.
     Phases {
-        /// Above the line.
+        /// The numerator.
         of: Side,
-        /// Below it.
+        /// The denominator.
         over: Side,
-        /// What the workload counts in each phase.
+        /// The workload's counter in each phase.
         counts: &'static [&'static str],
         /// Along the phases.
         fold: Fold,
     },
-    /// How many times as long a hand-over takes across the whole machine as within the cohorts
-    /// of a level, as `cohort discover` finds it.
+    /// Duration of a hand-over across the whole machine, relative to one within a level's cohorts,
+    /// from `cohort discover`.
     Nearer {
         /// The level.
         level: &'static str,
     },
-    /// A threshold of `sanl` as a share of a thread's time, as `cohort tune sanl` finds it.
+    /// A threshold of `sanl` as a share of a thread's time, from `cohort tune sanl`.
     Profiled(Threshold),
 }
 
-/// A threshold of `sanl` that is profiled.
+/// Profiled threshold of `sanl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
     /// `θ_l`.
@@ -212,21 +211,21 @@ pub enum Threshold {
     Strict,
 }
 
-/// What was computed, and where along the sweep that was.
+/// Computed figure, and its point along the sweep.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// The figure.
     pub value: f64,
-    /// Where it was found.
+    /// Its point.
     pub at: Option<Varied>,
-    /// The runs that it was computed from there.
+    /// The runs that it was computed from.
     pub from: Vec<(&'static str, Outcome)>,
-    /// Of a mean: where each figure was found that it is of, and that figure, the least first.
+    /// For a mean: its figures with their points, the least first.
     pub mean_of: Vec<(Varied, f64)>,
 }
 
 impl Reading {
-    /// A figure that is no mean.
+    /// A figure that is not a mean.
     const fn of_one(value: f64, at: Option<Varied>, from: Vec<(&'static str, Outcome)>) -> Self {
         Self {
             value,
@@ -237,17 +236,17 @@ impl Reading {
     }
 }
 
-/// When ours agrees with the paper's.  A figure above 1 is a winner's, one below 1 a
-/// loser's, and ours must have the same winner however wide the band.
+/// Agreement with the paper. A figure above 1 means a win, one below 1 a loss, and ours must have
+/// the same winner whatever the band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
-    /// This figure, a quarter more or less.
+    /// Within a quarter of this figure.
     About(f64),
-    /// This figure, that share of it more or less.
+    /// Within that share of this figure.
     Near(f64, f64),
-    /// No less.
+    /// At least this.
     AtLeast(f64),
-    /// No more.
+    /// At most this.
     AtMost(f64),
     /// Between these, both included.
     Between(f64, f64),
@@ -261,7 +260,7 @@ impl Band {
         low <= value && value <= high
     }
 
-    /// The least and the greatest that agree.
+    /// The least and the greatest agreeing value.
     fn bounds(self) -> (f64, f64) {
         match self {
             Self::About(figure) => same_winner(figure, 0.25),
@@ -272,13 +271,13 @@ impl Band {
         }
     }
 
-    /// How far `value` is beyond what agrees; less than nothing within it.
+    /// The distance of `value` from the band; negative inside.
     fn beyond(self, value: f64) -> f64 {
         let (low, high) = self.bounds();
         (low - value).max(value - high)
     }
 
-    /// In words.
+    /// The band in words.
     #[must_use]
     pub fn text(self) -> String {
         match self {
@@ -291,7 +290,7 @@ impl Band {
     }
 }
 
-/// The bounds of that share more or less, cut where the winner would be another.
+/// The bounds of that share around the figure, cut where the winner would change.
 fn same_winner(figure: f64, share: f64) -> (f64, f64) {
     let (low, high) = (figure * (1.0 - share), figure * (1.0 + share));
     if figure > 1.0 {
@@ -303,7 +302,7 @@ fn same_winner(figure: f64, share: f64) -> (f64, f64) {
     }
 }
 
-/// That share more or less, in words.
+/// That share around the value, in words.
 fn around(value: f64, share: f64) -> String {
     let (low, high) = same_winner(value, share);
     let cut = if value > 1.0 && low == 1.0 {
@@ -317,7 +316,7 @@ fn around(value: f64, share: f64) -> String {
 }
 
 impl Metric {
-    /// What it is, in words.
+    /// The metric in words.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -340,7 +339,7 @@ impl Metric {
         }
     }
 
-    /// It, of a run; none if it was not counted there.
+    /// The metric of a run; none if it was not counted.
     pub(super) fn of(self, outcome: &Outcome) -> Option<f64> {
         match self {
             Self::Throughput => Some(outcome.per_second),
@@ -383,18 +382,18 @@ impl Metric {
     }
 }
 
-/// How often that was counted.
+/// The count of that event.
 fn counted(outcome: &Outcome, what: &str) -> f64 {
     outcome.counts.get(what).copied().unwrap_or(0) as f64
 }
 
-/// The level of a distance, which may name hops too.
+/// The level of a distance, without hops.
 fn within(distance: &str) -> &str {
     distance.split(',').next().unwrap_or(distance)
 }
 
 impl Measure {
-    /// Every lock that it needs, by the names that rows give.
+    /// All locks involved, by the rows' names.
     #[must_use]
     pub fn locks(&self) -> Vec<&'static str> {
         match self {
@@ -411,8 +410,7 @@ impl Measure {
         }
     }
 
-    /// What is computed, in words; `found` says what locks on `machine` some names stand
-    /// for.
+    /// The computation in words; `found` resolves names to locks on `machine`.
     #[must_use]
     pub fn text(&self, machine: &'static str, found: &Found) -> String {
         let side = |side: &Side| side.text(machine, found);
@@ -480,7 +478,7 @@ impl Measure {
         }
     }
 
-    /// Whether the experiment has the points that this needs.
+    /// Whether the experiment has the necessary points.
     #[must_use]
     pub fn fits(&self, experiment: &Experiment) -> bool {
         let points = experiment.settings().len();
@@ -492,11 +490,11 @@ impl Measure {
         }
     }
 
-    /// Computes it of the runs with that seed; `found` says what locks some names stand for, `band`
-    /// which point along the sweep agrees least.
+    /// Computes the figure of the runs with that seed; `found` resolves names, `band` determines
+    /// the point of the sweep that agrees least.
     ///
     /// # Errors
-    /// A run that it needs failed, or has no such figure: which, and why.
+    /// A required run failed, or has no such figure.
     pub fn compute(
         &self,
         experiment: &Experiment,
@@ -708,7 +706,7 @@ struct Curves<'a> {
     seed: u64,
 }
 
-/// A place along the sweep.
+/// Point along the sweep.
 type At = (Varied, usize, crate::bench::Knobs);
 
 impl Curves<'_> {
@@ -729,8 +727,8 @@ impl Curves<'_> {
 
     fn outcome(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
         let outcome = self.run(lock, at)?;
-        // Nothing was held, so nothing can be said: a livelock, not a slow lock.  Threads that
-        // gave up instead did something else, which says enough.
+        // No critical section at all implies nothing: a livelock, not a slow lock. Timeouts,
+        // however, are a result.
         if outcome.sections == 0 && outcome.abandoned == 0 {
             let point = self.experiment.point(lock, at.1, at.2, self.seed);
             return Err(format!("{}: no section in the whole run", point.name()));
@@ -738,7 +736,7 @@ impl Curves<'_> {
         Ok(outcome)
     }
 
-    /// The run, whatever came of it.
+    /// The run, with any outcome.
     fn run(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
         let point = self.experiment.point(lock, at.1, at.2, self.seed);
         match self.points.get(&point) {
@@ -748,7 +746,7 @@ impl Curves<'_> {
         }
     }
 
-    /// The locks that these names stand for.
+    /// The locks that these names resolve to.
     fn locks(&self, names: &[&'static str]) -> Result<Vec<&'static str>, String> {
         let mut all = Vec::new();
         for name in names {
@@ -761,7 +759,7 @@ impl Curves<'_> {
         Ok(all)
     }
 
-    /// The figure of the lock that stands for its side, and its run.
+    /// The figure and the run of a side's representative.
     fn side(
         &self,
         side: &Side,

@@ -1,4 +1,4 @@
-//! The verdicts as a page for a browser: one file, nothing to load.
+//! The verdicts as a self-contained HTML page.
 
 use super::judge::{Judged, JudgedPart, Verdict};
 use crate::plot::figure;

@@ -8,7 +8,7 @@ mod sanl;
 
 use super::Claim;
 
-/// How many there are.
+/// The number of rows.
 const COUNT: usize = cohorting::ROWS.len()
     + sanl::ROWS.len()
     + clof::ROWS.len()

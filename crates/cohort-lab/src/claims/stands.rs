@@ -1,5 +1,5 @@
-//! Names that stand for compositions: all that fit a pattern, and those that a search
-//! finds best (Chehab et al. 2021 §4.3).
+//! Names for sets of compositions: those that match a pattern, and the best ones found by a search
+//! (Chehab et al. 2021 §4.3).
 //!
 //! ```text
 //! clof:*-ticket-*-*         all of four levels with a ticket lock in the second place
@@ -9,7 +9,8 @@
 //! clof:best-4@MACHINE       what was found on that machine, used here
 //! ```
 //!
-//! They are found by [`tune`](crate::tune)'s search, exhaustively: every composition of so many
+//! The search is [`tune`](crate::tune)'s, exhaustive: every composition of that many levels, raw
+//! and compiled as in the paper, each point run like any other.
 //! levels, raw and compiled as the paper's are, each point as any other is run.
 
 use super::Interrupted;
@@ -27,10 +28,10 @@ use cohort::recipe::{Basic, Level, Locks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// What stands for any basic lock in a pattern.
+/// The wildcard for a basic lock in a pattern.
 const ANY: &str = "*";
 
-/// Where compositions are searched for, with how many threads.
+/// Machines with searches, and their numbers of threads.
 const SEARCHED: &[(&str, &[usize])] = &[
     ("epyc-7352x2", &[1, 8, 32, 48, 64, 95]),
     ("kunpeng-920x2", &[1, 8, 32, 64, 127]),
@@ -42,7 +43,7 @@ static NAMES: LazyLock<Vec<(Locks, String)>> = LazyLock::new(|| {
     generated::all().map(named).collect()
 });
 
-/// Which of the compositions searched is wanted.
+/// Requested result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
     Low,
@@ -50,7 +51,7 @@ enum Wanted {
     Worst,
 }
 
-/// The comparison of all compositions of so many levels on a machine.
+/// Comparison of all compositions with that many levels on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Search {
     machine: &'static str,
@@ -58,7 +59,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// The search that a lock's name asks for on a machine, and what of it.
+    /// The search for a lock's name on a machine, and the requested result.
     fn asked(lock: &'static str, machine: &'static str) -> Option<(Self, Wanted)> {
         let name = lock.strip_prefix(PREFIX)?;
         let (what, machine) = name.split_once('@').unwrap_or((name, machine));
@@ -77,7 +78,7 @@ impl Search {
             .then_some((search, wanted))
     }
 
-    /// The search that a lock's name asks for on a machine.
+    /// The search for a lock's name on a machine.
     pub fn of(lock: &'static str, machine: &'static str) -> Option<Self> {
         Self::asked(lock, machine).map(|(search, _)| search)
     }
@@ -94,19 +95,19 @@ impl Search {
         names.map(|(_, name)| name.as_str())
     }
 
-    /// What is run for it (Chehab et al. 2021 §5.2).
+    /// Its experiment (Chehab et al. 2021 §5.2).
     pub(super) fn experiment(self) -> Experiment {
         let threads = Sweep::Threads(self.threads().unwrap_or_default());
         Experiment::new(self.machine, "leveldb", Placement::Cores, threads)
     }
 
-    /// The locks that are run for it.
+    /// Its locks.
     pub(super) fn locks(self) -> Vec<&'static str> {
         self.compositions().collect()
     }
 
-    /// The best and the worst, by the points that were run; a composition of which a run failed
-    /// is none of them.
+    /// The best and the worst composition by the points; compositions with a failed run are
+    /// excluded.
     fn found(self, points: &Points) -> Vec<(Wanted, &'static str)> {
         let experiment = self.experiment();
         let Some(info) = bench::find(experiment.workload) else {
@@ -156,10 +157,10 @@ impl Search {
     }
 }
 
-/// How many times as long a hand-over takes across a whole machine as within a level's cohorts.
+/// Duration of a hand-over across a whole machine, relative to one within a level's cohorts.
 type Nearer = BTreeMap<&'static str, f64>;
 
-/// What searches have found, and what hierarchies.
+/// Results of searches and discovered hierarchies.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     locks: BTreeMap<(Search, Wanted), &'static str>,
@@ -168,7 +169,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds what these searches' points say.
+    /// Adds the results of these searches' points.
     pub(super) fn search(&mut self, searches: &BTreeSet<Search>, points: &Points) {
         self.locks.extend(searches.iter().flat_map(|search| {
             let found = search.found(points).into_iter();
@@ -176,17 +177,17 @@ impl Found {
         }));
     }
 
-    /// Whether a machine's hierarchy was looked for.
+    /// Whether a machine's hierarchy has been discovered.
     pub(super) fn has_discovered(&self, machine: &str) -> bool {
         self.machines.contains_key(machine)
     }
 
-    /// Whether a machine was profiled.
+    /// Whether a machine has been profiled.
     pub(super) fn has_profiled(&self, machine: &str) -> bool {
         self.profiles.contains_key(machine)
     }
 
-    /// Looks for a machine's hierarchy, as `cohort discover` does.
+    /// Discovers a machine's hierarchy, as `cohort discover` does.
     ///
     /// # Errors
     /// A signal asked this process to end.
@@ -211,11 +212,11 @@ impl Found {
         Ok(())
     }
 
-    /// How many times as long a hand-over takes across a machine as within the cohorts of a level
-    /// that was discovered there.
+    /// Duration of a hand-over across a machine, relative to one within the cohorts of a discovered
+    /// level.
     ///
     /// # Errors
-    /// It was not looked for, or not found.
+    /// The level was not searched for, or not found.
     pub(super) fn nearer(&self, machine: &'static str, level: &str) -> Result<f64, String> {
         let known = self.machines.get(machine);
         let known = known.ok_or_else(|| format!("nobody has looked at {machine}"))?;
@@ -244,10 +245,10 @@ impl Found {
         Ok(())
     }
 
-    /// A threshold that was profiled on a machine.
+    /// A threshold profiled on a machine.
     ///
     /// # Errors
-    /// It was not profiled, or crossing curves were not found.
+    /// It was not profiled, or the curves do not cross.
     pub(super) fn threshold(&self, machine: &str, threshold: Threshold) -> Result<f64, String> {
         let known = self.profiles.get(machine);
         let known = known.ok_or_else(|| format!("nobody has profiled {machine}"))?;
@@ -259,7 +260,7 @@ impl Found {
         found.ok_or_else(|| "the curves cross nowhere".to_owned())
     }
 
-    /// The locks that a name stands for on a machine; none for what was not found.
+    /// The locks that a name resolves to on a machine; none if not found.
     #[must_use]
     pub fn locks(&self, name: &'static str, machine: &'static str) -> Vec<&'static str> {
         if is_pattern(name) {
@@ -271,7 +272,7 @@ impl Found {
         }
     }
 
-    /// The name, and what it stands for if that is another.
+    /// The name, with its resolution if different.
     #[must_use]
     pub fn text(&self, name: &'static str, machine: &'static str) -> String {
         let stands = self.locks(name, machine);
@@ -293,7 +294,7 @@ fn is_pattern(name: &str) -> bool {
     name.starts_with(PREFIX) && name.contains(ANY)
 }
 
-/// The compositions that fit a pattern.
+/// The compositions that match a pattern.
 fn fitting(pattern: &str) -> Vec<&'static str> {
     let places: Vec<&str> = pattern.trim_start_matches(PREFIX).split('-').collect();
     let fits = |(place, lock): (&&str, &Basic)| *place == ANY || Basic::named(place) == Some(*lock);
@@ -303,7 +304,7 @@ fn fitting(pattern: &str) -> Vec<&'static str> {
     names.map(|(_, name)| name.as_str()).collect()
 }
 
-/// Whether a name stands for compositions on a machine.
+/// Whether a name resolves to compositions on a machine.
 pub fn is_known(name: &'static str, machine: &'static str) -> bool {
     Search::of(name, machine).is_some() || is_pattern(name) && !fitting(name).is_empty()
 }

@@ -1,9 +1,9 @@
-//! Machines with one thing changed, for counterfactuals: what a row would be if an estimate in a
-//! machine's file, or its model, were another.
+//! Machines with one change, for counterfactuals: the row's result with another estimate in a
+//! machine's file or model.
 
 use cohort_machine::description::{Machine, Protocol, shipped};
 
-/// A shipped machine with one thing changed.
+/// Shipped machine with one change.
 struct Variant {
     name: &'static str,
     of: &'static str,
@@ -47,7 +47,7 @@ const VARIANTS: &[Variant] = &[
     },
 ];
 
-/// Transfers between the largest cohorts take so many times as long.
+/// Makes transfers between the largest cohorts slower by `times / over`.
 fn farther(machine: &mut Machine, times: u64, over: u64) {
     let Some(system) = machine.transfers.last().map(|one| one.within.clone()) else {
         return;

@@ -1,13 +1,14 @@
-//! Levels found in the times that pairs of CPUs need for a hand-over (Chehab et al. 2021 §3.1,
-//! where it is done by eye).
+//! Finds levels in the hand-over times of pairs of CPUs (Chehab et al. 2021 §3.1, where it is done
+//! by eye).
 //!
-//! A set of CPUs is split where its times fall into near and far ones such that "near" is
-//! transitive: that is what cohorts are, and what distances over several hops are not.  The
-//! farthest such split comes first; each part is then looked at by itself, so that shapes may
-//! be uneven.  What comes of it is a tree; the levels are its layers, matched by their times.
+//! A set of CPUs is split where its times separate into near and far ones, and "near" is
+//! transitive. Cohorts have this property; distances over several hops do not. The most distant
+//! split comes first; each part is then split separately, so that shapes may be uneven. The result
+//! is a tree; the levels are its layers, matched by their times.
 //!
-//! Small sets are measured whole.  Of large ones only a sample is: some CPUs against all, and
-//! what it takes to be sure which CPUs belong together.  A time that alone makes a part what no
+//! Small sets are measured completely, large ones by a sample: some CPUs against all, and the pairs
+//! needed to assign every CPU. A single time that distinguishes a part from all others is measured
+//! again.
 //! other part is, is measured again.
 
 use super::map::{Map, Pair, median};
@@ -16,73 +17,70 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeMap;
 
-/// Sets up to this size are measured whole.
+/// Sets up to this size are measured completely.
 const WHOLE: usize = 48;
 
-/// In sets up to this size each pair counts, and is measured several times.
+/// In sets up to this size each pair matters, and is measured several times.
 const FEW: usize = 8;
 
-/// How often.
+/// The number of these measurements.
 const AGAIN: usize = 3;
 
-/// All pairs of a machine are measured if they are no more than so many for each CPU and
-/// doubling of their number.
+/// All pairs of a machine are measured if there are at most this many per CPU and doubling of the
+/// number of CPUs.
 const PAIRS: usize = 12;
 
-/// CPUs of a large set that are measured against all others of it.
+/// CPUs of a large set measured against all its others.
 const PIVOTS: usize = 5;
 
-/// Others that each CPU of a large set is measured against, and that are asked to which part
-/// it belongs.
+/// Other CPUs that each CPU of a large set is measured against, to assign it to a part.
 const VOTES: usize = 7;
 
-/// Farther by less than this is not farther: locks gain nothing by it.
+/// Smaller differences define no level: locks gain nothing by them.
 pub const APART: f64 = 1.2;
 
-/// The share of pairs that must be as a split has them.
+/// The share of pairs that must be consistent with a split.
 const PURE: f64 = 0.9;
 
-/// How often a time that matters by itself is measured in all.
+/// The total number of measurements of a decisive time.
 const DOUBT: usize = 5;
 
-/// Rounds in which a split is looked for before what remains doubtful counts as none.
+/// Rounds of a search for a split, before doubts mean that there is none.
 const ROUNDS: usize = 6;
 
-/// The width of the window through which times are counted, as a share.
+/// Width of the window for counting times, as a share.
 const WINDOW: f64 = 0.03;
 
 /// Steps of the count.
 const STEP: f64 = WINDOW / 4.0;
 
-/// A dip between two heaps of times is one if it is no higher than this share of the lower.
+/// A dip between two peaks of times counts if it is at most this share of the lower peak.
 const DIP: f64 = 0.8;
 
-/// CPUs that are nearer to each other than to those around, and what parts them.
+/// CPUs nearer to each other than to the others, and their division.
 #[derive(Clone, Debug)]
 struct Set {
     cpus: Vec<usize>,
     parts: Vec<Set>,
-    /// The median time between its parts, or between its CPUs if it has none.
+    /// The median time between its parts, or between its CPUs without parts.
     nanoseconds: f64,
 }
 
-/// A level that was found.
+/// Discovered level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Its cohorts, each with its CPUs in ascending order; the one with the lowest CPU first.
-    /// CPUs that are near to none are alone.
+    /// Its cohorts, each with its CPUs in ascending order; the cohort with the lowest CPU first.
+    /// CPUs near to no other are alone.
     pub cohorts: Vec<Vec<usize>>,
-    /// The median time of a hand-over between CPUs whose smallest common cohort is of this
-    /// level.
+    /// The median time of a hand-over between CPUs with the smallest common cohort at this level.
     pub nanoseconds: f64,
 }
 
-/// What answers a list of pairs with the time of each, or nothing for a pair that cannot be
-/// measured.
+/// Measures a list of pairs; returns each pair's time, or none if it cannot be measured.
 pub type Measure<'a, E> = dyn FnMut(&[Pair]) -> Result<Vec<Option<f64>>, E> + 'a;
 
-/// Finds the levels of so many CPUs, smallest cohorts first; the last one is the whole system.
-/// With `full` it asks for all pairs.
+/// Finds the levels of `cpus` CPUs, smallest cohorts first; the last one is the whole system.
+/// `full` measures all pairs.
 ///
 /// # Errors
 /// The first of `measure`.
@@ -103,13 +101,13 @@ pub fn levels<'a, E>(
     Ok(finder.layers(&tree))
 }
 
-/// The pairs of so many CPUs.
+/// The number of pairs of `cpus` CPUs.
 #[must_use]
 pub const fn pairs(cpus: usize) -> usize {
     cpus * cpus.saturating_sub(1) / 2
 }
 
-/// How many pairs are measured at most, unless all are asked for.
+/// The maximum number of pairs measured, unless all are requested.
 #[must_use]
 pub fn most(cpus: usize) -> usize {
     (PAIRS as f64 * cpus as f64 * (cpus.max(2) as f64).log2()) as usize
@@ -122,11 +120,11 @@ struct Finder<'a, E> {
     random: SmallRng,
 }
 
-/// The part of each CPU of a set, by its place there.
+/// The part of each CPU of a set, by its index there.
 type Parts = Vec<usize>;
 
 impl<E> Finder<'_, E> {
-    /// Asks for those of these pairs that are not known.
+    /// Measures the unknown ones of these pairs.
     fn ask(&mut self, pairs: impl IntoIterator<Item = Pair>) -> Result<(), E> {
         let pairs = pairs.into_iter().filter(|(one, other)| one != other);
         let mut pairs: Vec<Pair> = pairs
@@ -175,7 +173,7 @@ impl<E> Finder<'_, E> {
         })
     }
 
-    /// Measures the set whole, or some of it.
+    /// Measures the set completely, or a sample.
     fn look_at(&mut self, cpus: &[usize]) -> Result<(), E> {
         if self.whole || cpus.len() <= WHOLE {
             let pairs = every_pair(cpus);
@@ -206,7 +204,7 @@ impl<E> Finder<'_, E> {
         of.partial_shuffle(&mut self.random, count).0.to_vec()
     }
 
-    /// The known times of the pairs that are wanted, by their places in the set.
+    /// The known times of the wanted pairs, by their indices in the set.
     fn times(&self, cpus: &[usize], wanted: impl Fn(usize, usize) -> bool) -> Vec<f64> {
         let places = every_pair(&(0..cpus.len()).collect::<Vec<_>>());
         let wanted = places
@@ -217,8 +215,8 @@ impl<E> Finder<'_, E> {
             .collect()
     }
 
-    /// Times that may part near pairs from far ones: the dips between heaps of them, the
-    /// longest first.
+    /// Candidate limits between near and far pairs: the dips between peaks of times, the longest
+    /// first.
     fn limits(&self, cpus: &[usize]) -> Vec<f64> {
         let times: Vec<f64> = self.times(cpus, |_, _| true);
         let logs: Vec<f64> = times.iter().map(|time| time.ln()).collect();
@@ -229,7 +227,7 @@ impl<E> Finder<'_, E> {
         let greatest = logs.iter().copied().fold(least, f64::max);
         let steps = ((greatest - first + 4.0 * WINDOW) / STEP) as usize + 1;
         let mut heaps = vec![0.0; steps];
-        // Four times the window on either side is all that counts.
+        // Only four times the window on either side matters.
         for log in logs {
             let centre = ((log - first) / STEP) as usize;
             let near = centre.saturating_sub(16)..(centre + 17).min(steps);
@@ -239,7 +237,7 @@ impl<E> Finder<'_, E> {
             }
         }
         let mut limits = Vec::new();
-        // The highest heap since the last dip, and the lowest place since that.
+        // The highest peak since the last dip, and the lowest place after it.
         let (mut top, mut dip, mut at) = (0.0_f64, f64::INFINITY, 0);
         for (step, heap) in heaps.iter().copied().enumerate() {
             if top > 0.0 && heap < dip {
@@ -253,7 +251,7 @@ impl<E> Finder<'_, E> {
                 (top, dip, at) = (heap, f64::INFINITY, 0);
             }
         }
-        // In a sample of a large set a few near pairs show nothing.
+        // In a sample of a large set, a few near pairs are not significant.
         let is_large = !self.whole && cpus.len() > WHOLE;
         let enough = if is_large { cpus.len() / 8 } else { 1 };
         limits.retain(|limit| times.iter().filter(|time| *time < limit).count() >= enough);
@@ -265,7 +263,7 @@ impl<E> Finder<'_, E> {
         self.map.get((one, other)).map(|time| time < limit)
     }
 
-    /// The part of each CPU, if pairs below the limit make parts of the set.
+    /// The part of each CPU, if pairs below the limit divide the set.
     fn split(&mut self, cpus: &[usize], limit: f64) -> Result<Option<Parts>, E> {
         for _ in 0..ROUNDS {
             let Some(mut parts) = self.gather(cpus, limit)? else {
@@ -285,9 +283,8 @@ impl<E> Finder<'_, E> {
         Ok(None)
     }
 
-    /// Takes the first CPU without a part, and with it all that are near to it, until all have
-    /// one; nothing for a large set whose first CPUs are near to none, since to ask all of
-    /// its CPUs would be to measure it whole.
+    /// Repeatedly takes the first CPU without a part, with all CPUs near to it. None for a large
+    /// set whose first CPUs are near to no other, since it would have to be measured completely.
     fn gather(&mut self, cpus: &[usize], limit: f64) -> Result<Option<Parts>, E> {
         let is_large = !self.whole && cpus.len() > WHOLE;
         let mut alone = 0;
@@ -313,12 +310,12 @@ impl<E> Finder<'_, E> {
         Ok(Some(parts))
     }
 
-    /// Joins parts most of whose pairs are near.
+    /// Joins parts if most of their pairs are near.
     fn merge(&mut self, cpus: &[usize], parts: &mut Parts, limit: f64) -> Result<(), E> {
         loop {
             let members = members(parts);
             let names: Vec<usize> = members.keys().copied().collect();
-            // Only parts that are smaller than usual can be pieces.
+            // Only unusually small parts can be fragments.
             let usual = members.values().map(Vec::len).max().unwrap_or(1);
             let mut joined = false;
             for one in names
@@ -364,7 +361,7 @@ impl<E> Finder<'_, E> {
         (0..VOTES).map(|_| random()).collect()
     }
 
-    /// The share of these pairs that are near, of those that are known.
+    /// The share of near pairs among the known ones of these.
     fn share(&self, cpus: &[usize], places: &[Pair], limit: f64) -> Option<f64> {
         let known: Vec<bool> = places
             .iter()
@@ -374,8 +371,8 @@ impl<E> Finder<'_, E> {
         (!known.is_empty()).then(|| near as f64 / known.len() as f64)
     }
 
-    /// Lets CPUs that are far from their own part go to one that they are near to, or be
-    /// alone.
+    /// Moves CPUs that are far from their own part to one that they are near to, or makes them
+    /// single.
     fn settle(&mut self, cpus: &[usize], parts: &mut Parts, limit: f64) -> Result<(), E> {
         let members = members(parts);
         let mut asked = Vec::new();
@@ -407,7 +404,7 @@ impl<E> Finder<'_, E> {
                     best = (share, Some(*name));
                 }
             }
-            // Where a CPU is named after itself, its part keeps the name.
+            // If a CPU's index is its part's name, the part keeps the name.
             let free = (0..).map(|more| cpus.len() + at + more * cpus.len());
             let alone = free.into_iter().find(|name| !members.contains_key(name));
             parts[at] = best.1.or(alone).unwrap_or(at);
@@ -415,9 +412,8 @@ impl<E> Finder<'_, E> {
         Ok(())
     }
 
-    /// Pairs that alone make a part what no other part is: the near ones within parts of two
-    /// or three CPUs where most parts have another size, and all those of CPUs that are alone
-    /// where most are not.
+    /// Pairs that alone distinguish a part from all others: near ones within parts of two or three
+    /// CPUs, if most parts have another size; all pairs of single CPUs, if most are not single.
     fn doubtful(&self, cpus: &[usize], parts: &Parts, limit: f64) -> Vec<Pair> {
         let members = members(parts);
         let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
@@ -450,7 +446,7 @@ impl<E> Finder<'_, E> {
         pairs
     }
 
-    /// Whether near pairs are within parts and far ones between them.
+    /// Whether near pairs are within parts, and far ones between them.
     fn is_a_split(&self, cpus: &[usize], parts: &Parts, limit: f64) -> bool {
         let members = members(parts);
         let is_any = members.len() > 1 && members.values().any(|part| part.len() > 1);
@@ -473,7 +469,7 @@ impl<E> Finder<'_, E> {
         let mut chains: Vec<Vec<&Set>> = Vec::new();
         chain(tree, &mut Vec::new(), &mut chains);
         let deepest = chains.iter().map(Vec::len).max().unwrap_or(0);
-        // The times of the layers, largest cohorts first, by the deepest chains.
+        // The times of the layers, largest cohorts first, from the deepest chains.
         let times: Vec<f64> = (0..deepest)
             .map(|layer| {
                 let full = chains.iter().filter(|chain| chain.len() == deepest);
@@ -521,7 +517,7 @@ fn every_pair(of: &[usize]) -> Vec<Pair> {
     of.iter().enumerate().flat_map(after).collect()
 }
 
-/// The places of each part.
+/// The indices of each part.
 fn members(parts: &Parts) -> BTreeMap<usize, Vec<usize>> {
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (at, part) in parts.iter().enumerate() {
@@ -530,7 +526,7 @@ fn members(parts: &Parts) -> BTreeMap<usize, Vec<usize>> {
     members
 }
 
-/// Adds the chains of sets of several CPUs from `set` down, each largest first.
+/// Adds the chains of sets with several CPUs from `set` down, each largest first.
 fn chain<'a>(set: &'a Set, above: &mut Vec<&'a Set>, chains: &mut Vec<Vec<&'a Set>>) {
     if set.cpus.len() < 2 {
         return;
@@ -546,8 +542,8 @@ fn chain<'a>(set: &'a Set, above: &mut Vec<&'a Set>, chains: &mut Vec<Vec<&'a Se
     above.pop();
 }
 
-/// Puts each set into the layer, from `first` on, to which its time is nearest, and leaves
-/// room for what is inside it.
+/// Puts each set into the layer with the nearest time, from `first` on, leaving room for the sets
+/// inside it.
 fn place<'a>(set: &'a Set, first: usize, times: &[f64], layers: &mut [Vec<&'a Set>]) {
     if set.cpus.len() < 2 {
         return;
@@ -566,7 +562,7 @@ fn place<'a>(set: &'a Set, first: usize, times: &[f64], layers: &mut [Vec<&'a Se
     }
 }
 
-/// How many sets of several CPUs stand one inside the other.
+/// The depth of nested sets with several CPUs.
 fn depth(set: &Set) -> usize {
     if set.cpus.len() < 2 {
         return 0;
@@ -586,11 +582,11 @@ mod tests {
     use cohort_machine::description::{Machine, shipped};
     use std::convert::Infallible;
 
-    /// Noises that are tried.
+    /// Number of noise seeds tried.
     const SEEDS: u64 = 3;
 
-    /// Times of a machine whose CPUs have random numbers, 5 % off, and one in a hundred
-    /// nonsense.
+    /// Times of a machine with randomly numbered CPUs, with 5 % noise and one in a hundred
+    /// outliers.
     fn noisy(
         numbers: Vec<usize>,
         time: impl Fn(usize, usize) -> f64,
@@ -604,7 +600,7 @@ mod tests {
                 if chance < 0.01 {
                     return Some(time * (0.2 + 9.8 * random.random::<f64>()));
                 }
-                // The sum of twelve has the deviation 1, and a bell's shape.
+                // The sum of twelve has a deviation of 1 and is roughly normal.
                 let sum: f64 = (0..12).map(|_| random.random::<f64>()).sum();
                 Some(time * (1.0 + 0.05 * (sum - 6.0)))
             };
@@ -612,7 +608,7 @@ mod tests {
         }
     }
 
-    /// What a hand-over costs by a machine's file.
+    /// The cost of a hand-over by a machine's file.
     fn cost(machine: &Machine, one: usize, other: usize) -> f64 {
         let base = machine.hit.rmw.value + 4 * machine.costs.instruction.value;
         let far = machine.distance(one, other).map_or(0, |distance| {
@@ -622,7 +618,7 @@ mod tests {
         (base + far) as f64
     }
 
-    /// The cohorts by the numbers that CPUs have.
+    /// The cohorts in the CPUs' numbers.
     fn known(cohorts: &[Vec<usize>], numbers: &[usize]) -> Vec<Vec<usize>> {
         let known = |cohort: &Vec<usize>| {
             sorted(&cohort.iter().map(|cpu| numbers[*cpu]).collect::<Vec<_>>())
@@ -699,8 +695,8 @@ mod tests {
         assert!(none.unwrap().is_empty());
     }
 
-    /// Two packages, one of them with cache groups of six and four CPUs and hardware threads
-    /// in one of these.
+    /// Two packages, one of them with cache groups of six and four CPUs, and hardware threads in
+    /// one group.
     #[test]
     fn shapes_may_be_uneven() {
         let package = |cpu: usize| usize::from(cpu >= 10);

@@ -1,5 +1,5 @@
-//! A machine file for the machine that was looked at: its shape and hand-overs as measured,
-//! all else as another machine has it.
+//! A machine file for the discovered machine: its shape and hand-overs as measured, everything else
+//! as on another machine.
 
 use super::map::Pair;
 use super::{Discovery, Found, simulated};
@@ -9,20 +9,19 @@ use cohort_machine::description::{
 };
 use std::sync::Arc;
 
-/// What of a hand-over is the load; the rest is the invalidation.  As the ten files were
-/// calibrated.
+/// The load's share of a hand-over; the rest is the invalidation. The ten files were calibrated so.
 const LOAD: f64 = 0.6;
 
-/// What is said of figures that nobody measured.
+/// The remark on unmeasured figures.
 const SCALED: &str = ", scaled with the load";
 
-/// How often costs are corrected by what the file then simulates.
+/// Number of corrections of costs by simulations of the file.
 const ROUNDS: usize = 3;
 
-/// The text of a file called `name`, with the figures of `like` for what was not measured.
+/// The text of a file called `name`, with the figures of `like` for unmeasured values.
 ///
 /// # Errors
-/// The shape is uneven, which files have no words for, or `like` has no such figures.
+/// The shape is uneven, which files cannot describe, or `like` has no such figures.
 pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String, String> {
     let count = discovery.cpus.len();
     let mut notation = String::new();
@@ -76,7 +75,7 @@ pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String,
     machine.to_toml().map_err(|error| error.to_string())
 }
 
-/// The places of two CPUs whose smallest common cohort is of that level.
+/// The indices of two CPUs with the smallest common cohort at that level.
 fn pair_within(simulator: &Simulator, level: &str) -> Option<Pair> {
     let topology = simulator.topology();
     let level = topology.levels().iter().position(|l| l.name == level)?;

@@ -1,4 +1,4 @@
-//! `cohort debug`: runs a program, and says what is wrong with its locking.
+//! `cohort debug`: runs a program, and reports its locking errors.
 
 mod find;
 mod gdb;
@@ -74,7 +74,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The word for it.
+    /// The level's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stuck => "stuck",
@@ -113,7 +113,7 @@ Examples:
 Exit status: 1 if something was found, else the program's own; 2 for a mistake in the options, 125 \
 if the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
 
-/// A number of seconds, more than none.
+/// Parses a positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
@@ -122,18 +122,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a number of seconds, such as 0.5".to_owned())
 }
 
-/// What was found, for a program.
+/// Findings for a program.
 #[derive(Serialize)]
 struct Found<'a> {
     program: String,
     level: Scope,
     findings: &'a [Finding],
-    /// How much was observed.
+    /// The extent of the observation.
     #[serde(flatten)]
     extent: Extent,
-    /// Records of threads and edges that there was no room for.
+    /// Records of threads and edges that did not fit.
     lost: u64,
-    /// Whether the program's memory could not be read, in which the level `stuck` looks for holders.
+    /// Whether the program's memory could not be read, where the level `stuck` looks for holders.
     is_blind: bool,
 }
 
@@ -161,7 +161,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         libc::SIGKILL
     });
     let (level, held, json) = (arguments.level, arguments.held, arguments.json);
-    // For how long a lock is held is known where each acquisition is written down.
+    // The hold time is known only where each acquisition is recorded.
     let written = match held {
         Some(_) => level.max(Scope::Owner),
         None => level,

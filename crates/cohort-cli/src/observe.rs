@@ -1,4 +1,4 @@
-//! Watching a program from outside, through the records that the observing library writes.
+//! Observes a program from outside, through the records of the observing library.
 
 pub mod cycles;
 pub mod order;
@@ -27,8 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use watching::Watching;
 
-/// Runs a program that writes down what its locks do, while `watch` looks at that until the
-/// program is over, of which its thread is told by `unpark`.
+/// Runs a program that records its lock operations, while `watch` observes it. `unpark` wakes the
+/// observing thread when the program ends.
 ///
 /// # Errors
 /// The program cannot be observed, or not be started.
@@ -55,7 +55,7 @@ pub fn run<T: Send>(
     let records = Records::new()?;
     let changes = environment::observing(&settings, &library, purpose, records.folder());
     let is_over = AtomicBool::new(false);
-    // The thread that watches takes none of the signals that are passed on.
+    // Signals passed on to the program must not be delivered to the observing thread.
     let before = Mask::current();
     Mask::all().block();
     let (ending, watched) = std::thread::scope(|scope| {
@@ -71,19 +71,19 @@ pub fn run<T: Send>(
     Ok((ending, watched))
 }
 
-/// Bytes of room that are enough for the records of several processes: a page that finds none ends the
-/// program.
+/// Room for the records of several processes, in bytes: without a free page, the program would be
+/// killed.
 const ROOM: u64 = 4 * MEMORY as u64;
 
-/// Bytes that can be had in a folder; 0 if that cannot be told.
+/// Available bytes in a folder; 0 if unknown.
 fn room_in(folder: &Path) -> u64 {
     statvfs(folder).map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// Whether the locks of these settings are ours.
+/// Checks that the locks of these settings are Cohort's.
 ///
 /// # Errors
-/// They are not; `subcommand` is told.
+/// They are not; the message names `subcommand`.
 pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Problem> {
     if matches!(settings.lock, Choice::System) {
         return Err(Problem::usage(format!(
@@ -93,31 +93,31 @@ pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Prob
     Ok(())
 }
 
-/// The records of a program: of all its processes, each of which makes a file in a folder that goes
-/// with this value, or of one that is watched as it runs.
+/// Records of a program: of all its processes, each with a file in a folder that this value owns;
+/// or of one process observed as it runs.
 pub struct Records {
     folder: Option<Folder>,
-    /// When the folder had changed last as it was listed.
+    /// The folder's modification time when it was last listed.
     changed: Option<SystemTime>,
     processes: HashMap<OsString, Process>,
     watching: Option<Watching>,
 }
 
-/// For how long a folder that has changed may have changed once more without another time: the kernel
-/// tells a time that moves on with its ticks.
+/// Time for which a changed folder may change again without a new modification time: the kernel's
+/// times advance by its ticks.
 const ONE_TIME: Duration = Duration::from_millis(50);
 
 impl Records {
     /// An empty folder.
     ///
-    /// Any process may make a file in it, since a program may go on as another user; but it
-    /// cannot be listed, so that only those that inherit its name find it.
+    /// Any process may create a file in it, since a program may continue as another user. But it
+    /// cannot be listed, so that only processes that inherit its name find it.
     ///
     /// # Errors
-    /// No folder can be made.
+    /// No folder can be created.
     pub fn new() -> Result<Self, Problem> {
         let make = |parent: &Path| Folder::make_in(parent, 0o1733);
-        // Pages of a file in memory are never written to a disk.
+        // Pages of a file in memory are not written to a disk.
         let mut parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
         parents.sort_by_key(|parent| Reverse(room_in(parent).min(ROOM)));
         let [first, second] = &parents;
@@ -137,7 +137,7 @@ impl Records {
         })
     }
 
-    /// Those of a process that is watched.
+    /// The records of an observed process.
     pub fn of(watching: Watching) -> Self {
         Self {
             folder: None,
@@ -147,13 +147,13 @@ impl Records {
         }
     }
 
-    /// What the library is told, if it is told anything.
+    /// The folder passed to the library, if any.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(Folder::path)
     }
 
-    /// Whether there is still somebody to look at: another command may have taken over, or the
-    /// process that was watched have ended.
+    /// Whether there is still a process to observe: another command may have taken over, or the
+    /// observed process may have ended.
     pub fn go_on(&mut self) -> bool {
         if let Some(watching) = &mut self.watching
             && watching.beat().is_err()
@@ -163,8 +163,8 @@ impl Records {
         self.folder.is_some() || self.watching.is_some()
     }
 
-    /// Looks for processes that have begun their records since the last time, and says whether there are
-    /// any; cheap where nothing has changed.
+    /// Looks for processes with new records, and returns whether there are any; cheap without
+    /// changes.
     pub fn find_more(&mut self) -> bool {
         let Some(folder) = &self.folder else {
             return false;
@@ -180,7 +180,7 @@ impl Records {
         self.processes().count() > before
     }
 
-    /// The processes that have records, those that have ended too.
+    /// The processes with records, ended ones included.
     pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
         let folder = self.folder.as_ref();
         let folder = folder.map(|folder| std::fs::read_dir(folder.path()));
@@ -195,8 +195,8 @@ impl Records {
         self.known_mut()
     }
 
-    /// Lets go of a process's records: its file, which another process of the same number would
-    /// go on with, and what is known of its code.
+    /// Drops a process's records: its file, which another process with the same ID would continue,
+    /// and what is known of its code.
     pub fn forget(&mut self, process: u32) {
         self.watching
             .take_if(|watching| watching.process.id == process);
@@ -204,20 +204,20 @@ impl Records {
         self.processes.retain(|name, one| {
             let stays = one.id != process;
             if let (false, Some(folder)) = (stays, folder) {
-                // A file that stays goes with the folder.
+                // A file that cannot be removed is removed with the folder.
                 let _ = std::fs::remove_file(folder.path().join(name));
             }
             stays
         });
     }
 
-    /// Those that [`processes`](Self::processes) has found and that were not forgotten.
+    /// The processes found by [`processes`](Self::processes) and not forgotten.
     pub fn known(&self) -> impl Iterator<Item = &Process> {
         let watched = self.watching.iter().map(|watching| &watching.process);
         self.processes.values().chain(watched)
     }
 
-    /// The same, to be changed.
+    /// [`known`](Self::known), mutably.
     pub fn known_mut(&mut self) -> impl Iterator<Item = &mut Process> {
         let watched = self.watching.iter_mut();
         let watched = watched.map(|watching| &mut watching.process);
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(records.known().count(), 2);
     }
 
-    /// Another process of the same number would go on with what it finds.
+    /// Another process with the same ID would continue the old records.
     #[test]
     fn what_a_process_left_goes_when_it_is_forgotten() {
         let mut records = Records::new().expect("there is a place for temporary files");

@@ -1,4 +1,4 @@
-//! `cohort profile`: runs a program, and says which locks cost it time.
+//! `cohort profile`: runs a program, and reports the locks that cost it time.
 
 pub mod figures;
 mod flame;
@@ -104,7 +104,7 @@ Examples:
 Exit status: the program's own; 2 for a mistake in the options, 125 if the program cannot be served \
 or a file not be written, 126 if it cannot be executed, 127 if it was not found.";
 
-/// A share in per cent that something may cost.
+/// Parses a cost limit in per cent.
 fn percent(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -112,157 +112,157 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write per cent from 0.1 to 100, such as 5".to_owned())
 }
 
-/// What a program's locks did.
+/// Profile of a program's locks.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Profile {
     /// [`VERSION`].
     pub cohort_profile: u32,
     /// The program's name.
     pub program: String,
-    /// The lock that it ran under.
+    /// The lock of its run.
     pub lock: String,
-    /// For how long.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// Its processes that took locks.
+    /// The number of its processes with lock operations.
     pub processes: usize,
-    /// The most threads of one of them that have a record.
+    /// The largest number of recorded threads in one of them.
     pub threads: usize,
-    /// How often a CPU was taken from its threads; not known of a part of a run.
+    /// Involuntary context switches of its threads; unknown for a part of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted: Option<i64>,
-    /// What profiling cost.
+    /// The cost of profiling.
     pub cost: Cost,
-    /// What had no room.
+    /// Data that did not fit.
     pub left_out: LeftOut,
-    /// The locks, those first that cost the most time.
+    /// The locks, in descending order of lost time.
     pub locks: Vec<Lock>,
-    /// The conditions, those first that were waited at most often.
+    /// The conditions, in descending order of waits.
     pub conditions: Vec<Condition>,
-    /// Stacks of threads that waited, each with the lock's place in `locks` and thread-seconds.
+    /// Stacks of waiting threads, each with the lock's index in `locks` and thread-seconds.
     #[serde(skip)]
     stacks: Vec<(usize, Vec<Frame>, f64)>,
 }
 
-/// What profiling cost.
+/// Cost of profiling.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Cost {
-    /// Per cent of the program's CPU time, or of one CPU's if that is more, all together.
+    /// The total, in per cent of the program's CPU time, or of one CPU's if that is more.
     pub percent: f64,
-    /// What it was to be below.
+    /// The limit.
     pub limit: f64,
-    /// The CPU time of the command itself, in per cent of the program's.
+    /// The command's own CPU time, in per cent of the program's.
     pub looking: f64,
-    /// Of that the counting of all acquisitions, which remains at any rate of samples.
+    /// The part for counting acquisitions, which does not depend on the sampling rate.
     #[serde(default)]
     pub counting: f64,
-    /// Nanoseconds that an acquisition and its release take longer as they are counted.
+    /// Additional nanoseconds of an acquisition and its release, when counted.
     pub each: f64,
-    /// At how many acquisitions that was measured.
+    /// The number of acquisitions of that measurement.
     #[serde(default)]
     pub measured: u64,
     /// Acquisitions.
     pub acquired: u64,
-    /// How many of these were sampled.
+    /// The number of sampled acquisitions.
     pub sampled: u64,
-    /// How often threads were looked at.
+    /// The number of looks at threads.
     pub looks: u64,
 }
 
-/// What had no room in the records.
+/// Data that did not fit into the records.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Threads.
     pub threads: u64,
-    /// Acquisitions that were not counted by their locks.
+    /// Acquisitions not counted by their locks.
     pub acquisitions: u64,
-    /// Samples that were dropped.
+    /// Dropped samples.
     pub samples: u64,
 }
 
-/// The locks of one name.
+/// Locks of one name.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lock {
     /// `mutex` or `rwlock`.
     pub kind: String,
     /// The name.
     pub name: String,
-    /// What the name is.
+    /// The name's origin.
     pub named_by: NamedBy,
-    /// How many locks have it.
+    /// The number of locks with that name.
     pub objects: usize,
-    /// The share of the lost time that one of them has.
+    /// The share of the lost time at a single lock.
     pub busiest: f64,
     /// Acquisitions.
     pub acquired: u64,
-    /// How many of them found the lock held.
+    /// Contended acquisitions.
     pub contended: u64,
     /// Thread-seconds of waiting.
     pub lost: Range,
-    /// The threads that waited, in the mean while any did, and at most.
+    /// Waiting threads, on average while there were any, and at most.
     pub queue: Queue,
-    /// Nanoseconds of waiting, over all acquisitions; none if none was sampled.
+    /// Nanoseconds of waiting, over all acquisitions; none without samples.
     pub wait: Option<Spread>,
-    /// Nanoseconds for which it was held.
+    /// Nanoseconds of holds.
     pub hold: Option<Spread>,
-    /// Where it went when its holder let go of it; none if that was not sampled.
+    /// Destinations of hand-overs; none without samples.
     #[serde(default)]
     pub handed: Option<Shares>,
-    /// Other locks that the thread held, in the mean.
+    /// The average number of other locks held.
     pub nested: f64,
-    /// Where it is taken.
+    /// Its acquisition sites.
     pub sites: Vec<Site>,
 }
 
-/// What a lock is named by.
+/// Origin of a lock's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NamedBy {
-    /// The variable that it is.
+    /// The lock's variable.
     Symbol,
-    /// Where it was initialised.
+    /// The initialisation site.
     Initialised,
-    /// Where it is taken most.
+    /// The most frequent acquisition site.
     Taken,
 }
 
 /// Threads that wait for a lock.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Queue {
-    /// In the mean, while there was any.
+    /// The average, while there were any.
     pub mean: f64,
-    /// The most that were seen.
+    /// The largest number seen.
     pub greatest: u32,
 }
 
-/// A place that takes a lock.
+/// Site that acquires a lock.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Site {
-    /// The place and its callers, as far as they are always the same.
+    /// The site and its callers, as far as they are always the same.
     pub frames: Vec<Frame>,
     /// `lock`, `read` or `write`.
     pub how: String,
     /// Acquisitions.
     pub acquired: u64,
-    /// How many of them found the lock held.
+    /// Contended acquisitions.
     pub contended: u64,
     /// Thread-seconds of waiting here.
     pub lost: f64,
-    /// Thread-seconds for which others waited while the lock was held from here.
+    /// Thread-seconds of others' waits for locks held from here.
     pub blamed: f64,
     /// Nanoseconds of waiting.
     pub wait: Option<Spread>,
-    /// Nanoseconds for which it was held.
+    /// Nanoseconds of holds.
     pub hold: Option<Spread>,
 }
 
-/// The conditions of one name.
+/// Conditions of one name.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Condition {
     /// The name.
     pub name: String,
-    /// What the name is.
+    /// The name's origin.
     pub named_by: NamedBy,
-    /// How many conditions have it.
+    /// The number of conditions with that name.
     pub objects: usize,
     /// Waits.
     pub waits: u64,
@@ -270,7 +270,7 @@ pub struct Condition {
     pub wait: Option<Spread>,
 }
 
-/// Carries out `cohort profile`.
+/// Executes `cohort profile`.
 ///
 /// # Errors
 /// The program cannot be observed, or not be started; a file cannot be written.
@@ -296,14 +296,14 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let program = arguments.command[0].to_string_lossy();
     let mut profile = gatherer.finish(&program, &settings.name(), used.cpu);
     profile.preempted = Some(used.preempted);
-    // A reader that has gone must not change how this ends.
+    // A closed output must not change the exit status.
     let _ = std::io::stderr().write_all(wanted.text(&profile)?.as_bytes());
     wanted.write(&profile)?;
     supervise::end_alike(ending)
 }
 
 impl Wanted {
-    /// Sees that its files can be written.
+    /// Checks that its files can be written.
     fn check(&self) -> Result<(), Problem> {
         [&self.output, &self.html, &self.pprof]
             .into_iter()
@@ -311,7 +311,7 @@ impl Wanted {
             .try_for_each(|file| destination::writable(file))
     }
 
-    /// What is printed.
+    /// The text to print.
     fn text(&self, profile: &Profile) -> Result<String, Problem> {
         if self.json {
             page::json(Origin::here(), profile)

@@ -1,5 +1,5 @@
-//! Under what a program runs, put together from the command line, the file of `--config`, the
-//! environment and the machine's configuration file, in this order of precedence.
+//! Settings of a program's run, from the command line, the file of `--config`, the environment and
+//! the machine's configuration file, in this order of precedence.
 
 use crate::best;
 use crate::choice::{self, Choice, LockName};
@@ -63,14 +63,14 @@ pub struct Options {
     exclude: Vec<String>,
 }
 
-/// Under what a program runs.
+/// Settings of a program's run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The lock.
     pub lock: Choice,
-    /// What serves rwlocks.
+    /// The lock of rwlocks.
     pub rwlocks: Rwlocks,
-    /// Whether somebody has asked for that.
+    /// Whether that was requested explicitly.
     pub rwlocks_asked: bool,
     /// How waiting threads wait.
     pub wait: Wait,
@@ -78,22 +78,22 @@ pub struct Settings {
     pub only: Vec<OsString>,
     /// The executables to leave alone.
     pub exclude: Vec<OsString>,
-    /// Whether the configuration file asks for a report.
+    /// Whether the configuration file requests a report.
     pub report: bool,
-    /// The cohorts that locks are told instead of the machine's, in one line.
+    /// Cohorts for locks instead of the machine's, in one line.
     pub cohorts: Option<String>,
-    /// How the lock that adapts is tuned, where somebody has said so.
+    /// Tuning of the adaptive lock, if requested.
     pub glk: Option<Tuning>,
-    /// The mutexes that have locks of their own.
+    /// The mutexes with individual locks.
     pub mutexes: Vec<Line>,
-    /// Those, as the library is told, once [`find_mutexes`](Self::find_mutexes) has found them.
+    /// These in the library's format, after [`find_mutexes`](Self::find_mutexes).
     pub told: Option<String>,
-    /// The configuration file whose settings these are, where that is their name.
+    /// The configuration file that gives these settings their name.
     pub file: Option<String>,
 }
 
 impl Settings {
-    /// That lock, and nothing else said.
+    /// Settings with that lock, and defaults otherwise.
     pub fn of(lock: Choice) -> Self {
         Self {
             lock,
@@ -111,7 +111,7 @@ impl Settings {
         }
     }
 
-    /// What a configuration file says, and `wait` where it says nothing of that.
+    /// The settings of a configuration file, with `wait` as a default.
     ///
     /// # Errors
     /// The file cannot be read or understood.
@@ -136,11 +136,11 @@ impl Settings {
         })
     }
 
-    /// Finds the mutexes that have locks of their own in the files of a program, and of the
-    /// executables that alone are served.
+    /// Finds the mutexes with individual locks in the files of a program, and of the executables
+    /// served exclusively.
     ///
     /// # Errors
-    /// One of them is not there.
+    /// A file is missing.
     pub fn find_mutexes(&mut self, program: &Program) -> Result<(), Problem> {
         if self.mutexes.is_empty() {
             return Ok(());
@@ -156,8 +156,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The one name that is printed: of the lock, and of what serves rwlocks if that is not
-    /// the default, and whether mutexes have locks of their own.
+    /// The name to print: of the lock, of a non-default lock of rwlocks, and of individual locks.
     pub fn name(&self) -> String {
         if let Some(file) = &self.file {
             return file.clone();
@@ -174,8 +173,8 @@ impl Settings {
         name
     }
 
-    /// The same for a program that is observed: by the one word, unless somebody has asked for
-    /// another, since of others nobody can tell a thread whether it will wait.
+    /// Settings for an observed program: rwlocks use the one-word lock unless another is requested,
+    /// since only that lock shows in advance whether a thread will wait.
     #[must_use]
     pub fn for_observing(self) -> Self {
         if self.rwlocks_asked {
@@ -187,7 +186,7 @@ impl Settings {
         }
     }
 
-    /// The library that has all of them.
+    /// The library with all of these locks.
     pub fn served_from(&self) -> &'static Library {
         if self.lock.is_apart() || self.rwlocks.is_composed() || !self.mutexes.is_empty() {
             &library::COMPOSITIONS
@@ -196,7 +195,7 @@ impl Settings {
         }
     }
 
-    /// Puts the settings together; `matches` tells options from environment.
+    /// Combines the settings; `matches` distinguishes options from the environment.
     ///
     /// # Errors
     /// An unknown lock, an unusable name, a configuration file that cannot be
@@ -207,12 +206,13 @@ impl Settings {
             Some(file) => Configuration::read(file)?,
             None => Configuration::of_machine()?,
         };
-        // A person whose setting is refused without having typed it must be told where it is from.
+        // A rejected setting that was not typed must be reported with its origin.
         let from = |name: &str, variable: &str, in_file: bool| {
             let by_environment = matches.value_source(name) == Some(ValueSource::EnvVariable);
             (by_environment && !(in_file && is_named)).then(|| variable.to_owned())
         };
-        // The environment wins over the machine's file, and a named file over the environment.
+        // The environment takes precedence over the machine's file, and a named file over the
+        // environment.
         let wins = |name: &str| match matches.value_source(name) {
             Some(ValueSource::CommandLine) => true,
             Some(ValueSource::EnvVariable) => !is_named,
@@ -271,16 +271,15 @@ impl Settings {
     }
 }
 
-/// The option if it wins over the file, else what the file says, else the option all the same.
+/// The option if it takes precedence over the file, else the file's value, else the option.
 fn pick<T>(wins: bool, option: Option<T>, file: Option<T>) -> Option<T> {
     if wins { option } else { file.or(option) }
 }
 
-/// The names that the library is told for these: as they are typed, and as the kernel knows
-/// them.
+/// The library's names for these executables: as typed, and as the kernel knows them.
 ///
 /// # Errors
-/// A name that the library could not be told.
+/// A name that cannot be passed to the library.
 pub fn executables(from: &str, names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
     let mut accepted = Vec::new();
     for name in names.unwrap_or_default() {
@@ -300,7 +299,7 @@ pub fn executables(from: &str, names: Option<Vec<String>>) -> Result<Vec<OsStrin
     Ok(accepted)
 }
 
-/// The file that `name` means here, if any.
+/// The file that `name` refers to here, if any.
 fn find(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name));
@@ -311,8 +310,8 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The same executable by the name that the kernel knows it by: `python3` is
-/// often a symbolic link, and a running program only sees where it leads.
+/// The same executable by the kernel's name: `python3` is often a symbolic link, and a running
+/// program only sees its target.
 fn resolved(name: &str, found: &Path) -> Option<OsString> {
     let real = found.canonicalize().ok()?;
     let known = if name.contains('/') {

@@ -1,4 +1,4 @@
-//! Looking at a program's records again and again, and telling what is wrong.
+//! Samples a program's records repeatedly, and reports errors.
 
 use super::Scope;
 use super::suppress::Suppressions;
@@ -17,29 +17,29 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// How far two looks are apart: threads that wait for each other at both do so for ever.
+/// Time between two samples: threads that wait for each other at both are deadlocked.
 const APART: Duration = Duration::from_millis(100);
 
-/// Bytes of a living thread's stack that are read.
+/// Bytes read of a living thread's stack.
 const READ_BYTES: usize = 4 * STACK_BYTES;
 
 /// A thread's part in a finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// The thread's number; 0: not known.
+    /// The thread ID; 0: unknown.
     thread: u32,
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// What it does or did.
+    /// Its action.
     does: String,
-    /// Where.
+    /// The place of the action.
     pub stack: Stack,
 }
 
 #[cfg(test)]
 impl Part {
-    /// What a thread without a name does.
+    /// The action of a thread without a name.
     pub fn new(thread: u32, does: &str, stack: Stack) -> Self {
         Self {
             thread,
@@ -50,7 +50,7 @@ impl Part {
     }
 }
 
-/// What is wrong.
+/// Kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -70,7 +70,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
+    /// The kind's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",
@@ -90,74 +90,74 @@ impl Kind {
     }
 }
 
-/// One thing that is wrong.
+/// Error found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// What sort of thing.
+    /// Its kind.
     pub kind: Kind,
     /// The process.
     pub process: u32,
-    /// What it is, in a sentence.
+    /// Its description, a sentence.
     pub says: String,
-    /// The locks that take part: variables, else addresses.
+    /// The locks involved: variables, else addresses.
     pub locks: Vec<String>,
-    /// The threads that take part.
+    /// The threads involved.
     pub parts: Vec<Part>,
 }
 
-/// What is remembered of a process between two looks.
+/// State of a process between two samples.
 #[derive(Default)]
 struct Seen {
-    /// Which waits made a cycle at the last look: threads with the numbers of their waits.
+    /// Cycles of waits at the last sample: threads with the numbers of their waits.
     stuck: HashSet<Vec<(u32, u32)>>,
-    /// Those that were told.
+    /// Reported cycles.
     told: HashSet<Vec<(u32, u32)>>,
-    /// How many of its findings were told.
+    /// The number of its reported misuses.
     findings: usize,
-    /// The sets of locks whose order was told.
+    /// Sets of locks with reported inversions.
     orders: HashSet<Vec<order::Lock>>,
-    /// Since when a lock is held: by the thread and the number of its acquisition.
+    /// The start of each hold, by the thread and the number of its acquisition.
     held: HashMap<(u32, u64), Instant>,
-    /// Which waits were at one condition with different mutexes at the last look.
+    /// Waits at one condition with different mutexes at the last sample.
     apart: HashSet<[(u32, u32); 2]>,
-    /// The conditions of those that were told.
+    /// Conditions reported for that.
     apart_told: HashSet<u64>,
-    /// The threads that ended while they held something, told.
+    /// Reported threads that ended while they held a lock.
     ended: HashSet<(u32, u64)>,
 }
 
-/// Finds what is wrong in the processes of a program.
+/// Finds errors in a program's processes.
 pub struct Finder {
     records: Records,
     level: Scope,
     held: Option<Duration>,
     silent: bool,
-    /// Whether threads have not listed what they hold: it is read where other threads wait for it.
+    /// Whether threads do not list their holds; the mutexes then identify their holders.
     pub reads_holders: bool,
-    /// Whether that could not be read, and so nobody knows which thread holds a mutex.
+    /// Whether the mutexes could not be read, so that holders are unknown.
     pub is_blind: bool,
-    /// The signal that ends a program that can never end by itself.
+    /// The signal that ends a permanently stuck program.
     pub ends_stuck: Option<i32>,
-    /// Where findings go.
+    /// Destination of findings.
     pub to: Report,
-    /// What is not to be told.
+    /// Findings to suppress.
     pub suppressions: Suppressions,
     seen: HashMap<u32, Seen>,
     found: Vec<Finding>,
-    /// Records that had no room, of processes that are over.
+    /// Records of ended processes that did not fit.
     lost: u64,
-    /// What was observed in these.
+    /// The extent of the observation in ended processes.
     extent: Extent,
-    /// How many findings were suppressed.
+    /// The number of suppressed findings.
     suppressed: usize,
 }
 
-/// How much was observed.
+/// Extent of an observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Extent {
-    /// Processes that took a lock.
+    /// Processes that locked a lock.
     pub processes: usize,
-    /// Their threads that did.
+    /// Their threads that locked a lock.
     pub threads: usize,
 }
 
@@ -169,7 +169,7 @@ impl Extent {
 }
 
 impl Finder {
-    /// A finder that tells at once, unless it is `silent`.
+    /// A finder that reports immediately, unless `silent`.
     pub fn new(records: Records, level: Scope, held: Option<Duration>, silent: bool) -> Self {
         Self {
             records,
@@ -189,12 +189,12 @@ impl Finder {
         }
     }
 
-    /// What was found.
+    /// The findings.
     pub fn found(&self) -> &[Finding] {
         &self.found
     }
 
-    /// How much was observed.
+    /// The extent of the observation.
     pub fn extent(&self) -> Extent {
         let mut extent = self.extent;
         for process in self.records.known() {
@@ -203,7 +203,7 @@ impl Finder {
         extent
     }
 
-    /// What a run without findings ends with.
+    /// The final line of a run without findings.
     pub fn nothing(&self) -> String {
         let level = self.level.name();
         let Extent { processes, threads } = self.extent();
@@ -221,12 +221,12 @@ impl Finder {
         text
     }
 
-    /// How many records had no room.
+    /// The number of records that did not fit.
     pub fn lost(&self) -> u64 {
         self.lost + self.records.known().map(lost).sum::<u64>()
     }
 
-    /// Looks until the program is over, and once more.
+    /// Samples until the program ends, and once more.
     pub fn watch(&mut self, is_over: &AtomicBool) {
         loop {
             let last = is_over.load(Acquire);
@@ -235,7 +235,7 @@ impl Finder {
                 return;
             }
             let until = Instant::now() + APART;
-            // Each time that this thread runs it may take a CPU from one that holds a lock.
+            // Each run of this thread may preempt a lock's holder.
             while !is_over.load(Acquire)
                 && let Some(left) = until.checked_duration_since(Instant::now())
                 && !left.is_zero()
@@ -250,7 +250,7 @@ impl Finder {
         let mut over = Vec::new();
         for process in self.records.processes() {
             let seen = self.seen.entry(process.id).or_default();
-            // Asked first: what a process did before its end is complete then.
+            // Read first: the records of an ended process are then complete.
             let numbers = process.numbers();
             let living: HashSet<u32> = numbers.keys().copied().collect();
             let is_alive = !living.is_empty();
@@ -316,7 +316,7 @@ impl Finder {
     }
 }
 
-/// That nobody can tell which thread holds a mutex, and what to do about it.
+/// The message that holders of mutexes are unknown, with the remedy.
 fn blind(process: u32, error: &std::io::Error) -> String {
     const SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
     let scope = std::fs::read_to_string(SCOPE).unwrap_or_default();
@@ -334,7 +334,7 @@ fn blind(process: u32, error: &std::io::Error) -> String {
     )
 }
 
-/// That it is not known which process here is the program's, and what to do about it.
+/// The message that the program's process cannot be identified here, with the remedy.
 fn unseen(own: u32) -> String {
     format!(
         "warning: the program has a process in a PID namespace of its own, {own} there, and none \
@@ -343,7 +343,7 @@ fn unseen(own: u32) -> String {
     )
 }
 
-/// How many records of a process had no room.
+/// The number of a process's records that did not fit.
 fn lost(process: &Process) -> u64 {
     let records = process.records();
     let beyond = |all: u32, room: usize| u64::from(all).saturating_sub(room as u64);
@@ -352,8 +352,8 @@ fn lost(process: &Process) -> u64 {
         + beyond(records.found.load(Relaxed), records.findings.len())
 }
 
-/// Threads that wait for each other, or for a lock whose holder has ended, now and at the last
-/// look; the places of those that do.
+/// Threads that wait for each other, or for a lock with an ended holder, at this sample and the
+/// last. Returns the indices of these threads.
 fn stuck(
     process: &mut Process,
     seen: &mut Seen,
@@ -362,7 +362,7 @@ fn stuck(
     fresh: &mut Vec<Finding>,
 ) -> Vec<usize> {
     let mut groups = waits.cycles();
-    // A thread that waits for one that has ended waits as long.
+    // A thread that waits for an ended one waits permanently too.
     groups.extend((0..threads.len()).filter_map(|place| {
         let waits_for_gone =
             |(holder, held): &(usize, Option<Held>)| held.is_some() && threads[*holder].is_gone;
@@ -420,7 +420,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         .filter_map(|(turn, place)| {
             let thread = &threads[*place];
             let waiting = thread.waiting?;
-            // The next of the cycle, or the thread that is waited for.
+            // The next thread of the cycle, or the awaited thread.
             let next = group[(turn + 1) % group.len()];
             let (other, held) = *waits
                 .from(*place)
@@ -455,7 +455,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         })
         .collect();
     let waited_for = group.iter().filter_map(|place| threads[*place].waiting);
-    // A join waits for a thread, which has no lasting name.
+    // A join waits for a thread, which has no permanent name.
     let locks = waited_for.filter(|waiting| waiting.doing != Doing::Join);
     let locks = locks
         .map(|waiting| called(process, waiting.object))
@@ -469,8 +469,8 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
     }
 }
 
-/// Whether the process's end is beyond a deadlock: its first thread waits for that, or every
-/// thread does once the first has ended.
+/// Whether a deadlock prevents the process's end: its first thread waits for it, or all threads do
+/// after the first has ended.
 fn never_ends(
     process: u32,
     living: &HashSet<u32>,
@@ -491,7 +491,7 @@ fn never_ends(
     }
 }
 
-/// Ends a process that can never end by itself; says so, if it could be ended.
+/// Ends a permanently stuck process; reports it if successful.
 fn ended(process: &Process, signal: i32) -> Option<Finding> {
     if !process.is_certain() {
         return None;
@@ -502,7 +502,7 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     } else {
         signal
     };
-    // SAFETY: signals a process that was seen just now to have its file in our folder.
+    // SAFETY: signals a process that was just seen to have its file in our folder.
     let sent = unsafe { libc::kill(id, signal) } == 0;
     sent.then(|| Finding {
         kind: Kind::Ended,
@@ -516,7 +516,7 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     })
 }
 
-/// Locks that threads held which have ended; those of threads that the process's parent had may go on there.
+/// Locks of ended threads. Locks of the parent's threads may legitimately stay held in a child.
 fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut Vec<Finding>) {
     for thread in threads
         .iter()
@@ -537,8 +537,8 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
     }
 }
 
-/// Threads that wait at one condition with different mutexes, now and at the last look.  One that
-/// was woken already and waits for its mutex only is not meant: another thread holds that then.
+/// Threads that wait at one condition with different mutexes, at this sample and the last. Excludes
+/// signalled threads that wait only for their mutex: its holder is another thread.
 fn two_mutexes(
     process: &mut Process,
     seen: &mut Seen,
@@ -591,7 +591,7 @@ fn two_mutexes(
     seen.apart = now;
 }
 
-/// Locks that are held for longer than `limit`.
+/// Locks held for longer than `limit`.
 fn long(
     process: &mut Process,
     seen: &mut Seen,
@@ -624,7 +624,7 @@ fn long(
     seen.held = held_now;
 }
 
-/// What threads did that their locks do not allow.
+/// Recorded misuses of locks.
 fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     for finding in process.findings(seen.findings) {
         seen.findings += 1;
@@ -686,7 +686,7 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     }
 }
 
-/// Locks that are taken in different orders.
+/// Locks acquired in different orders.
 fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     let edges = order::edges(process.records());
     let segments = order::Segments::of(process.records());
@@ -702,7 +702,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
                 let held = lock(process, edge.held.0, "lock");
                 let other = lock(process, edge.taken.0, "lock");
                 let kept = process.kept(edge.stack);
-                // The one that left the stack.
+                // The thread that recorded the stack.
                 let first = edge.makers[0].thread;
                 let too = match *thread {
                     same if same == first => String::new(),
@@ -735,7 +735,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     }
 }
 
-/// The part of a thread that has taken a lock.
+/// The part of a thread that has acquired a lock.
 fn taken(process: &mut Process, thread: u32, site: u64) -> Part {
     let frames = process.stacks.frames(site.saturating_sub(1));
     Part {
@@ -749,13 +749,13 @@ fn taken(process: &mut Process, thread: u32, site: u64) -> Part {
     }
 }
 
-/// A lock by its variable, else by its address.
+/// A lock's variable, else its address.
 fn called(process: &mut Process, object: u64) -> String {
     let variable = process.stacks.variable(object);
     variable.unwrap_or_else(|| format!("{object:#x}"))
 }
 
-/// A lock, by its address and, if it is a variable, its name.
+/// A lock's address and, if it is a variable, its name.
 fn lock(process: &mut Process, object: u64, kind: &str) -> String {
     match process.stacks.variable(object) {
         Some(name) => format!("the {kind} {name} ({object:#x})"),
@@ -783,7 +783,7 @@ const fn how(how: How) -> &'static str {
     }
 }
 
-/// A finding as a person reads it.
+/// A finding as text.
 fn text(finding: &Finding) -> String {
     let says = format!("process {}: {}", finding.process, finding.says);
     let mut text = page::hanging("cohort: ", &says);

@@ -32,11 +32,11 @@ pub fn commands(findings: &[Finding]) -> String {
     text
 }
 
-/// A place as GDB takes it: a line, or a function whose name is its own.
+/// A place in GDB's syntax: a line, or a function with its own name.
 fn place(frame: &Frame) -> Option<String> {
     match (&frame.file, frame.line, &frame.function) {
         (Some(file), Some(line), _) => Some(format!("{file}:{line}")),
-        // The nearest name below a place is another function's.
+        // The nearest symbol below a place belongs to another function.
         (_, _, Some(function)) if !function.contains("+0x") => Some(function.clone()),
         _ => None,
     }

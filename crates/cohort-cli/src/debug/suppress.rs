@@ -1,4 +1,4 @@
-//! Findings that are known, and not to be told: `--suppress` reads them, `--suggest` writes them.
+//! Suppressions of known findings: `--suppress` reads them, `--suggest` writes them.
 
 use super::find::{Finding, Kind};
 use crate::config;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use toml::Spanned;
 
-/// A file of suppressions.
+/// File of suppressions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -17,33 +17,33 @@ struct File {
     suppress: Vec<Spanned<Entry>>,
 }
 
-/// One of them.
+/// Suppression.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     kind: Kind,
-    /// Locks that take part, all of them.
+    /// Locks that must all be involved.
     #[serde(default)]
     locks: Vec<String>,
-    /// Functions that take part, all of them.
+    /// Functions that must all be involved.
     #[serde(default)]
     functions: Vec<String>,
-    /// Why nothing is to be done; for people.
+    /// The reason, for readers of the file.
     #[serde(rename = "because")]
     _because: Option<String>,
 }
 
-/// Suppressions, and how often each has matched.
+/// Suppressions, with the number of matches of each.
 #[derive(Debug, Default)]
 pub struct Suppressions {
     entries: Vec<(Entry, String, usize)>,
 }
 
 impl Suppressions {
-    /// Reads a file of them.
+    /// Reads a file of suppressions.
     ///
     /// # Errors
-    /// Says where in the file the trouble is, what stands there and what may.
+    /// The place of a mistake in the file, its text and the alternatives.
     pub fn read(file: &Path) -> Result<Self, Problem> {
         let text = config::text(file)?;
         Self::parse(&text, file)
@@ -65,7 +65,7 @@ impl Suppressions {
         })
     }
 
-    /// Whether a finding is not to be told.
+    /// Whether a finding is suppressed.
     pub fn cover(&mut self, finding: &Finding) -> bool {
         let mut covered = false;
         for (entry, _, matched) in &mut self.entries {
@@ -77,7 +77,7 @@ impl Suppressions {
         covered
     }
 
-    /// Where the entries are that matched nothing.
+    /// Places of entries without a match.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let unused = self.entries.iter().filter(|(_, _, matched)| *matched == 0);
         unused.map(|(_, place, _)| place.as_str())
@@ -96,7 +96,7 @@ impl Entry {
     }
 }
 
-/// The functions of a finding's stacks, so many of each from the innermost on.
+/// The functions of a finding's stacks, the innermost `of_each` of each.
 fn functions(finding: &Finding, of_each: usize) -> BTreeSet<&str> {
     let stacks = finding.parts.iter().map(|part| &part.stack.frames);
     let frames = stacks.flat_map(|frames| frames.iter().take(of_each));
@@ -105,14 +105,14 @@ fn functions(finding: &Finding, of_each: usize) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Suppressions of these findings, each once, for a person to choose from.
+/// Suppressions of these findings, each once, for the user to choose from.
 pub fn suggested(findings: &[Finding]) -> String {
     let mut text = String::from(
         "# Findings of `cohort debug`. Keep those that are known and harmless, say why, and pass\n\
          # this file by --suppress.\n",
     );
     let mut written = BTreeSet::new();
-    // That a program was ended is no finding of its own.
+    // The end of a stuck program is not a separate finding.
     for finding in findings.iter().filter(|one| one.kind != Kind::Ended) {
         let list = |names: Vec<&str>| toml::Value::from(names).to_string();
         let mut entry = format!(
@@ -120,7 +120,7 @@ pub fn suggested(findings: &[Finding]) -> String {
             toml::Value::from(finding.kind.name())
         );
         let named = finding.locks.iter().map(String::as_str);
-        // An address is another in the next run.
+        // Addresses change in the next run.
         let named: Vec<&str> = named.filter(|name| !name.starts_with("0x")).collect();
         if !named.is_empty() {
             let _ = writeln!(entry, "locks = {}", list(named));

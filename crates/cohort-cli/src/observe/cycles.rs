@@ -1,19 +1,18 @@
-//! Threads that wait for each other for ever.
+//! Permanent cycles of waiting threads.
 
 use super::process::{Held, Moment};
 use cohort::records::{Doing, How};
 use std::collections::{BTreeSet, HashMap};
 
-/// Which threads wait for which at one moment, by their places among the threads.
+/// Wait-for graph at one moment, by the threads' indices.
 pub struct Waits {
-    /// Of each thread, those that it waits for, and the lock that each holds; a join has none, nor has
-    /// a waiting writer that goes first.
+    /// For each thread, the threads that it waits for, and the lock that each holds. A join has no
+    /// lock, nor has a waiting writer with precedence.
     edges: Vec<Vec<(usize, Option<Held>)>>,
 }
 
 impl Waits {
-    /// Puts together which thread waits for which.  A wait with a deadline ends by itself, and a condition
-    /// is nobody's.
+    /// Builds the graph. A timed wait ends by itself, and a condition has no holder.
     pub fn of(threads: &[Moment]) -> Self {
         let mut holders: HashMap<u64, Vec<(usize, Held)>> = HashMap::new();
         for (place, thread) in threads.iter().enumerate() {
@@ -67,17 +66,17 @@ impl Waits {
         Self { edges }
     }
 
-    /// What the thread waits for.
+    /// The threads that a thread waits for.
     pub fn from(&self, thread: usize) -> &[(usize, Option<Held>)] {
         &self.edges[thread]
     }
 
-    /// The cycles, each once, beginning with its first thread.
+    /// The cycles, each once, starting with its first thread.
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         let mut found = BTreeSet::new();
         let mut done = vec![false; self.edges.len()];
         for start in 0..self.edges.len() {
-            // The way that was taken, and which of each thread's edges comes next.
+            // The current path, with the next edge of each thread.
             let mut way: Vec<(usize, usize)> = vec![(start, 0)];
             while let Some((thread, next)) = way.last_mut() {
                 let Some((other, _)) = self.edges[*thread].get(*next) else {
@@ -100,7 +99,7 @@ impl Waits {
         found.into_iter().collect()
     }
 
-    /// Whether the thread waits, through others perhaps, for one of `stuck`.
+    /// Whether the thread waits, directly or indirectly, for one of `stuck`.
     pub fn leads_to(&self, thread: usize, stuck: &[usize]) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![thread];

@@ -1,4 +1,4 @@
-//! Locks that are taken in different orders: a deadlock that has not happened yet.
+//! Lock-order inversions: potential deadlocks.
 
 use super::process::Site;
 use cohort::records::{Hold, How, MAKERS, Records, Segment, is_settled, made_of};
@@ -7,39 +7,39 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// A lock: its address, and which of all that were there.
+/// Lock: its address, and its number among the locks at that address.
 pub type Lock = (u64, u32);
 
-/// How many locks the longest cycle that is looked for has: no edge has more threads.
+/// Length of the longest cycle searched for: no edge records more threads.
 const LONGEST: usize = MAKERS;
 
-/// A thread that takes one lock while it holds another, in one of its segments.
+/// Thread that acquires one lock while it holds another, in one of its segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maker {
-    /// The kernel's number of the thread.
+    /// The thread ID.
     pub thread: u32,
-    /// The segment; 0: not known.
+    /// The segment; 0: unknown.
     pub segment: u32,
 }
 
-/// Which segments of threads follow which, by creations and joins.
+/// Happens-before relation of the threads' segments, by creations and joins.
 pub struct Segments {
     after: Vec<[u32; 2]>,
-    /// The segments that follow each directly.
+    /// The direct successors of each segment.
     before: Vec<Vec<u32>>,
-    /// Of the segments asked for last, all that are before or after.
+    /// For the latest queried segments, all segments before or after them.
     known: RefCell<HashMap<u32, Vec<bool>>>,
-    /// How many more steps may be taken to find out.
+    /// The remaining steps of the search.
     steps: Cell<usize>,
 }
 
 impl Segments {
-    /// A hundred thousand segments, each asked for among a few thousand, or the other way round.
+    /// A hundred thousand segments, each queried among a few thousand, or vice versa.
     const STEPS: usize = 400_000_000;
     /// Longer than any cycle.
     const KNOWN: usize = 2 * LONGEST;
 
-    /// Those of a process.
+    /// The segments of a process.
     pub fn of(records: &Records) -> Self {
         let begun = records.segmented.load(Relaxed) as usize + 1;
         let begun = &records.segments[..begun.min(records.segments.len())];
@@ -64,7 +64,7 @@ impl Segments {
         }
     }
 
-    /// Whether neither follows the other; also if that is not known, or takes too long to find out.
+    /// Whether the two are unordered; also if that is unknown, or takes too long to find out.
     fn can_be_at_once(&self, one: u32, other: u32) -> bool {
         if one == 0 || other == 0 {
             return true;
@@ -77,7 +77,7 @@ impl Segments {
         !ordered.get(other as usize).is_some_and(|is| *is)
     }
 
-    /// All segments that are before a segment, or after it.
+    /// All segments before or after a segment.
     fn ordered(&self, segment: u32) -> Vec<bool> {
         let Some(left) = self.steps.get().checked_sub(self.after.len()) else {
             return Vec::new();
@@ -107,31 +107,31 @@ impl Segments {
     }
 }
 
-/// One lock taken while another was held.
+/// Acquisition of one lock while another was held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The lock that was held.
+    /// The held lock.
     pub held: Lock,
-    /// The lock that was taken.
+    /// The acquired lock.
     pub taken: Lock,
-    /// Where the first was taken.
+    /// The site of the first acquisition.
     pub held_site: u64,
-    /// How the first was held, and the second taken.
+    /// How the first was held, and the second acquired.
     pub hows: [How; 2],
-    /// The threads that did so, the one that left the stack first.
+    /// The threads that did so; the first one recorded the stack.
     pub makers: Vec<Maker>,
-    /// All that was held, and how, as [`Hold::pack`] has it.
+    /// All held locks, in the format of [`Hold::pack`].
     pub guards: Vec<u64>,
-    /// Where the second was taken.
+    /// The site of the second acquisition.
     pub site: Site,
-    /// The number of the kept stack.
+    /// The number of the recorded stack.
     pub stack: u32,
 }
 
-/// The complete edges of a process, but for those whose locks have ended.
+/// The complete edges of a process, without those of ended locks.
 pub fn edges(records: &Records) -> Vec<Taken> {
     let mut made: HashMap<u64, Vec<Maker>> = HashMap::new();
-    // Without all of them, each thread may have done everything at any time.
+    // If some are lost, each thread may have done everything at any time.
     if records.lost_made.load(Relaxed) == 0 {
         for (pair, segment) in records.made() {
             let known = &records.segments[segment as usize];
@@ -182,7 +182,7 @@ pub fn edges(records: &Records) -> Vec<Taken> {
         .collect()
 }
 
-/// The threads of an edge with their segments, by those of all edges of its pair of locks.
+/// The threads of an edge with their segments, from those of all edges of its pair of locks.
 fn makers(threads: &[u32], made: &[Maker]) -> Vec<Maker> {
     let is_unknown = made.iter().any(|maker| maker.segment == 0);
     let known = |thread: u32| made.iter().filter(move |maker| maker.thread == thread);
@@ -196,7 +196,7 @@ fn makers(threads: &[u32], made: &[Maker]) -> Vec<Maker> {
             });
         }
     }
-    // An edge has room for so many threads; others may have done the same.
+    // An edge records a limited number of threads; others may have done the same.
     if threads.len() == MAKERS {
         let others = made
             .iter()
@@ -206,9 +206,9 @@ fn makers(threads: &[u32], made: &[Maker]) -> Vec<Maker> {
     makers
 }
 
-/// Cycles of locks, each taken while the one before was held, that different threads can walk at
-/// once: each edge by a thread of its own, no two guarded by a common lock, and none over before
-/// another begins.  One for each set of locks, with a thread for each edge.
+/// Cycles of locks, each acquired with the previous one held, that different threads can walk
+/// concurrently: each edge by a separate thread, no two guarded by a common lock, and none over
+/// before another begins. One for each set of locks, with a thread for each edge.
 pub fn inversions<'a>(edges: &'a [Taken], segments: &Segments) -> Vec<Vec<(&'a Taken, u32)>> {
     let mut from: HashMap<Lock, Vec<&Taken>> = HashMap::new();
     for edge in edges {
@@ -262,14 +262,14 @@ fn search<'a>(
 }
 
 impl Taken {
-    /// Whether a thread that takes the second lock waits for one that holds it as the other edge says:
-    /// not if both read.
+    /// Whether an acquisition of the second lock waits for a holder as in the other edge: not if
+    /// both read.
     fn waits_behind(&self, other: &Self) -> bool {
         self.hows[1] != How::Read || other.hows[0] != How::Read
     }
 }
 
-/// A thread for each edge, no two the same, in segments that can be at once; none if there are too few.
+/// A distinct thread for each edge, in concurrent segments; none if there are too few.
 fn threads_apart(way: &[&Taken], segments: &Segments) -> Option<Vec<u32>> {
     fn choose(way: &[&Taken], segments: &Segments, chosen: &mut Vec<Maker>) -> bool {
         let Some(edge) = way.get(chosen.len()) else {
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_follows_by_creations_and_joins_is_never_at_once() {
-        // Thread 1 creates thread 2 behind its segment 1, and joins it before its segment 4.
+        // Thread 1 creates thread 2 after its segment 1, and joins it before its segment 4.
         let after = [[0, 0], [0, 0], [1, 0], [1, 0], [3, 2]];
         let one = |segment| in_segments(edge(0, 10, 20, &[]), &[(1, segment)]);
         let other = in_segments(edge(0, 20, 10, &[]), &[(2, 2)]);
@@ -356,7 +356,7 @@ mod tests {
             let edges = [one(segment), other.clone()];
             assert_eq!(found_in(&edges, &after), wanted, "segment {segment}");
         }
-        // Before and after, and never beside it.
+        // Before and after it, but not concurrent with it.
         let around = in_segments(edge(0, 10, 20, &[]), &[(1, 1), (1, 4)]);
         assert_eq!(found_in(&[around, other.clone()], &after), 0);
         let beside = in_segments(edge(0, 10, 20, &[]), &[(1, 1), (1, 3)]);
@@ -391,7 +391,7 @@ mod tests {
             let edges = [with(1, 10, 20, first), with(2, 20, 10, second)];
             assert_eq!(found(&edges), wanted, "{first:?} {second:?}");
         }
-        // Nor does a lock that both read keep them apart.
+        // A lock that both read does not exclude them.
         let gated = |gate| {
             let mut edges = [edge(1, 10, 20, &[]), edge(2, 20, 10, &[])];
             for edge in &mut edges {
@@ -429,7 +429,7 @@ mod tests {
         let cycles = inversions(&both, &Segments::new(Vec::new()));
         let threads: Vec<u32> = cycles[0].iter().map(|(_, thread)| *thread).collect();
         assert_eq!(threads, [1, 2]);
-        // Two threads are never three.
+        // Two threads cannot be three.
         let ring = [
             by(&[1, 2], 10, 20),
             by(&[1, 2], 20, 30),
@@ -453,7 +453,7 @@ mod tests {
             edge(3, 30, 10, &[]),
         ];
         assert_eq!(found(&ring), 1);
-        // The same locks by two threads: never three waits at once.
+        // The same locks with two threads: no three concurrent waits.
         let two = [
             edge(1, 10, 20, &[]),
             edge(2, 20, 30, &[]),

@@ -1,4 +1,4 @@
-//! Watching a process that `cohort run --observe` has started, for as long as one likes.
+//! Observes a process started by `cohort run --observe`, for any time.
 
 use super::process::{Process, Unusable, both_ways, own_number};
 use crate::environment::lock_told;
@@ -13,37 +13,37 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
-/// What the file of a process's records is called, among its open files.
+/// The name of a process's records among its open files.
 const CALLED: &str = "/memfd:cohort-records";
 
-/// How long a program may take from its start to its first lock.
+/// Maximum time from a program's start to its first lock operation.
 const STARTS: Duration = Duration::from_secs(2);
 
-/// How long a watch of another command may be without a look before it counts as left.
+/// Time after which another command's watch without a heartbeat counts as abandoned.
 const LEFT: Duration = Duration::from_secs(1);
 
-/// A process that is watched, until this value goes.
+/// Process under observation, until this value is dropped.
 pub struct Watching {
     /// The process.
     pub process: Process,
     number: u32,
-    /// When it began, in the kernel's ticks: its number alone may be another's later.
+    /// Its start time in the kernel's ticks: the process ID alone may be reused.
     began: Option<u64>,
 }
 
 impl Watching {
-    /// Begins to watch the process of that number; of so many acquisitions one is sampled.
+    /// Begins to observe the process of that ID, with samples at that spacing.
     ///
-    /// Blocks for a second if another command seems to watch it, and for two if it seems to be
+    /// Blocks for a second if another command seems to observe it, and for two if it seems to be
     /// starting.
     ///
     /// # Errors
-    /// There is no such process; it was not started to be watched; another command watches it.
+    /// There is no such process; it was not started for observation; another command observes it.
     pub fn begin(id: u32, spacing: u32) -> Result<Self, Problem> {
         Self::of(id, find_once_started(id)?, spacing)
     }
 
-    /// Watches a process with complete records, without waiting for one to start.
+    /// Observes a process with complete records, without waiting for it to start.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
@@ -70,11 +70,11 @@ impl Watching {
             }
         }
         raw.spacing.store(spacing, Relaxed);
-        // What an earlier command has not taken any more.
+        // Samples that an earlier command left.
         let threads = raw.threads.iter();
         let used = raw.used.load(Relaxed) as usize;
         for thread in threads.take(used) {
-            // SAFETY: the command that watched before has ended, or stands still.
+            // SAFETY: the previous observing command has ended, or is stopped.
             while unsafe { thread.samples.take() }.is_some() {}
         }
         for stack in &raw.lent {
@@ -92,7 +92,7 @@ impl Watching {
         })
     }
 
-    /// Tells the process that somebody still watches.
+    /// Sends the process a heartbeat.
     ///
     /// # Errors
     /// Another command has taken over.
@@ -101,7 +101,7 @@ impl Watching {
         watch.beat();
         match watch.number() {
             number if number == self.number => Ok(()),
-            // The process has heard nothing for long, as when this one was stopped.
+            // The process has received no heartbeat for a long time, as when this one was stopped.
             0 => {
                 let id = self.process.id;
                 self.number = watch.begin(0).ok_or_else(|| watched(id))?;
@@ -111,7 +111,7 @@ impl Watching {
         }
     }
 
-    /// The program's name, and the lock that it runs under, as it was told.
+    /// The program's name, and its lock as passed to the library.
     pub fn program(&self) -> (String, Option<String>) {
         let id = self.process.id;
         let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
@@ -138,15 +138,15 @@ fn watched(id: u32) -> Problem {
     ))
 }
 
-/// When a process began, if it is there.
+/// A process's start time, if it exists.
 pub fn began(id: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The fields follow the name, which may hold anything, in brackets.
+    // The fields follow the name, which may contain anything, in brackets.
     let (_, rest) = line.rsplit_once(") ")?;
     rest.split(' ').nth(19)?.parse().ok()
 }
 
-/// The same as [`find`], of a process that may only just have been started.
+/// [`find`] for a process that may just have been started.
 fn find_once_started(id: u32) -> Result<Process, Problem> {
     let asked = Instant::now();
     loop {
@@ -159,8 +159,8 @@ fn find_once_started(id: u32) -> Result<Process, Problem> {
     }
 }
 
-/// Whether a process is `cohort run` still, or has the library that observes and no records; or is so
-/// young that it may be a shell that is about to become the command, or a program without its libraries.
+/// Whether a process is still `cohort run`, or has the observing library without records; or is so
+/// young that it may be a shell about to execute the command, or a program without its libraries.
 fn is_starting(id: u32) -> bool {
     let own = std::env::current_exe().and_then(fs::canonicalize);
     let its = fs::canonicalize(format!("/proc/{id}/exe"));
@@ -169,7 +169,7 @@ fn is_starting(id: u32) -> bool {
     is_command || has_library(id) || is_young(id)
 }
 
-/// Whether a process has begun so recently that it may still become another program.
+/// Whether a process started so recently that it may still execute another program.
 pub fn is_young(id: u32) -> bool {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let now = Duration::try_from(now).unwrap_or_default();
@@ -179,8 +179,7 @@ pub fn is_young(id: u32) -> bool {
     })
 }
 
-/// Whether a process has a preload library of ours, or records of any version; also where that cannot be
-/// seen.
+/// Whether a process has a preload library of Cohort's, or records of any version; true if unknown.
 pub fn is_under_cohort(id: u32) -> bool {
     let Ok(maps) = fs::read_to_string(format!("/proc/{id}/maps")) else {
         return true;
@@ -197,16 +196,16 @@ pub fn is_under_cohort(id: u32) -> bool {
     has_library || links.any(|link| link.to_string_lossy().starts_with(CALLED))
 }
 
-/// Whether a process has the library that observes.
+/// Whether a process has the observing library.
 fn has_library(id: u32) -> bool {
     let maps = fs::read_to_string(format!("/proc/{id}/maps"));
     maps.is_ok_and(|maps| maps.contains(library::OBSERVING.file))
 }
 
-/// The process of that number, with its records.
+/// The process of that ID, with its records.
 ///
 /// # Errors
-/// There is none, or it cannot be watched: why, and what to do.
+/// There is none, or it cannot be observed, with the reason and a remedy.
 fn find(id: u32) -> Result<Process, Problem> {
     let folder = PathBuf::from(format!("/proc/{id}"));
     let Ok(metadata) = fs::metadata(&folder) else {
@@ -241,10 +240,10 @@ fn find(id: u32) -> Result<Process, Problem> {
     Ok(process)
 }
 
-/// The file of records among a process's open files.
+/// The records file among a process's open files.
 ///
 /// # Errors
-/// These cannot be listed.
+/// The open files cannot be listed.
 pub fn open_records(id: u32) -> std::io::Result<Option<PathBuf>> {
     let files = fs::read_dir(format!("/proc/{id}/fd"))?;
     Ok(files.flatten().find_map(|entry| {
@@ -253,7 +252,8 @@ pub fn open_records(id: u32) -> std::io::Result<Option<PathBuf>> {
     }))
 }
 
-/// The file of records that a process has closed by a way of its own: only root may go by this.
+/// The records file of a process that has closed it by a direct system call: accessible to root
+/// only.
 fn mapped(folder: &Path) -> Option<PathBuf> {
     let maps = fs::read_to_string(folder.join("maps")).ok()?;
     let line = maps.lines().find(|line| line.contains(CALLED))?;
@@ -264,7 +264,7 @@ fn mapped(folder: &Path) -> Option<PathBuf> {
     fs::File::open(&path).is_ok().then_some(path)
 }
 
-/// Why a process may not be looked at.
+/// The reason why a process is inaccessible.
 pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Problem {
     if error.kind() != ErrorKind::PermissionDenied {
         return Problem::refused(format!("process {id} cannot be looked at: {error}"));
@@ -277,7 +277,7 @@ pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> P
         ));
     }
     let why = if owner == rustix::process::geteuid().as_raw() {
-        // Such as one that changed its user and so is not to be looked into.
+        // Such as a process that changed its user.
         "does not let its user look into it".to_owned()
     } else {
         format!("belongs to user {owner}")
@@ -292,7 +292,7 @@ pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> P
     ))
 }
 
-/// Why a process has no records.
+/// The reason why a process has no records.
 fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
     let maps = match fs::read_to_string(folder.join("maps")) {
         Ok(maps) => maps,
@@ -314,7 +314,7 @@ fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
     {
         format!("process {id} runs under cohort, but not to be watched; {start}")
     } else if maps.is_empty() {
-        // A part of the kernel has no memory of its own either.
+        // A kernel thread has no memory of its own either.
         format!("process {id} has ended, or is a part of the kernel")
     } else {
         format!("process {id} does not run under cohort; {start}")

@@ -1,32 +1,32 @@
-//! Figures from what was timed and from looks, with intervals.
+//! Figures with intervals from timings and from looks.
 //!
-//! Of each *pair* of lock and place it is known how often it was taken, and how often it was held by others then:
-//! these are the strata.  Where most of a stratum was timed, its figures are those of its samples.
-//! Where few of it were, a rare long duration may be in none of them, and the looks decide: whatever the
-//! durations, the time for which threads were seen to wait or to hold is, in the mean, the time for which they did.
+//! For each *pair* of a lock and a site, the numbers of uncontended and of contended acquisitions
+//! are known: the strata. If most of a stratum was timed, its figures are those of the samples. If
+//! little of it was, a rare long duration may be in no sample, and the looks decide: for any
+//! distribution, the expected time seen in waits or holds equals the actual time.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How many standard deviations on either side hold 95 %.
+/// Standard deviations on either side for 95 %.
 const SIDE: f64 = 1.96;
 
-/// A time that is longer than so many times the median had a break in it.
+/// A time longer than this many times the median was interrupted.
 const UNBROKEN: u64 = 4;
 
-/// Below so many nanoseconds no duration can be told from none.
+/// Durations below this many nanoseconds are indistinguishable from zero.
 pub const FLOOR: f64 = 30.0;
 
-/// The least share of a stratum that has to be timed for its samples to speak for it.
+/// The least timed share of a stratum for using its samples.
 const MOST: f64 = 0.6;
 
-/// So many times at least a pair has to be seen, each time anew, for looks to speak for it.
+/// The least number of separate sightings of a pair for using looks.
 const SEEN: f64 = 10.0;
 
-/// The greatest share of acquisitions of which nothing was timed beside an interval.
+/// The largest untimed share of acquisitions for an interval.
 const UNTIMED: f64 = 0.05;
 
-/// A figure, and the interval that holds it with 95 % confidence.
+/// Figure with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Range {
     /// The figure.
@@ -38,7 +38,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// That figure, with what its variance is.
+    /// A figure with its variance.
     pub fn around(value: f64, variance: f64) -> Self {
         let side = SIDE * variance.max(0.0).sqrt();
         Self {
@@ -49,12 +49,12 @@ impl Range {
     }
 }
 
-/// A mean, and the interval that holds that of such a program with 95 % confidence.
+/// Mean, with a 95 % confidence interval for such a program.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Mean {
     /// The mean.
     pub value: f64,
-    /// The interval's lower end; none: nothing vouches for an interval.
+    /// The interval's lower end; none without a justified interval.
     #[serde(default)]
     pub low: Option<f64>,
     /// The interval's upper end.
@@ -63,24 +63,24 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// The interval, if there is one.
+    /// The interval, if any.
     pub fn interval(&self) -> Option<[f64; 2]> {
         Some([self.low?, self.high?])
     }
 }
 
-/// How nanoseconds scatter.
+/// Distribution of nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many were timed.
+    /// The number of timings.
     pub samples: u64,
-    /// In the mean.
+    /// The mean.
     pub mean: Mean,
-    /// At most, for half of them.
+    /// The median.
     pub p50: u64,
-    /// For 99 % of them.
+    /// The 99th percentile.
     pub p99: u64,
-    /// For 99.9 % of them.
+    /// The 99.9th percentile.
     pub p999: u64,
     /// [`FLOOR`].
     #[serde(default)]
@@ -90,7 +90,7 @@ pub struct Spread {
 /// Durations, rounded by less than one per cent, with their weights.
 type Rounded = BTreeMap<u64, f64>;
 
-/// As many bits of a duration are kept.
+/// Significant bits of a duration.
 const BITS: u32 = 7;
 
 fn rounded(nanoseconds: u64) -> u64 {
@@ -99,7 +99,7 @@ fn rounded(nanoseconds: u64) -> u64 {
     ((nanoseconds >> cut) << cut) + half
 }
 
-/// That quantile of them and of as many as weigh `none`, which did not last; 0 if there is nothing.
+/// That quantile of all durations and of a weight `none` of zero durations; 0 without any.
 fn quantile(all: &Rounded, none: f64, share: f64) -> u64 {
     let whole: f64 = none + all.values().sum::<f64>();
     let mut below = none;
@@ -115,7 +115,7 @@ fn quantile(all: &Rounded, none: f64, share: f64) -> u64 {
     0
 }
 
-/// Durations that were timed, each standing for as many as one was drawn of.
+/// Timed durations, each weighted by the inverse of its sampling rate.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     all: Rounded,
@@ -127,7 +127,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Adds one that stands for `of`.
+    /// Adds a duration with the weight `of`.
     pub fn add(&mut self, nanoseconds: u64, of: u32) {
         let (weight, value) = (f64::from(of.max(1)), nanoseconds as f64);
         *self.all.entry(rounded(nanoseconds)).or_default() += weight;
@@ -140,24 +140,24 @@ impl Durations {
         }
     }
 
-    /// How many there are.
+    /// The number of timings.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The middle one; 0 if there is none.
+    /// The median; 0 without timings.
     pub fn median(&self) -> u64 {
         quantile(&self.all, 0.0, 0.5)
     }
 
-    /// What had no break lasted for no longer.
+    /// The longest uninterrupted duration.
     fn unbroken(&self) -> u64 {
         self.median().max(1).saturating_mul(UNBROKEN)
     }
 
-    /// The mean of what a thread did without a break; 0 if there is none.  The few in which it lost its
-    /// CPU or waited for a page are so long that they would be the mean: each counts for
-    /// [`UNBROKEN`] times the median at most.
+    /// The mean of uninterrupted durations; 0 without any. The few with a preemption or a page
+    /// fault are so long that they would dominate the mean: each counts for at most [`UNBROKEN`]
+    /// times the median.
     pub fn unbroken_mean(&self) -> f64 {
         let most = self.unbroken();
         let (mut sum, mut count) = (0.0, 0.0);
@@ -172,13 +172,13 @@ impl Durations {
         self.sum / self.weight
     }
 
-    /// The variance of the mean, of samples of that weight.
+    /// The variance of the mean of samples of that weight.
     fn variance(&self) -> f64 {
         let mean = self.mean();
         let [weights, once, twice] = self.squares;
         let spread = (twice - 2.0 * mean * once + mean * mean * weights).max(0.0);
         let variance = spread / (self.weight * self.weight);
-        // One alone says nothing of how they scatter.
+        // A single sample does not show its scatter.
         match self.samples {
             1 => mean * mean,
             samples => variance * samples as f64 / (samples - 1) as f64,
@@ -186,23 +186,23 @@ impl Durations {
     }
 }
 
-/// The time for which threads were seen to wait for a lock at a place, or to hold it by that place.
+/// Time seen waiting for a lock at a site, or holding it from that site.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Seconds, over all looks.
     pub seconds: f64,
-    /// The same squared, each time that a thread was seen anew, with all that it was seen on end.
+    /// The sum of the squares of uninterrupted sightings.
     pub squared: f64,
 }
 
 impl Seen {
-    /// A thread was seen there on end for looks that stand for so many seconds.
+    /// Adds a sighting over consecutive looks, which represent that many seconds.
     pub fn add(&mut self, seconds: f64) {
         self.seconds += seconds;
         self.squared += seconds * seconds;
     }
 
-    /// As how many times of the same length these count.
+    /// The equivalent number of sightings of equal length.
     fn times(&self) -> f64 {
         if self.squared > 0.0 {
             self.seconds * self.seconds / self.squared
@@ -212,38 +212,39 @@ impl Seen {
     }
 }
 
-/// What looks saw of a pair.
+/// Sightings of a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
-    /// For how long.
+    /// The time seen.
     pub seen: Seen,
-    /// By how much that is too little, since the process lived when there was no look.
+    /// Correction for the process's lifetime without looks.
     pub scale: f64,
-    /// The seconds for which a look stands.
+    /// The seconds represented by a look.
     pub tick: f64,
 }
 
-/// What is known of a pair's durations.
+/// Data on a pair's durations.
 pub struct Pair<'a> {
-    /// How often it was taken so, and what was timed of that: where the lock was free, and where others held it.
+    /// Acquisitions and timings, uncontended and contended.
     pub strata: [(u64, Option<&'a Durations>); 2],
-    /// What was seen of it; none if nobody looked.
+    /// The sightings; none without looks.
     pub look: Option<Look>,
-    /// Nanoseconds that the records of a sample take, and seem to be the lock's.
+    /// Nanoseconds of a sample's recording that appear to be the lock's.
     pub records: f64,
 }
 
-/// The durations of many pairs, put together.
+/// Combined durations of many pairs.
 #[derive(Clone, Debug, Default)]
 pub struct Mixture {
     all: Rounded,
-    /// As many did not last.
+    /// Weight of zero durations.
     none: f64,
     samples: u64,
-    /// Acquisitions, and those of them of which nothing is known.
+    /// Acquisitions, and those without any data.
     count: f64,
     unknown: f64,
-    /// Nanoseconds of all acquisitions, their squares as far as strata differ, and the variance of the sum.
+    /// Nanoseconds of all acquisitions, their squares as far as strata differ, and the variance of
+    /// the sum.
     sum: f64,
     between: f64,
     variance: f64,
@@ -278,7 +279,7 @@ impl Mixture {
         }
     }
 
-    /// Notes how the durations of a stratum of so many acquisitions scatter.
+    /// Adds the scatter of a stratum with that many acquisitions.
     fn scatter(&mut self, count: f64, durations: &Durations, records: f64) {
         self.samples += durations.samples;
         let each = count / durations.weight;
@@ -288,7 +289,7 @@ impl Mixture {
         }
     }
 
-    /// Adds what was seen of a pair that was taken so often.
+    /// Adds the sightings of a pair with that many acquisitions.
     fn add_seen(&mut self, count: f64, look: &Look) {
         let sum = look.seen.seconds * look.scale * 1e9;
         self.sum += sum;
@@ -296,7 +297,7 @@ impl Mixture {
         self.variance += look.seen.squared * (look.scale * 1e9).powi(2);
     }
 
-    /// Adds what was timed of a pair.
+    /// Adds the timings of a pair.
     fn add_timed(&mut self, pair: &Pair<'_>, is_whole: bool) {
         for (count, durations) in pair.strata {
             let count = count as f64;
@@ -313,14 +314,14 @@ impl Mixture {
             }
         }
         if !is_whole && let Some(look) = pair.look {
-            // What is rare and long may be among what was not timed, if it was not seen: seldom as long
-            // as three looks.
+            // Rare long durations may be among untimed acquisitions, if not seen: rarely as long as
+            // three looks.
             let unseen = 1.5 * look.tick * 1e9;
             self.variance += (unseen + look.seen.seconds * look.scale * 1e9).powi(2);
         }
     }
 
-    /// Adds acquisitions that did not last.
+    /// Adds acquisitions of zero duration.
     pub fn add_none(&mut self, count: u64) {
         if count > 0 {
             self.count += count as f64;
@@ -328,7 +329,7 @@ impl Mixture {
         }
     }
 
-    /// Adds all of another's.
+    /// Adds all of another mixture.
     pub fn add_all(&mut self, other: &Self) {
         for (value, weight) in &other.all {
             *self.all.entry(*value).or_default() += weight;
@@ -342,14 +343,14 @@ impl Mixture {
         self.variance += other.variance;
     }
 
-    /// How they scatter; none if nothing is known.
+    /// The distribution; none without data.
     pub fn spread(&self) -> Option<Spread> {
         let known = self.count - self.unknown;
         if known <= 0.0 {
             return None;
         }
         let value = self.sum / known;
-        // Another run would have other acquisitions of each pair.
+        // Another run would have another mix of pairs.
         let between = (self.between / known - value * value).max(0.0) / known;
         let range = Range::around(value, self.variance / (known * known) + between);
         let quantile = |share| quantile(&self.all, self.none, share);
@@ -403,7 +404,7 @@ mod tests {
         assert!(low < 190.0 && 190.0 < high);
     }
 
-    /// Ten audits, each timed, and of five thousand deposits one in a hundred.
+    /// Ten audits, all timed, and five thousand deposits, one in a hundred timed.
     #[test]
     fn a_stratum_counts_as_often_as_it_was_taken_and_not_as_often_as_it_was_timed() {
         let audits = durations([(5_000_000, 1); 10]);
@@ -445,7 +446,7 @@ mod tests {
         assert!((mean.value - 5_000.0).abs() < 1e-6, "{mean:?}");
         let [low, high] = mean.interval().expect("it was seen");
         assert!(3_500.0 < low && high < 6_500.0, "{mean:?}");
-        // Unseen, there may have been a few milliseconds of it.
+        // Unseen, it may amount to a few milliseconds.
         let mean = spread_of(&pair(Seen::default())).mean;
         assert!((mean.value - 100.0).abs() < 1e-6, "{mean:?}");
         let [low, high] = mean.interval().expect("all are known");
@@ -515,7 +516,7 @@ mod tests {
     #[test]
     fn a_break_counts_for_little_and_the_rest_in_full() {
         let mut durations = durations([(40, 100); 9]);
-        // Not the median, and no break.
+        // Not the median, and not interrupted.
         durations.add(100, 100);
         assert!((durations.unbroken_mean() - 46.0).abs() < 1.0);
         durations.add(3_000_000, 100);

@@ -1,16 +1,16 @@
-//! The flame graph of waiting: as wide as the thread-seconds that were spent there.
+//! The flame graph of waiting: widths are thread-seconds.
 
 use super::Profile;
 use super::text::long;
 use crate::problem::Problem;
 use inferno::flamegraph::{self, Options};
 
-/// The graph as SVG; none if nothing waited.
+/// The graph as SVG; none without waits.
 ///
 /// # Errors
 /// It cannot be drawn.
 pub fn svg(profile: &Profile) -> Result<Option<String>, Problem> {
-    // Microseconds, since a frame's width is a whole number.
+    // Microseconds, since a frame's width is an integer.
     let lines: Vec<String> = profile
         .stacks
         .iter()
@@ -37,12 +37,12 @@ pub fn svg(profile: &Profile) -> Result<Option<String>, Problem> {
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
         .map_err(|error| Problem::refused(format!("cannot draw the flame graph: {error}")))?;
     let svg = String::from_utf8_lossy(&svg);
-    // In a page there is no declaration of a document.
+    // An embedded SVG has no XML declaration.
     let from = svg.find("<svg").unwrap_or(0);
     Ok(Some(svg[from..].to_owned()))
 }
 
-/// A name without what separates frames.
+/// A name without the separators of frames.
 fn plain(name: &str) -> String {
     name.replace(';', ",")
 }

@@ -1,5 +1,5 @@
-//! Looking at a program while it runs: its samples are taken, and again and again it is seen
-//! which threads wait and which hold what they want.
+//! Gathers data from a running program: collects its samples, and repeatedly looks which threads
+//! wait, and which hold the awaited locks.
 
 use super::figures::{Durations, Seen};
 use super::handed::{Cpus, Handed};
@@ -16,8 +16,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// How often it is seen which processes live, and the cost is reckoned up; and how soon for the first
-/// time once a process has been found.  The time doubles from that to this.
+/// Interval between checks for living processes and for the cost; and the first interval after a
+/// process has been found. The interval doubles from that to this.
 const SETTLE: Duration = Duration::from_millis(100);
 const FIRST_SETTLE: Duration = Duration::from_millis(10);
 
@@ -25,97 +25,97 @@ const FIRST_SETTLE: Duration = Duration::from_millis(10);
 const READING: f64 = 2.0;
 const UNREAD: Duration = Duration::from_secs(1);
 
-/// What was seen of a lock's waiting threads.
+/// Sightings of a lock's waiting threads.
 #[derive(Default)]
 pub struct Looks {
-    /// Looks, in their own time, times the threads that waited; and the square of that.
+    /// Looks, weighted by their time, times the waiting threads; and the square of that.
     pub lost: f64,
     pub lost_squared: f64,
-    /// Looks, in their own time, at which any thread waited.
+    /// Looks, weighted by their time, with any waiting thread.
     pub awaited: f64,
-    /// The most that waited.
+    /// The most waiting threads.
     pub greatest: u32,
-    /// `lost` by the sites that waited, and by those that held the lock meanwhile.
+    /// `lost` by the waiting sites, and by the sites holding the lock meanwhile.
     pub waiters: HashMap<u64, f64>,
     pub holders: HashMap<u64, f64>,
 }
 
-/// What was timed of a lock at a site, where the lock was free, and where others held it.
+/// Timings of a lock at a site, uncontended and contended.
 #[derive(Default)]
 pub struct Sampled {
     pub waits: [Durations; 2],
     pub holds: [Durations; 2],
-    /// Other locks that were held, times weight; and the weight.
+    /// Other held locks, times weight; and the weight.
     pub nested: f64,
     pub weight: f64,
 }
 
-/// What a thread was seen to do.
+/// Action of a sighted thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Act {
     Wait,
     Hold,
 }
 
-/// That, by the thread's place in the records, with the lock's identity and the site.
+/// Action by the index of the thread's record, with the lock's identity and the site.
 type Deed = (usize, Act, (u64, u64));
 
-/// The locks, each with a site, that threads wait for at a look, and those that they hold.
+/// Locks, each with a site, that threads wait for at a look, and locks that they hold.
 #[derive(Default)]
 struct Snapshot {
     waiters: Vec<(u64, u64)>,
     holders: Vec<(u64, u64)>,
 }
 
-/// A thread is seen at one and the same thing, look by look.
+/// Continuing action of a thread over consecutive looks.
 #[derive(Clone, Copy)]
 struct Going {
     /// The number of its wait, or of its acquisitions.
     number: u64,
-    /// Seconds for which the looks stand.
+    /// The seconds represented by the looks.
     seconds: f64,
 }
 
-/// What was seen of a lock and a site.
+/// Sightings of a lock and a site.
 #[derive(Clone, Copy, Default)]
 pub struct SeenAt {
     pub waits: Seen,
     pub holds: Seen,
 }
 
-/// What is known of a process.
+/// Data on a process.
 pub struct Gathered {
-    /// When it was seen first, and how long it lived since.
+    /// The time of the first look, and the lifetime since.
     since: Instant,
     pub lived: Duration,
-    /// The time that looks stand for, together.
+    /// The total time represented by looks.
     pub looked: f64,
-    /// By locks' identities.
+    /// By the locks' identities.
     pub looks: HashMap<u64, Looks>,
     /// By identities and sites.
     pub sampled: HashMap<(u64, u64), Sampled>,
     pub seen: HashMap<(u64, u64), SeenAt>,
     going: HashMap<Deed, Going>,
     last: Snapshot,
-    /// When it was looked at last, and for how long a look stood at most.
+    /// The time of the last look, and the longest time represented by one.
     looked_at: Option<Instant>,
     pub longest: f64,
-    /// Hand-overs that were sampled, by locks' identities.
+    /// Sampled hand-overs, by the locks' identities.
     pub handed: HashMap<u64, Handed>,
     cpus: Cpus,
-    /// Addresses of stacks that waited, innermost first, by the same, with their waits.
+    /// Addresses of waiting stacks, innermost first, by identities and sites, with their waits.
     pub stacks: HashMap<(u64, u64), HashMap<Vec<u64>, f64>>,
-    /// Stacks that are to be unwound, and then given back.
+    /// Stacks to unwind and return.
     lent: VecDeque<Lent>,
     /// Threads that have ended.
     gone: HashSet<u32>,
     /// CPU seconds so far.
     cpu: f64,
-    /// What it had done before it was looked at.
+    /// Its state before the observation.
     pub before: Before,
 }
 
-/// A stack that a sample has.
+/// Stack of a sample.
 struct Lent {
     /// The lock's identity, and the site.
     key: (u64, u64),
@@ -124,14 +124,14 @@ struct Lent {
     number: u16,
 }
 
-/// What a process had done before it was looked at: nothing, if it was started to be looked at.
+/// A process's state before the observation; zero if it was started for observation.
 #[derive(Default)]
 pub struct Before {
-    /// What it had counted.
+    /// Its counts.
     pub counted: Sums,
     acquired: Acquired,
     cpu: f64,
-    /// What had no room.
+    /// Data that did not fit.
     left_out: LeftOut,
 }
 
@@ -170,7 +170,7 @@ impl Default for Gathered {
     }
 }
 
-/// Gathers what the processes of a program do with their locks.
+/// Gathers the lock operations of a program's processes.
 pub struct Gatherer {
     records: Records,
     limit: f64,
@@ -180,16 +180,16 @@ pub struct Gatherer {
     processes: HashMap<u32, Gathered>,
     merged: Merged,
     spent: Spent,
-    /// How often a process was looked at.
+    /// The number of looks at a process.
     looks: u64,
-    /// When a file of the program's was last read.
+    /// The time of the last read of the program's files.
     read_at: Instant,
-    /// Samples when it was last said how far they are to lie apart, and how far that is.
+    /// Samples at the last change of their spacing, and the spacing.
     drawn: u64,
     spacing: u32,
-    /// CPU seconds of all processes when they were last reckoned up.
+    /// CPU seconds of all processes at the last check.
     cpu_settled: f64,
-    /// CPU seconds of processes that are over, and acquisitions.
+    /// CPU seconds and acquisitions of ended processes.
     cpu_before: f64,
     acquired_before: Acquired,
     left_out: LeftOut,
@@ -198,7 +198,7 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// A gatherer that costs less than `limit` per cent, if it can.
+    /// A gatherer with a cost below `limit` per cent, if possible.
     pub fn new(records: Records, limit: f64) -> Self {
         Self {
             records,
@@ -222,7 +222,7 @@ impl Gatherer {
         }
     }
 
-    /// The same, of a process that is watched as it runs: what it did before does not count.
+    /// A gatherer for a running process; its earlier activity does not count.
     pub fn of_running(watching: Watching, limit: f64) -> Self {
         let mut gatherer = Self::new(Records::of(watching), limit);
         for process in gatherer.records.known() {
@@ -235,17 +235,17 @@ impl Gatherer {
         gatherer
     }
 
-    /// Looks until the program is over, or nobody can be looked at any more.
+    /// Gathers until the program ends, or cannot be observed.
     pub fn watch(&mut self, is_over: impl Fn() -> bool) {
-        // At once, for the processes that run already.
+        // Immediately, for processes that already run.
         let mut settled = None::<Instant>;
         let mut pause = SETTLE;
-        // Looks must not keep step with what the program does.
+        // Looks must not synchronise with the program.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         loop {
             let over = is_over() || !self.records.go_on();
             if over {
-                // What follows takes its time.
+                // The steps below take time.
                 self.ran = self.began.elapsed();
             }
             let begins = self.records.find_more() || settled.is_none();
@@ -271,7 +271,8 @@ impl Gatherer {
         }
     }
 
-    /// Takes the samples of all processes, looks at these once, and then goes on with what takes longer.
+    /// Collects the samples of all processes, looks at each once, then does a part of the slower
+    /// work.
     fn look(&mut self) {
         self.take_samples();
         for process in self.records.known() {
@@ -308,9 +309,9 @@ impl Gatherer {
         }
     }
 
-    /// Looks for processes, lets go of those that are over, and says how many acquisitions are
-    /// to be sampled from now on; `since` the last time that it did.  As a process `begins` to be looked
-    /// at, it is not known how many it does in that time.
+    /// Looks for processes, drops ended ones, and sets the number of acquisitions to sample;
+    /// `since` the last call. When a process `begins` to be observed, its acquisitions in that time
+    /// are unknown.
     fn settle(&mut self, since: Duration, begins: bool, last: bool) {
         let began = own_cpu_nanoseconds();
         let mut over = Vec::new();
@@ -354,7 +355,7 @@ impl Gatherer {
         }
     }
 
-    /// Tells so many processes how far their samples are to lie apart.
+    /// Sets the spacing of samples for that many processes.
     fn tell(&mut self, since: Duration, processes: f64) {
         let wanted = self.pace.wanted * f64::max(processes, 1.0) * since.as_secs_f64();
         let drawn =
@@ -365,7 +366,7 @@ impl Gatherer {
         }
     }
 
-    /// CPU seconds of which the cost is a share: of a program that mostly sleeps, one CPU's.
+    /// CPU seconds as the base of the cost: for a program that mostly sleeps, one CPU's.
     fn of_one_cpu(&self, cpu: f64) -> f64 {
         let ran = if self.ran.is_zero() {
             self.began.elapsed()
@@ -375,7 +376,7 @@ impl Gatherer {
         cpu.max(ran.as_secs_f64())
     }
 
-    /// What profiling costs, of these CPU seconds.
+    /// The cost of profiling, relative to these CPU seconds.
     fn cost(&self, cpu: f64) -> Cost {
         let costs = self.spent.costs(self.of_one_cpu(cpu));
         let work = &self.spent.work;
@@ -392,7 +393,7 @@ impl Gatherer {
         }
     }
 
-    /// Names what processes did that are over, and lets go of them.
+    /// Names the locks of ended processes, and drops the processes.
     fn finish_processes(&mut self, over: &[u32]) {
         for id in over {
             let Some(mut gathered) = self.processes.remove(id) else {
@@ -412,7 +413,7 @@ impl Gatherer {
                 self.left_out.acquisitions += now.acquisitions.saturating_sub(before.acquisitions);
                 self.left_out.samples += now.samples.saturating_sub(before.samples);
                 if process.is_ours {
-                    // One that goes on has nobody left to take its samples.
+                    // The samples of a process that continues are not collected any further.
                     raw.spacing.store(NO_SAMPLES, Relaxed);
                 }
                 self.merged.add(process, &gathered, self.spent.records());
@@ -421,7 +422,7 @@ impl Gatherer {
         }
     }
 
-    /// The profile, of a program that used these CPU seconds.
+    /// The profile of a program that used these CPU seconds.
     pub fn finish(self, program: &str, lock: &str, cpu: f64) -> Profile {
         let cost = self.cost(cpu.max(self.cpu_before));
         let (locks, conditions, stacks) = self.merged.finish();
@@ -443,8 +444,9 @@ impl Gatherer {
 }
 
 impl Gathered {
-    /// Sees which threads wait for locks, and which hold some, so many seconds after the last look.  What was seen
-    /// then stands for the first half of them, what is seen now for the second.
+    /// Looks which threads wait for locks, and which hold some, `since` seconds after the last
+    /// look. Sightings of the last look represent the first half of that time, those of this one
+    /// the second.
     pub fn look(&mut self, raw: &Raw, since: f64) {
         self.looked += since;
         self.longest = self.longest.max(since);
@@ -478,7 +480,7 @@ impl Gathered {
         self.go_on(going, since);
     }
 
-    /// Charges what was seen with so many seconds.
+    /// Charges the sightings with that many seconds.
     fn charge(&mut self, snapshot: &Snapshot, stands_for: f64) {
         let mut awaited: HashMap<u64, u32> = HashMap::new();
         for (lock, site) in &snapshot.waiters {
@@ -496,11 +498,11 @@ impl Gathered {
             let looks = self.looks.entry(lock).or_default();
             let lost = f64::from(waiters) * stands_for;
             looks.lost += lost;
-            // The two halves for which a look stands are one.
+            // The two halves of a look's time are one sighting.
             looks.lost_squared += 2.0 * lost * lost;
             looks.awaited += stands_for;
             looks.greatest = looks.greatest.max(waiters);
-            // Readers that share it share the blame.
+            // Readers that share a lock share the blame.
             let of_this = holders.get(&lock).map_or(&[][..], Vec::as_slice);
             let share = lost / of_this.len().max(1) as f64;
             for site in of_this {
@@ -509,7 +511,7 @@ impl Gathered {
         }
     }
 
-    /// What threads do at this look: what they did at the last one as well goes on, and the rest of that is over.
+    /// Continues the actions seen at the last look too, and ends the others.
     fn go_on(&mut self, now: HashMap<Deed, u64>, since: f64) {
         let mut before = std::mem::take(&mut self.going);
         for known in before.values_mut() {
@@ -536,28 +538,27 @@ impl Gathered {
         }
     }
 
-    /// All that goes on is over.
+    /// Ends all continuing actions.
     pub fn end_all(&mut self) {
         for (deed, known) in std::mem::take(&mut self.going) {
             self.end(deed, known);
         }
     }
 
-    /// Takes the samples of a process, the only command that does, and shows all that is there.  Their stacks
-    /// stay where they are.
+    /// Collects a process's samples, as the only command that does, and passes each to `show`.
+    /// Their stacks stay in the records.
     pub fn take_samples(&mut self, process: &Process, mut show: impl FnMut(&Drawn)) {
         let raw: &Raw = process.records();
         let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
         let watch = (raw.watch.number() & WATCH_BITS) as u8;
         let mut taken = Vec::new();
         for thread in &raw.threads[..used] {
-            // SAFETY: the only thread of the only command that reads them.
+            // SAFETY: the only reading thread of the only reading command.
             while let Some(words) = unsafe { thread.samples.take() } {
                 taken.push(Drawn::of_words(words));
             }
         }
-        // One that was begun under an earlier watch speaks of a time that is over, and its stack is
-        // another's.
+        // Samples begun under an earlier watch are obsolete, and their stacks have been reused.
         for drawn in taken.iter().filter(|drawn| drawn.watch() == watch) {
             show(drawn);
             match drawn {
@@ -571,8 +572,8 @@ impl Gathered {
         }
     }
 
-    /// Unwinds the stack of a sample and gives it back: one at a look, since more would have to be
-    /// copied and unwound.
+    /// Unwinds and returns the stack of one sample; one per look, since copying and unwinding more
+    /// would take too long.
     pub fn unwind_next(&mut self, process: &mut Process) {
         let Some(Lent {
             key,
@@ -585,13 +586,13 @@ impl Gathered {
         if let Some((site, memory)) = process.lent(number) {
             let (addresses, _) = process.stacks.unwound(&site, &memory);
             let stacks = self.stacks.entry(key).or_default();
-            // Sampled or not, it is one of the contended acquisitions, by chance.
+            // Sampled or not, it is a random contended acquisition.
             *stacks.entry(addresses).or_default() += waited.max(1) as f64;
         }
         process.give_back(number);
     }
 
-    /// Unwinds all stacks that are left, by all files that the process has mapped.
+    /// Unwinds all remaining stacks, with all files that the process has mapped.
     pub fn unwind_all(&mut self, process: &mut Process) {
         process.stacks.read_all();
         while !self.lent.is_empty() {
@@ -599,17 +600,17 @@ impl Gathered {
         }
     }
 
-    /// Acquisitions since it is looked at.
+    /// Acquisitions since the first look.
     fn acquired(&self, raw: &Raw) -> Acquired {
         acquisitions(raw).since(self.before.acquired)
     }
 
-    /// Takes note of which threads have ended.
+    /// Records the ended threads.
     pub fn leave_out_gone(&mut self, raw: &Raw, living: &HashSet<u32>) {
         self.gone = gone(raw, living);
     }
 
-    /// Takes note of a sample, and that it has a stack.
+    /// Records a sample, and its stack if any.
     fn take(&mut self, sample: &Sample) {
         let key = (sample.lock, sample.site);
         // Others only show where a thread waited.
@@ -635,26 +636,25 @@ impl Gathered {
     }
 }
 
-/// How many nanoseconds samples of a pair lie apart at least, and at most.
+/// The least and the largest spacing of a pair's samples, in nanoseconds.
 const CLOSEST: u32 = 100_000;
 const FARTHEST: u32 = 1_000_000_000;
 
-/// How far samples are to lie apart that lay so far apart, when that came to so many `drawn` for so many that
-/// were `wanted`.
+/// The new spacing of samples, after the present one led to `drawn` samples instead of `wanted`.
 fn spaced(spacing: u32, drawn: u64, wanted: f64) -> u32 {
-    // Nothing is known of a pause.
+    // A pause implies nothing.
     if wanted <= 0.0 || drawn == 0 {
         return spacing;
     }
     let share = (drawn as f64 / wanted).max(0.5);
-    // It follows only what is far off, since samples that come at random vary.
+    // Ignores small deviations, since random samples vary.
     if (0.8..=1.0).contains(&share) {
         return spacing;
     }
     (f64::from(spacing) * share).clamp(f64::from(CLOSEST), f64::from(FARTHEST)) as u32
 }
 
-/// The lock that a thread waits for, and the site in the form in which it is recorded.
+/// The lock that a thread waits for, and the site in its recorded form.
 fn awaits(waiting: &Waiting) -> Option<(u64, u64)> {
     let how = match waiting.doing {
         Doing::Lock => How::Mutex,
@@ -667,7 +667,7 @@ fn awaits(waiting: &Waiting) -> Option<(u64, u64)> {
     Some((waiting.object, Hold::pack(site, how)))
 }
 
-/// The threads that have a record of the present watch, with its place.
+/// The threads with a record of the present watch, by the record's index.
 fn followers(raw: &Raw) -> impl Iterator<Item = (usize, &Thread)> {
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
     let watch = raw.watch.number();
@@ -675,7 +675,7 @@ fn followers(raw: &Raw) -> impl Iterator<Item = (usize, &Thread)> {
     threads.filter(move |(_, thread)| thread.follows.follows(watch))
 }
 
-/// What had no room in a process's records.
+/// A process's data that did not fit.
 fn left_out(raw: &Raw) -> LeftOut {
     LeftOut {
         threads: raw.lost_threads.load(Relaxed).into(),
@@ -684,7 +684,7 @@ fn left_out(raw: &Raw) -> LeftOut {
     }
 }
 
-/// Acquisitions, and for how many of them a thread had to count a lock in the place of another.
+/// Acquisitions, and those that displaced another lock's counter.
 #[derive(Clone, Copy, Default)]
 struct Acquired {
     all: u64,
@@ -718,7 +718,7 @@ fn acquisitions(raw: &Raw) -> Acquired {
     acquired
 }
 
-/// Threads that have records and have ended.
+/// Ended threads with records.
 fn gone(raw: &Raw, living: &HashSet<u32>) -> HashSet<u32> {
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
     let ids = raw.threads[..used].iter();
@@ -730,19 +730,19 @@ fn gone(raw: &Raw, living: &HashSet<u32>) -> HashSet<u32> {
 /// CPU seconds of a process so far.
 fn cpu_seconds(process: u32) -> Option<f64> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The fields follow the name, which may hold anything, in brackets.
+    // The fields follow the name, which may contain anything, in brackets.
     let (_, rest) = line.rsplit_once(") ")?;
     let mut fields = rest.split(' ').skip(11);
     let ticks: f64 = fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?;
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Whether what comes once may have taken so many nanoseconds by now: half of the limit.
+/// Whether one-time work may take that many nanoseconds so far: half of the limit.
 fn may_take_once(nanoseconds: f64, limit: f64, ran: Duration) -> bool {
     nanoseconds <= limit / 2.0 / 100.0 * ran.as_nanos() as f64
 }
 
-/// Nanoseconds of CPU time that this thread has used.
+/// This thread's CPU time in nanoseconds.
 fn own_cpu_nanoseconds() -> f64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     used.tv_sec as f64 * 1e9 + used.tv_nsec as f64
@@ -753,7 +753,7 @@ mod tests {
     use super::{CLOSEST, FARTHEST, may_take_once, spaced};
     use std::time::Duration;
 
-    /// A C library of two million bytes took more than the limit of a program of a tenth of a second.
+    /// A C library of two million bytes would exceed the limit of a program of a tenth of a second.
     #[test]
     fn files_are_read_as_the_limit_lets_them() {
         let after = |milliseconds| may_take_once(4e6, 5.0, Duration::from_millis(milliseconds));
@@ -767,7 +767,7 @@ mod tests {
         assert_eq!(spaced(8 * CLOSEST, 10, 1_000.0), 4 * CLOSEST);
         assert_eq!(spaced(CLOSEST, 10, 1_000.0), CLOSEST);
         assert_eq!(spaced(FARTHEST / 2, u64::MAX, 1.0), FARTHEST);
-        // A pause, and a call that follows at once.
+        // A pause, and an immediately following call.
         assert_eq!(spaced(8 * CLOSEST, 0, 1_000.0), 8 * CLOSEST);
         assert_eq!(spaced(8 * CLOSEST, 10, 0.0), 8 * CLOSEST);
     }

@@ -1,11 +1,11 @@
-//! How far a lock goes when a thread lets go of it and the next one takes it.
+//! Distances of locks' hand-overs.
 
 use cohort::door::{Level, lowest_of};
 use cohort::records::HandOver;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// How far apart a lock's two holders run, the nearest first.
+/// Distance of a lock's two holders, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Far {
     Thread,
@@ -18,7 +18,7 @@ enum Far {
 
 const KINDS: usize = Far::Across as usize + 1;
 
-/// Where CPUs are, each by the lowest CPU of its core, its cache group and its node.
+/// Places of CPUs, each by the lowest CPU of its core, its cache group and its node.
 #[derive(Default)]
 pub struct Cpus(HashMap<u32, [usize; 3]>);
 
@@ -30,7 +30,7 @@ impl Cpus {
         })
     }
 
-    /// How far apart the two CPUs of a hand-over are.
+    /// The distance of a hand-over's two CPUs.
     fn far(&mut self, hand_over: &HandOver) -> Far {
         if hand_over.is_own {
             return Far::Thread;
@@ -39,7 +39,7 @@ impl Cpus {
             return Far::Cpu;
         }
         let (from, to) = (self.place(hand_over.from), self.place(hand_over.to));
-        // A level that the kernel does not tell of is as large as the next one.
+        // A level that the kernel does not report equals the next one.
         if from[2] != to[2] {
             Far::Across
         } else if from[1] != to[1] {
@@ -52,22 +52,22 @@ impl Cpus {
     }
 }
 
-/// The hand-overs of a lock that were sampled.
+/// Sampled hand-overs of a lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handed {
     samples: u64,
-    /// By [`Far`]: each stands for as many as one was drawn of.
+    /// By [`Far`]: the sum of the samples' weights.
     weights: [f64; KINDS],
 }
 
 impl Handed {
-    /// Adds one.
+    /// Adds a hand-over.
     pub fn add(&mut self, hand_over: &HandOver, cpus: &mut Cpus) {
         self.samples += 1;
         self.weights[cpus.far(hand_over) as usize] += f64::from(hand_over.of.max(1));
     }
 
-    /// Adds all of another lock's.
+    /// Adds another lock's hand-overs.
     pub fn add_all(&mut self, other: &Self) {
         self.samples += other.samples;
         for (own, more) in self.weights.iter_mut().zip(other.weights) {
@@ -75,7 +75,7 @@ impl Handed {
         }
     }
 
-    /// Their shares; none if there are none.
+    /// Their shares; none without samples.
     pub fn shares(&self) -> Option<Shares> {
         let all: f64 = self.weights.iter().sum();
         if self.samples == 0 {
@@ -101,12 +101,12 @@ impl Handed {
     }
 }
 
-/// Where a lock went, in shares of all hand-overs.
+/// Destinations of a lock, as shares of all hand-overs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Shares {
-    /// How many were sampled.
+    /// The number of samples.
     pub samples: u64,
-    /// Back to the thread that had it.
+    /// Back to the same thread.
     pub same_thread: f64,
     /// To another thread on the same CPU.
     pub same_cpu: f64,
@@ -121,7 +121,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// In words, those that are not zero.
+    /// The nonzero shares in words.
     pub fn text(&self) -> String {
         let words = [
             (self.same_thread, "to the same thread"),

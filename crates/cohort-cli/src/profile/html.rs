@@ -1,4 +1,4 @@
-//! A profile as a page for a browser: one file, nothing to load.
+//! A profile as a self-contained HTML page.
 
 use super::figures::Spread;
 use super::merge::label;
@@ -7,10 +7,10 @@ use super::{Lock, Profile, flame};
 use crate::problem::Problem;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Locks that are shown by places.
+/// Locks shown with their sites.
 const SHOWN: usize = 20;
 
-/// Places of a lock that are shown.
+/// Sites shown per lock.
 const PLACES: usize = 12;
 
 const STYLE: &str = "\

@@ -1,4 +1,4 @@
-//! What the processes of a program did with their locks, under the locks' names.
+//! Combines the lock operations of a program's processes under the locks' names.
 
 use super::figures::{Look, Mixture, Pair, Range, Seen};
 use super::gather::{Gathered, Looks, Sampled, SeenAt};
@@ -10,42 +10,42 @@ use cohort::records::{Hold, How, OBJECT};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// Of a variable that holds several locks, so many are shown each by itself; more are an array.
+/// Locks in one variable shown individually; more are an array.
 const FIELDS: usize = 8;
 
-/// Frames of a place that are kept.
+/// Frames kept of a site.
 const FRAMES: usize = 6;
 
 /// A kind of lock, and a name.
 pub type Name = (&'static str, String);
 
-/// Stacks that waited: the lock's place among the locks, frames, thread-seconds.
+/// Waiting stacks: the lock's index, frames, thread-seconds.
 pub type Stacks = Vec<(usize, Vec<Frame>, f64)>;
 
-/// How often a process took a lock at a site.
+/// A process's count of a lock and a site.
 pub struct Counted {
     pub lock: u64,
     pub site: u64,
     pub acquired: u64,
-    /// How many of these found the lock held.
+    /// Contended acquisitions.
     pub contended: u64,
 }
 
-/// Nanoseconds that a wait and a hold seem to last by what is written down of them.
+/// Apparent nanoseconds of a wait and of a hold that are due to recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Records {
     pub waits: f64,
     pub holds: f64,
 }
 
-/// All processes' locks and conditions.
+/// Locks and conditions of all processes.
 ///
-/// The locks of an array are put together as they come: of a million, each by itself would take
-/// kilobytes.
+/// The locks of an array are merged immediately: a million separate locks would take kilobytes
+/// each.
 #[derive(Default)]
 pub struct Merged {
     locks: HashMap<Name, One>,
-    /// By variables, the names of the locks inside each: no more than make it an array.
+    /// By variables, the names of the locks inside each, up to the size of an array.
     parts: HashMap<Name, Vec<Name>>,
 }
 
@@ -54,7 +54,7 @@ struct One {
     named_by: NamedBy,
     objects: usize,
     lost: f64,
-    /// Of these seconds, those of one lock, at most.
+    /// The largest share of these seconds at a single lock.
     most_lost: f64,
     variance: f64,
     awaited: f64,
@@ -68,7 +68,7 @@ struct One {
     stacks: HashMap<Vec<Frame>, f64>,
 }
 
-/// One of their sites.
+/// Site of such locks.
 #[derive(Default)]
 struct Place {
     frames: Option<Vec<Frame>>,
@@ -101,7 +101,7 @@ fn durations(count: &Counted, gathered: &Gathered, scale: f64, records: Records)
     let mut both = [Mixture::default(), Mixture::default()];
     let is_known = sampled.waits[0].samples() > 0;
     let is_condition = Hold::unpack(count.site).1 == How::Condition;
-    // A lock that was free, as far as it tells, is not waited for.
+    // A lock seen free is not waited for.
     if !is_known && !is_condition {
         both[0].add_none(numbers[0]);
     }
@@ -162,7 +162,7 @@ impl One {
 
     /// The site of that key.
     fn place(&mut self, key: &Key) -> &mut Place {
-        // Most are there already, and need no key of their own.
+        // Most exist already, and need no copy of the key.
         if !self.sites.contains_key(key) {
             self.sites.insert(key.clone(), Place::default());
         }
@@ -174,7 +174,7 @@ impl One {
         self.weight += sampled.weight;
     }
 
-    /// Takes over what is known of another name's locks.
+    /// Adds the data of another name's locks.
     fn absorb(&mut self, other: Self) {
         self.objects += other.objects;
         self.lost += other.lost;
@@ -209,7 +209,7 @@ impl Place {
         self.holds.add_all(&other.holds);
     }
 
-    /// Keeps what these frames and those before have in common.
+    /// Keeps the common part of these frames and the earlier ones.
     fn meet(&mut self, frames: &[Frame]) {
         let known = self
             .frames
@@ -222,7 +222,7 @@ impl Place {
     }
 }
 
-/// Where threads and programs begin: every stack ends there.
+/// Start functions of threads and programs: every stack ends there.
 const BEGINNINGS: [&str; 6] = [
     "start_thread",
     "clone3",
@@ -232,7 +232,7 @@ const BEGINNINGS: [&str; 6] = [
     "__libc_start_call_main",
 ];
 
-/// Frames without addresses, and without those that every stack has.
+/// Frames without addresses, and without the common start functions.
 fn telling(frames: &[Frame]) -> Vec<Frame> {
     let is_beginning = |frame: &&Frame| {
         let function = frame.function.as_deref().unwrap_or_default();
@@ -244,7 +244,7 @@ fn telling(frames: &[Frame]) -> Vec<Frame> {
     frames[..told].iter().map(settled).collect()
 }
 
-/// A frame without its address, which is another in each process.
+/// A frame without its address, which differs between processes.
 fn settled(frame: &Frame) -> Frame {
     Frame {
         address: 0,
@@ -252,7 +252,7 @@ fn settled(frame: &Frame) -> Frame {
     }
 }
 
-/// A place in few words: a function without a line is known well enough without its module.
+/// A short label: a function without a line needs no module.
 pub fn label(frame: &Frame) -> String {
     match (&frame.function, frame.line) {
         (Some(function), None) => function.clone(),
@@ -261,7 +261,7 @@ pub fn label(frame: &Frame) -> String {
 }
 
 impl Merged {
-    /// Adds what is known of a process, of whose samples the records take so long.
+    /// Adds a process's data, with the cost of recording a sample.
     pub fn add(&mut self, process: &mut Process, gathered: &Gathered, records: Records) {
         let scale = if gathered.looked > 0.0 {
             gathered.lived.as_secs_f64() / gathered.looked
@@ -338,7 +338,7 @@ impl Merged {
         }
     }
 
-    /// All of it, sorted.
+    /// The sorted result.
     pub fn finish(self) -> (Vec<Lock>, Vec<Condition>, Stacks) {
         let mut locks: Vec<(Lock, HashMap<Vec<Frame>, f64>)> = Vec::new();
         let mut conditions = Vec::new();
@@ -377,7 +377,7 @@ impl Merged {
         (locks, conditions, all)
     }
 
-    /// What is known of the locks that have that name, or of the array that they are in.
+    /// The data of the locks with that name, or of their array.
     fn one(&mut self, name: Name, named_by: NamedBy) -> &mut One {
         let mut name = self.array_of(&name).unwrap_or(name);
         if !self.locks.contains_key(&name)
@@ -387,7 +387,7 @@ impl Merged {
             parts.push(name.clone());
             if parts.len() == FIELDS {
                 let mut whole = One::new(NamedBy::Symbol);
-                // The first is at the array's beginning, and has its bare name.
+                // The first lock is at the array's beginning, and has its bare name.
                 for part in parts.iter().chain([&variable]) {
                     if let Some(one) = self.locks.remove(part) {
                         whole.absorb(one);
@@ -401,7 +401,7 @@ impl Merged {
         self.locks.entry(name).or_insert_with(new)
     }
 
-    /// The same, of a name that had some already.
+    /// The data of a known name.
     fn known(&mut self, name: &Name) -> Option<&mut One> {
         match self.array_of(name) {
             Some(array) => self.locks.get_mut(&array),
@@ -409,7 +409,7 @@ impl Merged {
         }
     }
 
-    /// The name of the array that a lock of that name is in, if it is in one.
+    /// The array that contains a lock of that name, if any.
     fn array_of(&self, name: &Name) -> Option<Name> {
         let inside = variable_of(name);
         let variable = inside.as_ref().unwrap_or(name);
@@ -418,17 +418,17 @@ impl Merged {
     }
 }
 
-/// What all locks of an array are called.
+/// The common name of an array's locks.
 fn array((kind, variable): &Name) -> Name {
     (*kind, format!("{variable}[…]"))
 }
 
-/// The variable that a lock of that name is inside, if it is in one and not at its beginning.
+/// The variable that contains a lock of that name, unless the lock is at its beginning.
 fn variable_of((kind, name): &Name) -> Option<Name> {
     part(name).map(|(variable, _)| (*kind, variable.to_owned()))
 }
 
-/// The variable and the place in it, of a lock that is inside one.
+/// The variable and the offset of a lock inside it.
 fn part(name: &str) -> Option<(&str, u64)> {
     let (base, inside) = name.rsplit_once('+')?;
     Some((base, inside.parse().ok()?))
@@ -500,10 +500,10 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
     (lock, one.stacks)
 }
 
-/// How often each lock was taken from each site, and found held.
+/// Acquisitions and contended acquisitions, by lock and site.
 pub type Sums = HashMap<(u64, u64), (u64, u64)>;
 
-/// What a process counted, by locks and sites.
+/// A process's counts, by lock and site.
 pub fn sums(process: &Process) -> Sums {
     let raw = process.records();
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
@@ -533,16 +533,16 @@ pub fn sums(process: &Process) -> Sums {
     all
 }
 
-/// What a process counted, without what it had counted before, one lock after the other.
+/// A process's counts since `before`, sorted by locks.
 pub fn counted(process: &Process, before: &Sums) -> Vec<Counted> {
     since(&sums(process), before)
 }
 
-/// The same of what was counted by now.
+/// The difference of two counts.
 pub fn since(sums: &Sums, before: &Sums) -> Vec<Counted> {
     let counted = sums.iter().map(|((lock, site), (acquired, contended))| {
         let (already, held) = before.get(&(*lock, *site)).copied().unwrap_or_default();
-        // A thread that puts its counts together meanwhile may be counted once too little.
+        // A thread that moves its counts concurrently may be counted once too little.
         Counted {
             lock: *lock,
             site: *site,
@@ -555,15 +555,15 @@ pub fn since(sums: &Sums, before: &Sums) -> Vec<Counted> {
     counted
 }
 
-/// The sites of each lock, of what was [`counted`].
+/// The sites of each lock among the [`counted`] ones.
 pub fn by_locks(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
     counted.chunk_by(|one, other| one.lock == other.lock)
 }
 
-/// What a site is told apart by, in all processes.
+/// A site's key across processes.
 type Key = (How, Frame);
 
-/// The keys of a process's sites, each found once.
+/// Keys of a process's sites, each computed once.
 #[derive(Default)]
 struct Keys(HashMap<u64, Key>);
 
@@ -631,7 +631,7 @@ mod tests {
         put("server+48", 0.25);
         let part = ("mutex", "table+80".to_owned());
         assert!(merged.known(&part).is_some_and(|one| one.objects == 10));
-        // A million would be too many to be kept until the end.
+        // A million would be too many to keep until the end.
         assert_eq!(merged.locks.len(), 3);
         let (locks, _, _) = merged.finish();
         let names: Vec<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();

@@ -1,44 +1,44 @@
-//! What profiling costs a program, and how often is sampled and looked so that it does not cost too much.
+//! The cost of profiling, and the rates of samples and looks that limit it.
 
 use super::figures::Durations;
 use super::merge::Records;
 use cohort::records::{AT_HAND, AtHand, Drawn, Sample, TurnOver};
 use std::time::Duration;
 
-/// How far two looks are apart at first, and at most.
+/// The initial and the longest time between two looks.
 const TICK: Duration = Duration::from_millis(1);
 const LONGEST_TICK: Duration = Duration::from_millis(8);
 
-/// How many samples a second are wanted at most, and at least.
+/// The highest and the lowest number of samples per second.
 const MOST_SAMPLES: f64 = 20_000.0;
 const FEWEST_SAMPLES: f64 = 500.0;
 
-/// The price of counting is of no account before it was measured at so many acquisitions: the first ones
-/// meet with caches that have nothing of the records yet.
+/// The cost of counting is ignored before it has been measured at this many acquisitions: the first
+/// ones find the records uncached.
 const ENOUGH: u64 = 4 * AT_HAND as u64;
 
-/// Where counting alone costs the limit or more, the part of the limit that all else may cost.
+/// If counting alone reaches the limit, the part of the limit that everything else may cost.
 const PART: f64 = 0.1;
 
-/// What was done for a profile.
+/// Work done for a profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
-    /// Acquisitions that were counted.
+    /// Counted acquisitions.
     pub acquired: u64,
-    /// For how many of these a thread had to count a lock in the place of another.
+    /// Those that displaced another lock's counter.
     pub turned_over: u64,
     /// Samples that were drawn.
     pub drawn: u64,
-    /// Nanoseconds in which threads copied stacks, and measured what counting takes.
+    /// Nanoseconds in which threads copied stacks, and measured the cost of counting.
     pub aside: f64,
-    /// Nanoseconds of CPU time that the command took while the program ran, and those of them in which
-    /// it did what comes once: reading the program's files.
+    /// Nanoseconds of the command's CPU time while the program ran, and the part for one-time work:
+    /// reading the program's files.
     pub looking: f64,
     pub once: f64,
 }
 
 impl Work {
-    /// What was done since then, but for what comes once.
+    /// The work since then, without one-time work.
     fn since(&self, before: &Self) -> Self {
         let once = self.once - before.once;
         Self {
@@ -52,27 +52,27 @@ impl Work {
     }
 }
 
-/// Nanoseconds that a program loses.
+/// Costs for the program, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Prices {
-    /// By each acquisition with its release, and where a lock is counted in the place of another, beside that.
+    /// For each acquisition with its release, and for displacing another lock's counter.
     each: f64,
     turn_over: f64,
-    /// By a sample beside that.
+    /// For a sample, in addition.
     drawn: f64,
 }
 
 impl Prices {
-    /// What counting took.
+    /// The cost of counting.
     fn of_counting(&self, work: &Work) -> f64 {
         work.acquired as f64 * self.each + work.turned_over as f64 * self.turn_over
     }
 }
 
-/// What profiling costs, in per cent of a program's CPU time.
+/// Cost of profiling, in per cent of a program's CPU time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
-    /// All acquisitions are counted, at any pace.
+    /// Counting all acquisitions, independent of the rates.
     pub counting: f64,
     /// The command itself.
     pub looking: f64,
@@ -81,39 +81,39 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What a slower pace makes less.
+    /// The part that lower rates reduce.
     fn by_pace(&self) -> f64 {
         self.looking + self.samples
     }
 
-    /// All together.
+    /// The total.
     pub fn all(&self) -> f64 {
         self.counting + self.by_pace()
     }
 }
 
-/// What was done, and what that takes.
+/// Work done, and its costs.
 #[derive(Default)]
 pub struct Spent {
-    /// All that was done, and what had been done when this was last reckoned up.
+    /// The total work, and its state at the last check.
     pub work: Work,
     before: Work,
-    /// How long many acquisitions take that are counted, and as many others.
+    /// Durations of many counted acquisitions, and of as many uncounted ones.
     counted: Durations,
     plain: Durations,
-    /// How long one takes that is timed, for how long it seems to hold an empty section, and reading the clock.
+    /// Durations of a timed acquisition, of its apparently empty hold, and of reading the clock.
     timed: Durations,
     empty: Durations,
     reads: Durations,
-    /// How long it takes to copy a stack.
+    /// Durations of copying a stack.
     stacks: Durations,
-    /// How long it takes to count a lock in the place of another, and reading the clock there.
+    /// Durations of displacing another lock's counter, and of reading the clock there.
     turn_overs: Durations,
     reads_there: Durations,
 }
 
 impl Spent {
-    /// Takes note of what a thread has put among its samples.
+    /// Records an entry of a thread's samples.
     pub fn add(&mut self, drawn: &Drawn) {
         match drawn {
             Drawn::Sample(sample) => self.add_sample(sample),
@@ -152,20 +152,20 @@ impl Spent {
         }
     }
 
-    /// Nanoseconds in which threads copied stacks, and measured what counting takes.  A thread that lost its
-    /// CPU meanwhile did not cost the program that time.
+    /// Nanoseconds in which threads copied stacks, and measured the cost of counting, without
+    /// preemptions: they cost the program nothing.
     fn aside(&self) -> f64 {
         let all = |spent: &Durations| spent.samples() as f64 * spent.unbroken_mean();
-        // Each measurement of counting is done twice.
+        // Each measurement of counting runs twice.
         2.0 * (all(&self.counted) + all(&self.plain)) + all(&self.timed) + all(&self.stacks)
     }
 
-    /// At how many acquisitions the price of counting was measured.
+    /// The number of acquisitions in the measurements of counting.
     pub fn measured(&self) -> u64 {
         self.counted.samples() * u64::from(AT_HAND) + self.turn_overs.samples()
     }
 
-    /// What the records of a sample seem to be of a wait and of a hold.
+    /// A sample's recording time that appears in a wait and in a hold.
     pub fn records(&self) -> Records {
         Records {
             waits: self.reads.median() as f64,
@@ -184,7 +184,7 @@ impl Spent {
         }
     }
 
-    /// Nanoseconds by which an acquisition with its release takes longer, as it is counted, in the mean.
+    /// Additional nanoseconds of a counted acquisition with its release, on average.
     pub fn each(&self) -> f64 {
         self.prices().of_counting(&self.work) / self.work.acquired.max(1) as f64
     }
@@ -205,7 +205,7 @@ impl Spent {
         }
     }
 
-    /// What all that was done costs, in these CPU seconds.
+    /// The cost of all work, relative to these CPU seconds.
     pub fn costs(&self, cpu: f64) -> Costs {
         let work = Work {
             aside: self.aside(),
@@ -214,8 +214,8 @@ impl Spent {
         Self::costs_of(&work, &self.prices(), cpu)
     }
 
-    /// Reckons up: what all that was done costs, in `cpu` seconds, and what was done since the last
-    /// time, in `lately` seconds; each as far as it is known.
+    /// The costs of all work, relative to `cpu` seconds, and of the work since the last call,
+    /// relative to `lately` seconds; each as far as it is known.
     pub fn reckon(&mut self, cpu: f64, lately: f64) -> [Costs; 2] {
         let mut prices = self.prices();
         if self.measured() < ENOUGH {
@@ -229,18 +229,18 @@ impl Spent {
     }
 }
 
-/// How often is sampled and looked.
+/// Rates of samples and looks.
 #[derive(Debug)]
 pub struct Pace {
     limit: f64,
-    /// How many samples a second are wanted.
+    /// The wanted number of samples per second.
     pub wanted: f64,
-    /// How far two looks are apart.
+    /// The time between two looks.
     pub tick: Duration,
 }
 
 impl Pace {
-    /// The quickest, which is slowed down until it costs less than `limit` per cent.
+    /// The highest rates, to be reduced until the cost is below `limit` per cent.
     pub fn new(limit: f64) -> Self {
         Self {
             limit,
@@ -249,11 +249,11 @@ impl Pace {
         }
     }
 
-    /// Goes slower or quicker, by what everything costs so far and by what it costs lately.
+    /// Reduces or raises the rates, by the total and the recent cost.
     ///
-    /// What comes once, and a dear beginning, are made up for by time, in which it is enough to go on
-    /// for less than half of the limit.  Nor does a slower pace help against counting, where that
-    /// alone costs the limit: then all else may cost a part of the limit.
+    /// One-time work and an expensive start are compensated over time, as long as continuing costs
+    /// less than half of the limit. Lower rates do not help against counting: where that alone
+    /// reaches the limit, everything else may cost a part of the limit.
     pub fn adapt(&mut self, [all, lately]: [Costs; 2]) {
         let samples = lately.samples;
         let samples_are_dearer = samples > lately.looking;
@@ -269,8 +269,8 @@ impl Pace {
         }
     }
 
-    /// Half as many of the dearer, samples or looks; of the other if there are as few as may be.  Samples that
-    /// cost next to nothing stay: few looks need more of them.
+    /// Halves the rate of the more expensive of samples and looks, or of the other at its minimum.
+    /// Cheap samples stay: fewer looks need more of them.
     fn slow_down(&mut self, samples_are_dearer: bool, samples_matter: bool) {
         let has_fewest = self.wanted <= FEWEST_SAMPLES;
         if self.tick < LONGEST_TICK && (has_fewest || !samples_are_dearer) {
@@ -280,7 +280,7 @@ impl Pace {
         }
     }
 
-    /// Twice as many of the cheaper; of the other if there are as many as may be.
+    /// Doubles the rate of the cheaper one, or of the other at its maximum.
     fn quicken(&mut self, samples_are_dearer: bool) {
         let has_most = self.wanted >= MOST_SAMPLES;
         if self.tick <= TICK || !samples_are_dearer && !has_most {
@@ -295,7 +295,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A sample with a stack for which so much was spent.
+    /// A sample with a stack that cost that much.
     fn sample(on_stack: u32) -> Drawn {
         Drawn::Sample(Sample {
             stack: 1,
@@ -305,10 +305,10 @@ mod tests {
         })
     }
 
-    /// What a timed acquisition takes.
+    /// The duration of a timed acquisition.
     const TIMED: u32 = 400;
 
-    /// Acquisitions that take so much longer where they are counted.
+    /// Acquisitions with that additional duration when counted.
     fn at_hand(price: u32) -> Drawn {
         Drawn::AtHand(AtHand {
             counted: AT_HAND * (price + 10),

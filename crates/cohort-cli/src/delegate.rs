@@ -1,5 +1,5 @@
-//! `cohort delegate`: makes functions of the sections of mutexes in files of C, so that they can be
-//! brought to the thread that has the data.
+//! `cohort delegate`: outlines the critical sections of mutexes in C files into functions, so that
+//! they can be delegated to the thread with the data.
 
 mod calls;
 mod conditions;
@@ -78,9 +78,9 @@ Examples:
 Exit status: 0; 2 if a file cannot be read or parsed, 125 if one cannot be written.";
 
 impl Arguments {
-    /// How the files are read.
+    /// How to read the files.
     fn reading(&self) -> Result<Reading, Problem> {
-        // A value says nothing here: only whether a name is defined is looked at.
+        // Values are irrelevant: only definedness matters.
         let names = |all: &[String]| {
             let names = all
                 .iter()
@@ -115,7 +115,7 @@ impl Arguments {
     }
 }
 
-/// What became of a mutex or a condition, or of one section.
+/// Result for a mutex or a condition, or for one critical section.
 #[derive(Serialize)]
 struct Row {
     file: String,
@@ -127,7 +127,7 @@ struct Row {
     reason: Option<String>,
 }
 
-/// Carries out `cohort delegate`.
+/// Executes `cohort delegate`.
 ///
 /// # Errors
 /// A file cannot be read, parsed or written.
@@ -157,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let pairs: Vec<(&Path, &[u8])> = pairs
         .map(|(target, text)| (target.as_path(), text.as_bytes()))
         .collect();
-    // A program of which some files are converted does not compile.
+    // A partly converted program does not compile.
     destination::write_all(&pairs)?;
     let rows = rows(&files, &objects, &made);
     if arguments.json {
@@ -168,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the files go: none onto another, and none onto itself.
+/// The output files; each distinct, and different from the input.
 fn targets(arguments: &Arguments) -> Result<Vec<PathBuf>, Problem> {
     let Some(folder) = &arguments.out else {
         return Ok(Vec::new());
@@ -198,16 +198,17 @@ fn targets(arguments: &Arguments) -> Result<Vec<PathBuf>, Problem> {
     Ok(targets)
 }
 
-/// What became of the sections.
+/// Results for the critical sections.
 struct Made<'p> {
     functions: Vec<Section<'p>>,
-    /// Those that lock in place: the object's place in the list, where, and why.
+    /// In-place critical sections: the object's index, the place, and the reason.
     in_place: Vec<(usize, At<'p>, Reason)>,
     /// The objects of the functions.
     of: Vec<usize>,
 }
 
-/// Converts what can be; a mutex without a section that can be a function gains nothing and stays.
+/// Converts everything possible; a mutex without an outlined critical section gains nothing and is
+/// left alone.
 fn convert<'p>(files: &'p [File], globals: &Globals<'p>) -> (Objects<'p>, Made<'p>) {
     let mut objects = Objects::find(files, globals);
     loop {
@@ -276,7 +277,7 @@ fn sections<'p>(files: &'p [File], globals: &Globals<'p>, objects: &Objects<'p>)
     made
 }
 
-/// A row for each section and each object that stays, in the order of the files.
+/// A row for each critical section and each unconverted object, in the order of the files.
 fn rows(files: &[File], objects: &Objects<'_>, made: &Made<'_>) -> Vec<Row> {
     let mut rows: Vec<(usize, usize, Row)> = Vec::new();
     let mut add = |at: At<'_>, name: &str, becomes, reason: Option<&Reason>| {
@@ -319,7 +320,7 @@ fn rows(files: &[File], objects: &Objects<'_>, made: &Made<'_>) -> Vec<Row> {
     rows.into_iter().map(|(_, _, row)| row).collect()
 }
 
-/// A table for each file, and the sum.
+/// A table for each file, and the total.
 fn report(rows: &[Row], out: Option<&Path>) -> String {
     let mut text = String::new();
     for of_file in rows.chunk_by(|one, next| one.file == next.file) {

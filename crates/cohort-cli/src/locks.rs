@@ -1,4 +1,4 @@
-//! `cohort locks`: what the threads of a process wait for, and which threads hold it.
+//! `cohort locks`: shows what the threads of a process wait for, and the holders.
 
 mod alive;
 mod dump;
@@ -51,7 +51,7 @@ Examples:
 Exit status: 0; 2 if there is no such process or file, or the file is no core dump; 125 if it may not \
 be looked at, or a core dump is cut off, of another processor, or of a process without Cohort.";
 
-/// What is printed as JSON.
+/// JSON output.
 #[derive(Serialize)]
 struct Sheet<'a> {
     process: u32,
@@ -63,15 +63,15 @@ struct Sheet<'a> {
     lock: Option<&'a str>,
     threads: usize,
     locks: &'a [Lock],
-    /// Files in which nothing has a name, since they have changed after the core dump.
+    /// Files without symbols, since they have changed after the core dump.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unnamed: &'a [String],
 }
 
-/// Carries out `cohort locks`.
+/// Executes `cohort locks`.
 ///
 /// # Errors
-/// The process cannot be looked at.
+/// The process is inaccessible.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let process = match Process::open(&arguments.process) {
         Ok(process) => process,
@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a process that does not run under Cohort.
+/// Shows a process outside Cohort.
 fn show_outside(process: crate::outside::Process, json: bool) -> Result<ExitCode, Problem> {
     let (id, program, threads) = (process.id, process.program.clone(), process.thread_count());
     let locks = outside::locks(process);
@@ -154,11 +154,11 @@ fn show_outside(process: crate::outside::Process, json: bool) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is not known of a process.
+/// The unknown facts about a process.
 fn notes(process: &Process, is_observed: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if !is_observed {
-        // There is no other way to start a process that is over, or one that the library for C serves.
+        // An ended process, or one under the library for C, cannot be started otherwise.
         let remedy = if process.core.is_none() && process.serves_pthread {
             ": under `cohort debug` both are"
         } else {

@@ -1,8 +1,7 @@
-//! Locks of their own for mutexes: which those are, in the files of a program, as the library is
-//! told.
+//! Individual locks for mutexes: finds these in the files of a program, in the library's format.
 //!
-//! A configuration file names a mutex by its variable, or by the place that initialises it, else
-//! locks it first; the library is told addresses, since it must not read debug information.
+//! A configuration file names a mutex by its variable, or by the site that initialises it, or else
+//! locks it first. The library gets addresses, since it must not read debug information.
 
 use crate::choice::Choice;
 use crate::observe::stacks::Names;
@@ -17,31 +16,30 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The locks that a process can have beside its own: the library's room for them.
+/// Limit of locks in a process beside its own: the library's room.
 const OTHERS: usize = 4;
 
-/// The ranges of addresses that it has room for.
+/// Limit of address ranges: the library's room.
 const RANGES: usize = 256;
 
-/// What a line of a configuration file says.
+/// Line of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where the line is: the file, and in it the row and the column.
+    /// The place of the line: file, row and column.
     pub at: String,
-    /// Which mutexes are meant.
+    /// Its mutexes.
     pub which: Which,
     /// Their lock.
     pub lock: String,
 }
 
-/// Which mutexes a line means.
+/// Selection of mutexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those in the variable of that name; with `+` and a number, the one so many bytes behind its
-    /// beginning.
+    /// The mutexes in the variable of that name; with `+` and a number, the mutex at that offset.
     Name(String),
-    /// Those that a call initialises, else locks first: a source file and a line, a function, or a
-    /// file and where in its image.
+    /// The mutexes that a call initialises, or else locks first: a source line, a function, or a
+    /// file with an offset in its image.
     Site(String),
 }
 
@@ -51,10 +49,10 @@ impl Line {
     }
 }
 
-/// Whether one process can have all these locks beside its own.
+/// Checks that one process can have all these locks beside its own.
 ///
 /// # Errors
-/// Which line is one too many.
+/// The first line beyond the limit.
 pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
     if let (Choice::System, Some(first)) = (own, lines.first()) {
         return Err(first.problem(
@@ -100,11 +98,11 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the library is told of these lines, for programs of which each is one of `images` or what
-/// its loader puts beside it.
+/// These lines in the library's format, for programs consisting of one of `images` and the files
+/// loaded with it.
 ///
 /// # Errors
-/// A line means nothing that is there, or more than the library has room for.
+/// A line has no match, or more matches than the library has room for.
 pub fn found(lines: &[Line], images: &[&Image]) -> Result<String, Problem> {
     let mut paths = BTreeSet::new();
     for image in images {
@@ -142,7 +140,7 @@ pub fn found(lines: &[Line], images: &[&Image]) -> Result<String, Problem> {
     Ok(told)
 }
 
-/// Why a line means nothing, and what it may have meant.
+/// The reason why a line has no match, with a suggestion.
 fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
     let program = images.first().map_or(Path::new("?"), |image| &image.path);
     let program = program.file_name().unwrap_or_default().display();
@@ -192,7 +190,7 @@ fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
     }
 }
 
-/// A source file and a line, if a site is that.
+/// A site's source file and line, if it has that form.
 fn source(site: &str) -> Option<(&str, u32)> {
     let (file, line) = site.rsplit_once(':')?;
     let line = line.parse().ok()?;
@@ -200,12 +198,12 @@ fn source(site: &str) -> Option<(&str, u32)> {
     (!file.is_empty() && !file.ends_with(':')).then_some((file, line))
 }
 
-/// Whether the last parts of a path are these.
+/// Whether a path ends with these parts.
 fn ends_with(path: &str, parts: &str) -> bool {
     Path::new(path).ends_with(parts.trim_start_matches('/'))
 }
 
-/// As many last parts of a path as those have.
+/// As many last parts of a path as `parts` has.
 fn tail<'a>(path: &'a str, parts: &str) -> &'a str {
     let wanted = parts.split('/').count();
     let mut slashes = path.rmatch_indices('/');
@@ -214,10 +212,10 @@ fn tail<'a>(path: &'a str, parts: &str) -> &'a str {
         .map_or(path, |(at, _)| &path[at + 1..])
 }
 
-/// A file of a program.
+/// File of a program.
 struct File {
     path: PathBuf,
-    /// The address in its image at which its first mapping begins.
+    /// The address in its image of its first mapping.
     base: u64,
     names: Names,
 }
@@ -249,7 +247,7 @@ impl File {
         lines
     }
 
-    /// Where the variable of that name is, or a part of it.
+    /// The addresses of the variable of that name, or of a part of it.
     fn variables(&self, name: &str) -> Vec<Range<u64>> {
         let whole = name.strip_suffix("[…]").unwrap_or(name);
         let part = whole
@@ -265,7 +263,7 @@ impl File {
             .collect()
     }
 
-    /// Where the code of that place is.
+    /// The code addresses of that site.
     fn calls(&self, site: &str) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         if let Some((file, line)) = source(site) {

@@ -1,8 +1,7 @@
-//! What the command prints: tables in one style, prose that is broken where the page ends,
-//! and JSON that says where it comes from.
+//! The command's output: tables in one style, wrapped prose, and JSON with its origin.
 //!
-//! Everything that a subcommand prints on standard output goes through [`print()`] or
-//! [`print_json`], so that a full disk is an error and no panic.
+//! All output of a subcommand goes through [`print()`] or [`print_json`], so that a full disk is an
+//! error and not a panic.
 
 use crate::problem::Problem;
 use crate::signals;
@@ -18,13 +17,13 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::ops::Range;
 
-/// The columns of a page where nothing says how many there are.
+/// Default number of columns of a page.
 const COLUMNS: u16 = 80;
 
-/// What a column of text needs at least to be readable; a shorter one needs its own length.
+/// Least readable width of a text column; a narrower column needs its own width.
 const READABLE: u16 = 14;
 
-/// How many columns a line may have: those of the terminal, or else what `COLUMNS` says.
+/// The maximum length of a line: the terminal's columns, or else `COLUMNS`.
 pub fn width() -> u16 {
     let of_terminal = || {
         let size = stdout().is_terminal().then(|| tcgetwinsize(stdout()))?;
@@ -47,13 +46,13 @@ pub fn help_width() -> usize {
     }
 }
 
-/// Whether letters may be bold or coloured.
+/// Whether text may be bold or coloured.
 fn is_styled() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stdout().is_terminal() && !forbidden
 }
 
-/// An empty table without any line.
+/// An empty table without lines.
 pub fn bare() -> Table {
     let mut table = Table::new();
     table
@@ -68,7 +67,7 @@ pub fn bare() -> Table {
     table
 }
 
-/// An empty table under these titles, with a line below them and no other.
+/// An empty table with these titles and a line below them.
 pub fn titled<S: AsRef<str>>(titles: &[S]) -> Table {
     let mut table = bare();
     table
@@ -77,23 +76,23 @@ pub fn titled<S: AsRef<str>>(titles: &[S]) -> Table {
     table
 }
 
-/// A cell whose text stands out.
+/// A highlighted cell.
 pub fn name(text: &str) -> Cell {
     Cell::new(text).add_attribute(Attribute::Bold)
 }
 
-/// How a table is laid out on its page.
+/// Layout of a table on its page.
 struct Layout {
-    /// What each column needs if nothing in it is broken but, perhaps, its title.
+    /// The width of each column without wrapping, except for titles.
     widths: Vec<u16>,
-    /// The blanks between two columns.
+    /// The blanks between columns.
     gap: u16,
-    /// Whether there is room for all figures.
+    /// Whether all figures fit.
     is_room: bool,
 }
 
 impl Layout {
-    /// Titles are broken between words where the page is too narrow for them.
+    /// Wraps titles between words on a narrow page.
     fn new(table: &Table, figures: &Range<usize>) -> Self {
         let page = table.width().unwrap_or(COLUMNS);
         let gaps = u16::try_from(table.column_iter().count().saturating_sub(1)).unwrap_or(0);
@@ -126,13 +125,13 @@ impl Layout {
     }
 }
 
-/// Whether the page has room for a table's `figures` without breaking them.
+/// Whether a table's `figures` fit on the page without wrapping.
 pub fn fits(table: &Table, figures: &Range<usize>) -> bool {
     Layout::new(table, figures).is_room
 }
 
-/// The lines of a table; the columns in `figures` are right-aligned, and are not broken unless
-/// the page is too narrow for them.  Their titles are broken between words first.
+/// The lines of a table. The columns in `figures` are right-aligned, and wrapped only if the page
+/// is too narrow for them, after their titles.
 pub fn lines(mut table: Table, figures: Range<usize>) -> String {
     let layout = Layout::new(&table, &figures);
     let last = layout.widths.len().saturating_sub(1);
@@ -150,8 +149,8 @@ pub fn lines(mut table: Table, figures: Range<usize>) -> String {
     table.to_string()
 }
 
-/// The same of a table with titles, where the first column has names: each on lines of its own,
-/// above its figures, if one of them would have to be broken otherwise.
+/// [`lines`] for a titled table with names in the first column. If a name would have to be wrapped,
+/// each name gets lines of its own, above its figures.
 pub fn lines_below_names(table: Table, figures: Range<usize>) -> String {
     let page = table.width().unwrap_or(COLUMNS);
     let first = |row: &Row| row.cell_iter().next().map(Cell::content);
@@ -194,7 +193,7 @@ pub fn lines_below_names(table: Table, figures: Range<usize>) -> String {
     text
 }
 
-/// A table as Markdown has it, in lines as long as they get.
+/// A table as Markdown, with unlimited lines.
 pub fn markdown(mut table: Table) -> String {
     table
         .load_preset(presets::ASCII_MARKDOWN)
@@ -203,7 +202,7 @@ pub fn markdown(mut table: Table) -> String {
         .to_string()
 }
 
-/// The width that each column needs if nothing in it is broken but its title, into these `parts`.
+/// The width of each column if only titles are wrapped, into these `parts`.
 fn widths(table: &Table, parts: fn(&str) -> Vec<&str>) -> Vec<u16> {
     let mut widths = vec![1; table.column_iter().count()];
     let mut needs = |place: usize, part: &str| {
@@ -225,8 +224,8 @@ fn widths(table: &Table, parts: fn(&str) -> Vec<&str>) -> Vec<u16> {
     widths
 }
 
-/// A name that a program, a file or the kernel gave, without what a terminal would obey: characters that
-/// move, colour or clear are written as Rust writes them.
+/// A name from a program, a file or the kernel, with control characters escaped in Rust's syntax,
+/// so that a terminal does not interpret them.
 pub fn visible(name: &str) -> String {
     let mut made = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -239,15 +238,15 @@ pub fn visible(name: &str) -> String {
     made
 }
 
-/// Prose, with its lines broken where the page ends.
+/// Wrapped prose.
 pub fn prose(text: &str) -> String {
     let mut table = bare();
     table.add_row([text]);
     lines(table, 0..0)
 }
 
-/// A text of which each line of prose begins with `cohort: `: those that are longer than the
-/// page are broken between words, and go on below their first word.  Other lines stay.
+/// A text with prose lines that begin with `cohort: `. Lines longer than the page are wrapped
+/// between words, with a hanging indent. Other lines stay.
 pub fn remarks(text: &str) -> String {
     const MARK: &str = "cohort: ";
     let mut broken = String::with_capacity(text.len());
@@ -263,8 +262,8 @@ pub fn remarks(text: &str) -> String {
     broken
 }
 
-/// A line that begins with `mark`: if it is longer than the page, it is broken between words and
-/// goes on below its first one.
+/// A line that begins with `mark`, wrapped between words with a hanging indent if longer than the
+/// page.
 pub fn hanging(mark: &str, text: &str) -> String {
     let indent = mark.chars().count();
     let room = width().saturating_sub(u16::try_from(indent).unwrap_or(0));
@@ -278,12 +277,12 @@ pub fn hanging(mark: &str, text: &str) -> String {
     broken
 }
 
-/// A number of things, as in "1 thread" and "3 threads".
+/// A number with its noun, as in "1 thread" and "3 threads".
 pub fn counted(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
-/// The two ends of an interval, with a unit that they share said once.
+/// The two ends of an interval; a common unit appears once.
 pub fn interval(low: &str, high: &str) -> String {
     let bare = match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => number,
@@ -292,11 +291,10 @@ pub fn interval(low: &str, high: &str) -> String {
     format!("{bare}–{high}")
 }
 
-/// Prints a text and a line break on standard output, and leaves out the blanks at the ends
-/// of lines.
+/// Prints a text with a line break on standard output, without trailing blanks.
 ///
 /// # Errors
-/// Standard output cannot be written to.
+/// Standard output cannot be written.
 pub fn print(text: &str) -> Result<(), Problem> {
     let mut trimmed: String = text.lines().map(str::trim_end).fold(
         String::with_capacity(text.len() + 1),
@@ -312,10 +310,10 @@ pub fn print(text: &str) -> Result<(), Problem> {
     print_as_it_is(&trimmed)
 }
 
-/// Prints a text on standard output as it is.
+/// Prints a text on standard output unchanged.
 ///
 /// # Errors
-/// Standard output cannot be written to.
+/// Standard output cannot be written.
 pub fn print_as_it_is(text: &str) -> Result<(), Problem> {
     if !signals::has_output() {
         return Err(unwritable(&Errno::BADF.into()));
@@ -327,12 +325,12 @@ pub fn print_as_it_is(text: &str) -> Result<(), Problem> {
         .map_err(|error| unwritable(&error))
 }
 
-/// Standard output cannot be written to.
+/// The error that standard output cannot be written.
 pub fn unwritable(error: &std::io::Error) -> Problem {
     Problem::refused(format!("cannot write to standard output: {error}"))
 }
 
-/// Where JSON comes from.
+/// Origin of JSON output.
 #[derive(Serialize)]
 pub struct Origin {
     command: Vec<String>,
@@ -342,7 +340,7 @@ pub struct Origin {
     date: Option<String>,
 }
 
-/// The machine that was looked at.
+/// Machine described by the output.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Machine {
@@ -358,7 +356,7 @@ enum Machine {
 }
 
 impl Origin {
-    /// This machine, now.
+    /// This machine, at present.
     pub fn here() -> Self {
         let kernel = rustix::system::uname();
         let cpus = rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count() as usize);
@@ -373,7 +371,7 @@ impl Origin {
         }
     }
 
-    /// A simulated machine, which gives the same bytes on every host and every day.
+    /// A simulated machine, with the same bytes on every host and every day.
     pub fn simulated(machine: &str) -> Self {
         Self::on(Machine::There {
             simulated: machine.to_owned(),
@@ -392,7 +390,7 @@ impl Origin {
     }
 }
 
-/// The number of the form that JSON has; it changes with what a reader could misunderstand.
+/// The version of the JSON format; increased by incompatible changes.
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
@@ -413,15 +411,15 @@ impl<'a, T> Sheet<'a, T> {
     }
 }
 
-/// Prints what is an object as JSON, with its origin.
+/// Prints an object as JSON, with its origin.
 ///
 /// # Errors
-/// Standard output cannot be written to.
+/// Standard output cannot be written.
 pub fn print_json(origin: Origin, body: &impl Serialize) -> Result<(), Problem> {
     print_as_it_is(&json(origin, body)?)
 }
 
-/// What is an object as JSON, with its origin.
+/// An object as JSON, with its origin.
 ///
 /// # Errors
 /// It cannot be written as JSON.
@@ -429,7 +427,7 @@ pub fn json(origin: Origin, body: &impl Serialize) -> Result<String, Problem> {
     written(serde_json::to_string_pretty(&Sheet::new(origin, body)))
 }
 
-/// The same in one line, for a stream of them.
+/// An object as one line of JSON, for streams.
 ///
 /// # Errors
 /// As [`json`].
@@ -445,15 +443,15 @@ fn written(text: serde_json::Result<String>) -> Result<String, Problem> {
 /// Prints a list as JSON, under that name and with its origin.
 ///
 /// # Errors
-/// Standard output cannot be written to.
+/// Standard output cannot be written.
 pub fn print_list(origin: Origin, name: &str, list: &impl Serialize) -> Result<(), Problem> {
     print_json(origin, &BTreeMap::from([(name, list)]))
 }
 
-/// The time of day in UTC, as RFC 3339 has it.
+/// The present time in UTC, in RFC 3339's format.
 fn now() -> String {
-    // SAFETY: all zeroes is a valid `tm`; both calls get places of the right kind, and only
-    // the second writes to one.
+    // SAFETY: all zeroes is a valid `tm`; both calls get places of the right kind, and only the
+    // second writes to one.
     let parts = unsafe {
         let mut parts: libc::tm = std::mem::zeroed();
         let seconds = libc::time(std::ptr::null_mut());

@@ -1,5 +1,5 @@
-//! The report of `cohort run --report`: a file that the library counts in, and
-//! the table that is made of it.
+//! The report of `cohort run --report`: a file with the library's counters, and the table made from
+//! it.
 
 pub mod counts;
 pub mod summary;
@@ -25,24 +25,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A file that processes of the program map and count in.  It disappears with
-/// this value; processes that still map it keep counting in vain.
+/// File with counters, mapped by the program's processes. Removed with this value; processes that
+/// still map it go on counting without effect.
 pub struct ReportFile {
     folder: Folder,
 }
 
 const FILE: &str = "report";
 
-/// How long the command waits for a forked child to note its number: a fork that fails, or a child that
-/// is killed at once, never does.
+/// Maximum wait for a forked child to record its process ID: a failed fork, or an immediately
+/// killed child, never does.
 const FORKING: Duration = Duration::from_millis(100);
 
 impl ReportFile {
     /// An empty report in a new folder.
     ///
-    /// Any process may write to the file, since a program may go on as another
-    /// user; but the folder cannot be listed, so that only processes that
-    /// inherit its name find it.
+    /// Any process may write to the file, since a program may continue as another user. But the
+    /// folder cannot be listed, so that only processes that inherit its name find it.
     pub fn new() -> Result<Self, Problem> {
         Self::make().map_err(|error| {
             Problem::refused(format!(
@@ -55,7 +54,7 @@ impl ReportFile {
     fn make() -> std::io::Result<Self> {
         let shared_memory = Path::new("/dev/shm");
         let make = |parent: &Path| Folder::make_in(parent, 0o711);
-        // Pages of a file in memory are never written to a disk.
+        // Pages of a file in memory are not written to a disk.
         let folder = make(shared_memory).or_else(|_| make(&std::env::temp_dir()))?;
         let path = folder.path().join(FILE);
         let mut file = File::create_new(&path)?;
@@ -65,13 +64,13 @@ impl ReportFile {
         Ok(Self { folder })
     }
 
-    /// What the library is told.
+    /// The path passed to the library.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(FILE)
     }
 
-    /// The processes that count in it now, by number, as far as this one may look: the living ones
-    /// among the noted numbers.  Waits a little for a child that has not yet.
+    /// The IDs of processes that use it now, as far as visible: the living ones among the recorded
+    /// ones. Waits briefly for a child that has not recorded itself yet.
     pub fn users(&self) -> Vec<u32> {
         let report = || self.read().ok();
         let is_forking =
@@ -87,7 +86,7 @@ impl ReportFile {
         let path = path.to_string_lossy();
         let noted = report.users.iter().map(|user| user.load(Ordering::Relaxed));
         let noted: BTreeSet<u32> = noted.filter(|user| *user != 0).collect();
-        // Another process may have the number by now, or have it outside of a PID namespace.
+        // Another process may have the ID by now, or outside of a PID namespace.
         let maps = |process: &u32| {
             std::fs::read_to_string(format!("/proc/{process}/maps"))
                 .is_ok_and(|maps| maps.lines().any(|line| line.ends_with(&*path)))
@@ -95,10 +94,10 @@ impl ReportFile {
         noted.into_iter().filter(maps).collect()
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     ///
     /// # Errors
-    /// The file has gone or is no report any more.
+    /// The file is missing, or is not a report.
     pub fn read(&self) -> Result<Box<Report>, Problem> {
         let damaged = |what: &dyn std::fmt::Display| {
             Problem::refused(format!(
@@ -106,15 +105,14 @@ impl ReportFile {
             ))
         };
         let mut report = Box::new(MaybeUninit::<Report>::zeroed());
-        // SAFETY: the report is as many initialised bytes as its size says.
+        // SAFETY: the report has as many initialised bytes as its size.
         let bytes = unsafe {
             std::slice::from_raw_parts_mut(report.as_mut_ptr().cast::<u8>(), size_of::<Report>())
         };
         File::open(self.path())
             .and_then(|mut file| file.read_exact(bytes))
             .map_err(|error| damaged(&error))?;
-        // SAFETY: every field is a number or an array of numbers, for which any
-        // bytes are a value.
+        // SAFETY: every field is a number or an array of numbers, valid for any bytes.
         let report = unsafe { report.assume_init() };
         if report.magic == MAGIC {
             Ok(report)
@@ -124,8 +122,8 @@ impl ReportFile {
     }
 }
 
-/// What a person reads at the end of `program`, which ran so long; `doubt` is
-/// why it was not expected to be served.
+/// The report at the end of `program`, with its duration; `doubt` is the reason why it might not
+/// have been served.
 pub fn text(
     report: &Report,
     settings: &Settings,
@@ -177,7 +175,7 @@ pub fn text(
     text
 }
 
-/// What a person reads at the end of a program that ran under the C library's own locks.
+/// The report at the end of a program under the C library's own locks.
 pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
     format!(
         "cohort: {} ran {:.2} s under the system's own locks, which cannot be counted from \
@@ -188,7 +186,7 @@ pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
     )
 }
 
-/// What the program used.
+/// The program's resource usage.
 pub fn used(usage: &Usage) -> String {
     format!(
         "cohort: it used {:.2} CPU s, waited {} times and was preempted {} times\n",
@@ -198,7 +196,7 @@ pub fn used(usage: &Usage) -> String {
     )
 }
 
-/// That these processes of the program go on, which nobody waits for.
+/// The remark that these processes of the program continue without a waiting parent.
 pub fn going_on(processes: &[u32]) -> String {
     const SHOWN: usize = 8;
     if processes.is_empty() {
@@ -219,7 +217,7 @@ fn shown(program: &OsStr) -> std::ffi::os_str::Display<'_> {
     Path::new(program).file_name().unwrap_or(program).display()
 }
 
-/// What mutexes and conditions cost beside their own bytes, and what it is bounded by.
+/// Memory of mutexes and conditions beyond their own bytes, and its bound.
 fn memory(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
     let memory = &report.memory;
@@ -248,8 +246,7 @@ fn memory(report: &Report) -> String {
     text
 }
 
-/// In which mode the default lock was when a thread had waited for it, and why; nothing if
-/// nobody waited.
+/// The default lock's modes at waits, with their reasons; empty without waits.
 fn queueing(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
     let [word, long, short] =
@@ -287,8 +284,8 @@ fn queueing(report: &Report) -> String {
     }
 }
 
-/// By which of its locks `glk` was when a thread waited for it, and how often locks that adapt
-/// went on in another mode; nothing where none did.
+/// The modes of `glk` at waits, and the number of mode changes of adaptive locks; empty without
+/// any.
 fn adapting(report: &Report) -> String {
     let listed = |modes: &[Mode], of: &dyn Fn(Mode) -> Option<String>| {
         let parts: Vec<String> = modes.iter().filter_map(|mode| of(*mode)).collect();
@@ -319,7 +316,7 @@ fn adapting(report: &Report) -> String {
 
 fn table(report: &Report) -> Option<String> {
     let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
-    // It goes to standard error, which may be a file where standard output is a terminal.
+    // It goes to standard error, which may be a file while standard output is a terminal.
     table.force_no_tty();
     for kind in Kind::ALL {
         let (acquired, contended) = report.total(kind);
@@ -342,12 +339,12 @@ fn table(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether contention is unknown, or means nothing, for locks of a kind.
+/// Whether contention is unknown, or meaningless, for a kind of locks.
 fn uncounted(kind: Kind, contended: u64) -> bool {
     match kind {
-        // Waiting for an event is no contention, and signals never wait.
+        // Waiting for an event is not contention, and signals do not wait.
         Kind::CondWait | Kind::CondSignal => true,
-        // What the C library does inside is not seen from outside.
+        // The C library's internal waits are not visible.
         Kind::Libc => contended == 0,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! `cohort top`: what the locks of a running program do, again and again.
+//! `cohort top`: repeatedly shows the lock operations of a running program.
 
 pub mod frame;
 mod screen;
@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Locks that a table has which is printed once.
+/// Locks shown in a single table.
 const LISTED: usize = 30;
 
 /// Options of `cohort top`.
@@ -99,7 +99,7 @@ Examples:
 Exit status: 0 if the process was watched; 2 for a mistake in the options or if there is no such \
 process; 125 if it cannot be watched; 130 after Ctrl-C, but for the display.";
 
-/// A number of seconds from a twentieth to an hour.
+/// Parses a number of seconds from a twentieth to an hour.
 pub fn interval(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
@@ -108,7 +108,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write seconds from 0.05 to 3600, such as 2".to_owned())
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Serialize)]
 struct Sheet<'a> {
     process: u32,
@@ -119,10 +119,10 @@ struct Sheet<'a> {
     locks: &'a [&'a Row],
 }
 
-/// What looks at a process, whether it runs under Cohort or not.
+/// An observer of a process, under Cohort or not.
 ///
 /// # Errors
-/// The process cannot be watched.
+/// The process cannot be observed.
 pub fn looker(process: u32) -> Result<Box<dyn Looks>, Problem> {
     match Watching::begin(process, NO_SAMPLES) {
         Ok(watching) => Ok(Box::new(Looker::new(watching))),
@@ -133,10 +133,10 @@ pub fn looker(process: u32) -> Result<Box<dyn Looks>, Problem> {
     }
 }
 
-/// Carries out `cohort top`.
+/// Executes `cohort top`.
 ///
 /// # Errors
-/// The process cannot be watched.
+/// The process cannot be observed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
@@ -183,7 +183,7 @@ fn sheet<'a>(
     }
 }
 
-/// Prints a line of JSON after each interval, until the process ends or a signal comes.
+/// Prints a line of JSON after each interval, until the process ends or a signal arrives.
 fn stream(
     looker: &mut dyn Looks,
     program: &(String, Option<String>),
@@ -203,7 +203,7 @@ fn stream(
     }
 }
 
-/// Looks for that long, or until the process has ended; or a signal has come.
+/// Observes for that long, or until the process has ended or a signal has arrived.
 pub fn look_for(
     looker: &mut dyn Looks,
     interval: Duration,

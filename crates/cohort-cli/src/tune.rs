@@ -1,5 +1,5 @@
-//! `cohort tune`: the best composition for a machine, and a configuration that `cohort run`
-//! takes.
+//! `cohort tune`: finds the best composition for a machine, and writes a configuration for `cohort
+//! run`.
 
 mod analysis;
 mod explain;
@@ -146,10 +146,10 @@ What stands in ~/.config/cohort/best.toml is this machine's `clof:best`.
 Exit status: 0 if a lock was found; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// The workload that Chehab et al. 2021 §4.3 tunes for.
+/// The workload of Chehab et al. 2021 §4.3.
 const WORKLOAD: &str = "leveldb";
 
-/// Rounds on this machine in which points are measured, and the seconds of each.
+/// Measuring rounds on this machine, and their duration in seconds.
 const fn rounds(effort: Effort) -> (usize, f64) {
     match effort {
         Effort::Brief => (1, 0.02),
@@ -158,7 +158,7 @@ const fn rounds(effort: Effort) -> (usize, f64) {
     }
 }
 
-/// Where it is tuned.
+/// Machine to tune for.
 enum Place {
     Here(Host),
     There(Arc<Simulator>),
@@ -203,7 +203,7 @@ impl Place {
     }
 }
 
-/// Carries out `cohort tune`.
+/// Executes `cohort tune`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.other {
         Some(Other::Sanl(arguments)) => return sanl::run(arguments),
@@ -258,7 +258,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Carries out `cohort tune --mean`.
+/// Executes `cohort tune --mean`.
 fn mean(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let read = |file: &PathBuf| {
         let text = config::text(file)?;
@@ -282,7 +282,7 @@ fn arm() -> Result<(), Problem> {
     interrupt::arm().map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))
 }
 
-/// Makes the folder of the file that `clof:best` looks for, which few users have.
+/// Creates the folder of the file for `clof:best`, which few users have.
 fn make_place(file: &Path) -> Result<(), Problem> {
     match (best::place(), file.parent()) {
         (Some(place), Some(folder)) if place == file => std::fs::create_dir_all(folder)
@@ -297,7 +297,7 @@ fn write(file: &Path, written: &File) -> Result<(), Problem> {
         .map_err(|error| Problem::refused(format!("{} cannot be written: {error}", file.display())))
 }
 
-/// This command as it was typed, in a line.
+/// This command's line.
 fn command() -> String {
     let words = std::env::args_os().skip(1);
     let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
@@ -305,8 +305,7 @@ fn command() -> String {
     words.join(" ")
 }
 
-/// The path of a file of cohorts as a configuration names it: a name beside it, or else a whole
-/// path.
+/// The path of a cohorts file in a configuration: a name beside it, else an absolute path.
 fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
     let whole = |path: &Path| {
         std::path::absolute(path)
@@ -318,11 +317,11 @@ fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
     Ok(name.filter(|_| is_beside).unwrap_or(cohorts))
 }
 
-/// The cohorts that locks are told, by level.
+/// Cohorts for locks, by level.
 type Told = Vec<(String, Vec<usize>)>;
 
-/// What locks are told there of a file of cohorts, and the machine's topology by that; told at
-/// once where this machine is measured.
+/// The cohorts in a file, and the machine's topology by them; set immediately if this machine is
+/// measured.
 fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Told, Topology), Problem> {
     let own = place.topology();
     let Some(file) = file else {
@@ -499,11 +498,11 @@ fn policies(word: Option<&str>, threads: &[usize]) -> Result<Vec<Policy>, Proble
     Ok(vec![Policy::named(word).ok_or_else(|| wrong(word))?])
 }
 
-/// Why there are no points.
+/// Reason for missing points.
 enum Stop {
-    /// A status to end with after a signal.
+    /// An exit status after a signal.
     Signal(u8),
-    /// What failed.
+    /// An error.
     Failed(String),
 }
 
@@ -567,8 +566,7 @@ fn here(
     native::measure(info, host, &wanted, rounds, progress).map_err(Stop::from)
 }
 
-/// The shape of this machine, by the cohorts that locks are told; none if those are of another
-/// machine.
+/// The shape of this machine, by the cohorts for locks; none if those are another machine's.
 pub fn shape_here(cohorts: Option<&Path>) -> Result<Option<String>, Problem> {
     let own = cohort_lab::world::native::topology().map_err(Problem::refused)?;
     let Some(file) = cohorts else {

@@ -1,6 +1,6 @@
-//! What is known of functions of the C library: which of them any thread may call for another.
+//! Properties of C library functions: which of them any thread may call for another.
 
-/// Why no other thread may call a function.
+/// The reason why another thread may not call a function.
 pub fn forbidden(name: &str) -> Option<&'static str> {
     let own = name.strip_prefix(BUILTIN);
     let of = |names: &str| names.split(' ').any(|one| one == name || Some(one) == own);
@@ -21,7 +21,7 @@ pub fn forbidden(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What the compiler's own functions begin with, many of which are the C library's beside that.
+/// The prefix of compiler built-ins, many of which correspond to C library functions.
 const BUILTIN: &str = "__builtin_";
 
 const IDENTITY: &str = "\
@@ -64,12 +64,12 @@ const LOCKS: &str = "\
     pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock \
     pthread_mutex_consistent flock lockf";
 
-/// Whether a function does the same in whichever thread, and waits for none.
+/// Whether a function does the same in any thread, and does not wait.
 pub fn harmless(name: &str) -> bool {
     const BEGINNINGS: [&str; 3] = ["__atomic_", "__sync_", "atomic_"];
     let is_among = |all: &str, name: &str| all.split(' ').any(|one| one == name);
     if let Some(own) = name.strip_prefix(BUILTIN) {
-        // `__builtin___memcpy_chk` is `memcpy` where the compiler knows the size of what is written to.
+        // `__builtin___memcpy_chk` is `memcpy` with a destination of known size.
         let checked = own
             .strip_prefix("__")
             .and_then(|own| own.strip_suffix("_chk"));
@@ -82,8 +82,8 @@ pub fn harmless(name: &str) -> bool {
     BEGINNINGS.iter().any(|begins| name.starts_with(begins)) || is_among(HARMLESS, name)
 }
 
-/// The compiler's own functions that compute and do nothing else; there are some for `long`,
-/// `long long` and `float`, too, which end in letters of their own.
+/// Purely computational built-ins; some have further variants with suffixes for `long`, `long long`
+/// and `float`.
 const BUILTINS: &str = "\
     expect expect_with_probability unreachable trap constant_p choose_expr \
     types_compatible_p classify_type offsetof object_size dynamic_object_size prefetch \

@@ -1,8 +1,8 @@
-//! Conditional compilation: which branches of `#if` a compiler takes that is given `-D` and `-U`.
+//! Conditional compilation: the branches of `#if` that a compiler takes with given `-D` and `-U`.
 
 use std::ops::Range;
 
-/// Names that are known to be macros, and names that are known to be none.
+/// Names known to be macros, and names known not to be.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     pub defined: Vec<String>,
@@ -20,8 +20,8 @@ impl Known {
         }
     }
 
-    /// A text as it is read: blanks stand instead of each branch that is not compiled, and instead of the
-    /// directives around; every byte stays in its place. A condition that these names do not decide stays.
+    /// The text with blanks instead of uncompiled branches and their directives; all bytes keep
+    /// their offsets. Undecided conditions stay.
     pub fn blanked(&self, text: &str) -> Blanked {
         let mut unread = Vec::new();
         let mut made = text.as_bytes().to_vec();
@@ -52,7 +52,7 @@ impl Known {
         }
     }
 
-    /// The branches from an `#if` to its `#endif` that are not compiled, if that is known.
+    /// The uncompiled branches from an `#if` to its `#endif`, if decided.
     fn unread(&self, chain: &[Directive]) -> Option<Vec<Range<usize>>> {
         let mut taken = None;
         for (place, directive) in chain.iter().enumerate() {
@@ -74,8 +74,8 @@ impl Known {
         Some(unread.map(|(_, pair)| pair[0].to..pair[1].from).collect())
     }
 
-    /// Where a text, of which only that is left which is read, says of one of these names the contrary: the
-    /// place, the directive, and the name.
+    /// A directive in the compiled text that contradicts one of these names: the offset, the
+    /// directive, and the name.
     pub fn contradicted(&self, text: &str) -> Option<(usize, &'static str, String)> {
         directives(text).into_iter().find_map(|directive| {
             let (word, names) = match &*directive.word {
@@ -89,7 +89,7 @@ impl Known {
         })
     }
 
-    /// Whether the condition of an `#if` holds, as far as that is known.
+    /// Whether the condition of an `#if` holds; none if undecided.
     fn holds(&self, condition: &str) -> Option<bool> {
         let mut reader = Reader {
             known: self,
@@ -105,16 +105,15 @@ impl Known {
     }
 }
 
-/// A text as it is read.
+/// Text as compiled.
 #[derive(Debug)]
 pub struct Blanked {
     pub text: String,
-    /// The branches of `#if` that are not compiled and have something in them, without the directives
-    /// around.
+    /// Nonempty uncompiled branches of `#if`, without their directives.
     pub unread: Vec<Range<usize>>,
 }
 
-/// A line `#word rest`, and where it stands in the text.
+/// Line `#word rest`, with its offsets.
 #[derive(Clone, Debug)]
 struct Directive {
     from: usize,
@@ -123,21 +122,21 @@ struct Directive {
     rest: String,
 }
 
-/// Whether each `#if` in a text has its `#endif` there, and each `#else` and `#endif` its `#if`.
+/// Whether all `#if`, `#else` and `#endif` in a text are balanced.
 pub fn are_whole(text: &str) -> bool {
     chains(text).is_some()
 }
 
-/// A directive behind which a macro means something else.
+/// Directive that changes a macro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where it stands in the text.
+    /// Its offset in the text.
     pub at: usize,
-    /// The macro; none where a file is included, which may change any.
+    /// The macro; none for an include, which may change any.
     pub name: Option<String>,
 }
 
-/// The directives of a piece of a text that change macros, in their order.
+/// The directives in a piece of a text that change macros, in order.
 pub fn changes(text: &str, piece: Range<usize>) -> Vec<Change> {
     let name = |directive: &Directive| match &*directive.word {
         "define" | "undef" => Some(Some(first_word(&directive.rest).to_owned())),
@@ -164,12 +163,12 @@ pub fn changes(text: &str, piece: Range<usize>) -> Vec<Change> {
     changes.collect()
 }
 
-/// Whether there is any directive in a text.
+/// Whether a text has any directive.
 pub fn are_in(text: &str) -> bool {
     !directives(text).is_empty()
 }
 
-/// The directives that belong together, from each `#if` to its `#endif`; nothing if one has no other.
+/// The chains of directives, from each `#if` to its `#endif`; none if unbalanced.
 fn chains(text: &str) -> Option<Vec<Vec<Directive>>> {
     let (mut open, mut whole): (Vec<Vec<Directive>>, Vec<_>) = (Vec::new(), Vec::new());
     for directive in directives(text) {
@@ -187,8 +186,8 @@ fn chains(text: &str) -> Option<Vec<Vec<Directive>>> {
     open.is_empty().then_some(whole)
 }
 
-/// All directives outside of comments; a line that ends in `\` goes on in the next, and so does one that
-/// ends in a comment.
+/// All directives outside of comments. A line ending in `\` or inside a comment continues in the
+/// next.
 fn directives(text: &str) -> Vec<Directive> {
     let bare = without_comments(text);
     let (mut found, mut at) = (Vec::new(), 0);
@@ -222,8 +221,8 @@ fn directives(text: &str) -> Vec<Directive> {
     found
 }
 
-/// A text with blanks instead of its comments, their ends of lines too: a comment is one blank, as the
-/// compiler has it. Every byte stays in its place.
+/// The text with blanks instead of comments, line ends included: to the compiler, a comment is one
+/// blank. All bytes keep their offsets.
 fn without_comments(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut made, mut at, mut kept, mut quote) = (String::new(), 0, 0, None);
@@ -249,7 +248,7 @@ fn without_comments(text: &str) -> String {
         match (bytes[at], quote) {
             (b'\\', _) if rest.starts_with(b"\\\r\n") => at += 2,
             (b'\\', _) => at += 1,
-            // A quote that is none, as in a branch that is all prose, ends with its line.
+            // An unmatched quote, as in a branch of prose, ends with its line.
             (b'\n', _) => quote = None,
             (byte, Some(sign)) if byte == sign => quote = None,
             (b'"' | b'\'', None) => quote = Some(bytes[at]),
@@ -261,7 +260,7 @@ fn without_comments(text: &str) -> String {
     made
 }
 
-/// How long a line is that goes on below if it ends in `\`.
+/// The length of a line, including continuations after `\`.
 fn length_of_line(text: &str) -> usize {
     let ends = text.match_indices('\n').map(|(at, _)| at);
     let mut ends = ends.filter(|at| !text[..*at].trim_end_matches('\r').ends_with('\\'));
@@ -272,7 +271,7 @@ fn first_word(rest: &str) -> &str {
     words(rest).first().copied().unwrap_or_default()
 }
 
-/// Names, numbers and signs of a condition.
+/// Names, numbers and operators of a condition.
 fn words(condition: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = condition.trim_start_matches(is_between);
@@ -295,7 +294,7 @@ fn is_between(letter: char) -> bool {
     letter.is_whitespace() || letter == '\\'
 }
 
-/// Reads a condition; what is not known makes unknown what depends on it.
+/// Evaluates a condition; unknown operands make the result unknown.
 struct Reader<'k, 't> {
     known: &'k Known,
     words: Vec<&'t str>,
@@ -341,7 +340,7 @@ impl<'t> Reader<'_, 't> {
         value
     }
 
-    /// `!a`, `(a)`, `defined(A)`, `A`, `1`; a comparison ends the reading and leaves words behind.
+    /// `!a`, `(a)`, `defined(A)`, `A`, `1`; a comparison ends the evaluation with words left.
     fn one(&mut self) -> Option<bool> {
         if self.next_is("!") {
             return self.one().map(|value| !value);
@@ -362,7 +361,7 @@ impl<'t> Reader<'_, 't> {
         let word = self.word()?;
         match word.parse::<u64>() {
             Ok(number) => Some(number != 0),
-            // One that is defined may be defined as 0.
+            // A defined macro may be defined as 0.
             Err(_) => self.known.is_defined(word).filter(|is| !is),
         }
     }

@@ -1,4 +1,4 @@
-//! Whether another thread may run a piece of a program, and if not, why not.
+//! Whether another thread may run a piece of a program, and if not, the reason.
 
 use super::calls;
 use super::conditions::Change;
@@ -11,23 +11,23 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
-/// The body of a macro; `None` where it has none.
+/// Macro with its body; `None` without one.
 type Macro<'p> = (usize, Node<'p>, Option<Node<'p>>);
 
-/// Judges the pieces of a program.
+/// Judges pieces of a program.
 pub struct Judge<'a, 'p> {
     pub files: &'p [File],
     pub globals: &'a Globals<'p>,
     pub objects: &'a Objects<'p>,
     functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
     macros: HashMap<&'p str, Vec<Macro<'p>>>,
-    /// Names of types, each with what it stands for: none where that is an array.
+    /// Names of types with their meanings; none for an array.
     types: HashMap<&'p str, Vec<Option<&'p str>>>,
-    /// Names of functions that cannot be parsed, and all else in their heads.
+    /// Names of unparsed functions, and all other words in their heads.
     unjudged: HashSet<&'p str>,
-    /// Words that may be declared where a file cannot be parsed.
+    /// Words possibly declared in unparsed parts of a file.
     unknown: HashSet<&'p str>,
-    /// What was found of functions, by their names; while one is looked at, nothing is held against it.
+    /// Results for functions by name; a function under examination counts as permitted.
     known: RefCell<HashMap<&'p str, Option<String>>>,
 }
 
@@ -54,7 +54,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                         let meant = meant.map_or("", |meant| source.text(meant));
                         for one in declared(node) {
                             let shape = one.shape().kind();
-                            // A pointer is none, to whatever.
+                            // A pointer to an array is not an array.
                             if !matches!(shape, "pointer_declarator" | "function_declarator") {
                                 let meant = (shape != "array_declarator").then_some(meant);
                                 types.entry(source.text(one.name)).or_default().push(meant);
@@ -87,7 +87,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         }
     }
 
-    /// Whether one of these files defines a macro of that name.
+    /// Whether one of the files defines a macro of that name.
     pub fn is_macro(&self, name: &str) -> bool {
         self.macros.contains_key(name)
     }
@@ -100,7 +100,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         words.map(|(word, _)| word).collect()
     }
 
-    /// Whether a type is an array, as far as that is known: a parameter of it is a pointer.
+    /// Whether a type is known to be an array: a parameter of it is a pointer.
     pub fn is_array(&self, name: &'p str) -> bool {
         const ARRAYS: [&str; 5] = [
             "va_list",
@@ -123,8 +123,8 @@ impl<'a, 'p> Judge<'a, 'p> {
         false
     }
 
-    /// A word of a function that means something else above it, where what becomes of a section stands,
-    /// and why: it is a macro that the function changes, or leads to one.
+    /// A word of a function with another meaning above the function, where the outlined critical
+    /// section goes, and the reason: the function changes that macro, or one that it uses.
     pub fn means_another(
         &self,
         file: usize,
@@ -151,7 +151,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         })
     }
 
-    /// The macro among the changed ones that a word leads to, and where it was changed last.
+    /// The changed macro that a word leads to, and the place of its last change.
     fn changed<'c>(&self, used: &'p str, changes: &'c [Change]) -> Option<(&'c str, usize)> {
         let (mut seen, mut waiting) = (HashSet::from([used]), vec![used]);
         while let Some(word) = waiting.pop() {
@@ -168,7 +168,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         None
     }
 
-    /// Why no other thread may run these parts of a function.
+    /// The reason why another thread may not run these parts of a function.
     pub fn forbids(&self, file: usize, parts: &[Node<'p>]) -> Option<Reason> {
         let source = &self.files[file];
         let own = parts.first().and_then(|part| function_around(*part))?;
@@ -211,7 +211,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         None
     }
 
-    /// Whether a node leaves these parts in another way than over their end.
+    /// Whether a node leaves these parts other than at their end.
     fn leaves(&self, source: &File, node: Node<'p>, parts: &[Node<'p>]) -> Option<String> {
         let within = |kinds: &[&str]| {
             let outer = around(node).take_while(|outer| {
@@ -243,7 +243,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         Some(what.to_owned())
     }
 
-    /// Whether a node is bound to its thread, wherever it stands.
+    /// Whether a node is bound to its thread, wherever it is.
     fn binds(&self, file: usize, node: Node<'p>) -> Option<String> {
         let source = &self.files[file];
         match node.kind() {
@@ -252,7 +252,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                     call.kind() == "call_expression"
                         && call.child_by_field_name("function") == Some(node)
                 });
-                // A variable may have the name of a macro that takes arguments.
+                // A variable may share its name with a function-like macro.
                 let name = source.text(node);
                 let name = if is_called { source.alias(name) } else { name };
                 let inner = local(source, name, node);
@@ -282,7 +282,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         }
     }
 
-    /// The same of a word that nothing in its function declares.
+    /// [`binds`](Self::binds) for a word that its function does not declare.
     fn binds_word(&self, name: &'p str, is_called: bool, file: usize) -> Option<String> {
         const OF_PLACE: [&str; 3] = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"];
         const OF_THREAD: [&str; 2] = ["CLOCK_THREAD_CPUTIME_ID", "RUSAGE_THREAD"];
@@ -332,7 +332,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         }
     }
 
-    /// Whether a call locks what the thread that runs it may hold.
+    /// Whether a call acquires a lock that its executing thread may hold.
     fn locks(&self, file: usize, call: Node<'p>) -> Option<String> {
         let source = &self.files[file];
         let function = source.called(call.child_by_field_name("function")?);
@@ -399,8 +399,8 @@ impl<'a, 'p> Judge<'a, 'p> {
         found
     }
 
-    /// The macros that name in their bodies what a function declares, which cannot be told from one that is
-    /// handed over.
+    /// Whether a macro's body contains a local name of a function, which is indistinguishable from
+    /// an argument.
     pub fn macro_that_names(&self, used: &str, name: &str) -> bool {
         self.macros.get(used).is_some_and(|found| {
             found.iter().any(|(file, whole, body)| {
@@ -420,21 +420,21 @@ impl<'a, 'p> Judge<'a, 'p> {
 
 const LOOPS: [&str; 3] = ["for_statement", "while_statement", "do_statement"];
 
-/// Parts of directives, which are told by their beginnings.
+/// Parts of directives, identified by their prefixes.
 const IN_LINES: [&str; 3] = ["preproc_arg", "preproc_directive", "preproc_params"];
 
 fn through_pointer(name: &str) -> String {
     format!("calls {name}, which may be any function")
 }
 
-/// Whether parameters are declared between a function's head and its body.
+/// Whether a function has old-style parameter declarations.
 fn has_old_parameters(function: Node<'_>) -> bool {
     children(function)
         .into_iter()
         .any(|part| part.kind() == "declaration")
 }
 
-/// The statement that a call is, alone or cast to nothing.
+/// The statement consisting of a call, possibly cast to void.
 pub fn statement<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
     let mut outer = call.parent()?;
     if outer.kind() == "cast_expression" {
@@ -447,12 +447,12 @@ pub fn statement<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
     (outer.kind() == "expression_statement").then_some(outer)
 }
 
-/// What follows a statement in its block.
+/// The statements after a statement in its block.
 pub fn following(statement: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     std::iter::successors(statement.next_named_sibling(), Node::next_named_sibling)
 }
 
-/// What a lone call to lock or unlock is given, without blanks.
+/// The argument of a lone call to lock or unlock, without blanks.
 pub fn locked(source: &File, statement: Node<'_>, function: &str) -> Option<String> {
     let mut call = statement.named_child(0)?;
     if call.kind() == "cast_expression" {
@@ -466,7 +466,7 @@ pub fn locked(source: &File, statement: Node<'_>, function: &str) -> Option<Stri
     Some(source.words(*argument.first()?))
 }
 
-/// Where what a call locks is unlocked in the same block, or what it unlocks is locked.
+/// The matching unlock or lock of a call in the same block.
 fn counterpart<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
     if call.kind() != "call_expression" {
         return None;

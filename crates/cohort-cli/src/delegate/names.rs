@@ -1,23 +1,23 @@
-//! Which declaration a name means, by the scopes of C.
+//! Resolves names to declarations, by the scopes of C.
 
 use super::source::{File, all_words, around, children, everything};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
-/// One of the names that a declaration declares.
+/// Name in a declaration.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared<'p> {
-    /// The declaration as a whole.
+    /// The whole declaration.
     pub whole: Node<'p>,
-    /// Its part that is this name's, without its first value.
+    /// The name's part of it, without its initial value.
     pub declarator: Node<'p>,
     pub name: Node<'p>,
     pub value: Option<Node<'p>>,
 }
 
 impl<'p> Declared<'p> {
-    /// What stands next around the name: an array, a pointer, a function; the declarator itself, if
-    /// nothing does.
+    /// The innermost declarator around the name: an array, a pointer, a function; the declarator
+    /// itself without any.
     pub fn shape(&self) -> Node<'p> {
         let mut shape = self.name;
         while shape != self.declarator {
@@ -33,8 +33,8 @@ impl<'p> Declared<'p> {
         shape
     }
 
-    /// What comes before the name and is said of all that are declared together: the type, and words
-    /// such as `const`.
+    /// The specifiers before the name, common to the declaration: the type, and words such as
+    /// `const`.
     pub fn of_type(&self) -> Vec<Node<'p>> {
         let of_type = self.whole.child_by_field_name("type");
         let mut parts = children(self.whole);
@@ -45,7 +45,7 @@ impl<'p> Declared<'p> {
         parts
     }
 
-    /// Whether the declaration has that word before its type.
+    /// Whether the declaration has one of these words before its type.
     pub fn is(&self, file: &File, storage: &[&str]) -> bool {
         children(self.whole).into_iter().any(|part| {
             part.kind() == "storage_class_specifier" && storage.contains(&file.text(part))
@@ -63,7 +63,7 @@ impl<'p> Declared<'p> {
     }
 }
 
-/// What stands innermost in a declarator.
+/// The innermost part of a declarator.
 fn innermost(declarator: Node<'_>) -> Option<Node<'_>> {
     let mut inner = declarator;
     loop {
@@ -82,7 +82,7 @@ fn innermost(declarator: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-/// What a declaration, a parameter or a field declares.
+/// The names in a declaration, a parameter or a field.
 pub fn declared(whole: Node<'_>) -> Vec<Declared<'_>> {
     let parts: Vec<Node<'_>> = whole
         .children_by_field_name("declarator", &mut whole.walk())
@@ -108,7 +108,7 @@ pub fn declared(whole: Node<'_>) -> Vec<Declared<'_>> {
     each.collect()
 }
 
-/// The declarations among the parts of a scope, those within `#if` too.
+/// The declarations in a scope, including those within `#if`.
 fn declarations<'p>(scope: Node<'p>, found: &mut Vec<Node<'p>>) {
     for part in children(scope) {
         match part.kind() {
@@ -142,7 +142,7 @@ pub fn function_name<'p>(file: &'p File, function: Node<'p>) -> &'p str {
     name.map_or("", |name| file.text(name))
 }
 
-/// What is declared outside of functions, file by file.
+/// Declarations outside of functions, by file.
 pub struct Globals<'p>(Vec<HashMap<&'p str, Vec<Declared<'p>>>>);
 
 impl<'p> Globals<'p> {
@@ -159,24 +159,24 @@ impl<'p> Globals<'p> {
         Self(each.collect())
     }
 
-    /// What a name means that is declared outside of functions, in that file or another.
+    /// The declaration of a name outside of functions, in that file or another.
     pub fn get(&self, file: usize, name: &str) -> Option<Declared<'p>> {
         self.found(file, name).map(|(_, one)| one)
     }
 
-    /// The same, with the file that declares it.
+    /// That declaration, with its file.
     pub fn found(&self, file: usize, name: &str) -> Option<(usize, Declared<'p>)> {
         let all = std::iter::once(file).chain(0..self.0.len());
         let mut found = all.filter_map(|file| Some((file, self.in_file(file, name)?)));
         found.next()
     }
 
-    /// The same in one file.
+    /// That declaration in one file.
     pub fn in_file(&self, file: usize, name: &str) -> Option<Declared<'p>> {
         self.0[file].get(name)?.first().copied()
     }
 
-    /// Whether any file declares that name as a thread's own.
+    /// Whether any file declares that name thread-local.
     pub fn is_of_thread(&self, files: &[File], name: &str) -> bool {
         let mut all = self.0.iter().zip(files);
         all.any(|(names, file)| {
@@ -186,7 +186,7 @@ impl<'p> Globals<'p> {
     }
 }
 
-/// What a name means at a place, if that is declared within the function around.
+/// The declaration of a name at a place, if within the enclosing function.
 pub fn local<'p>(file: &File, name: &str, at: Node<'p>) -> Option<Declared<'p>> {
     for scope in around(at) {
         let mut found = Vec::new();
@@ -209,7 +209,7 @@ pub fn local<'p>(file: &File, name: &str, at: Node<'p>) -> Option<Declared<'p>> 
     None
 }
 
-/// The types and the constants that a function declares for itself, by name.
+/// The types and constants local to a function, by name.
 pub fn own_types<'p>(file: &'p File, function: Node<'p>) -> Vec<(&'p str, Node<'p>)> {
     let mut found = Vec::new();
     for node in everything(function) {

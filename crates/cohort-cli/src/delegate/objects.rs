@@ -1,5 +1,5 @@
-//! The mutexes and conditions of a program, where they are used, and which of them have to stay as
-//! they are: a mutex may go elsewhere by its address, and be locked where no file shows it.
+//! The mutexes and conditions of a program, their uses, and those that cannot be converted: a
+//! mutex's address may escape, and the mutex be locked outside these files.
 
 use super::conditions;
 use super::names::{Declared, Globals, declared, local};
@@ -8,7 +8,7 @@ use super::structures::{Structures, designators, fields_of_type};
 use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
-/// What a program declares.
+/// Kind of object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Mutex,
@@ -32,27 +32,27 @@ impl Kind {
     }
 }
 
-/// By what one is told from another.
+/// Identity of an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Key {
-    /// Of all files.
+    /// Global in all files.
     Global(String),
-    /// Of one file.
+    /// Local to a file.
     Static(usize, String),
-    /// Of a function: where it is declared.
+    /// Local to a function, by its declaration.
     Inner(usize, usize),
-    /// Of a structure; of all that have a field of that name, if it has no name here.
+    /// Field of a structure; of all structures with that field, without a known structure.
     Field(String, String),
 }
 
-/// A place in the files.
+/// Place in the files.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'p> {
     pub file: usize,
     pub node: Node<'p>,
 }
 
-/// Why something is as it is, and where that shows.
+/// Reason, with its place.
 #[derive(Clone, Debug)]
 pub struct Reason {
     pub file: usize,
@@ -70,11 +70,11 @@ impl Reason {
     }
 }
 
-/// A call of a function of the C library with a mutex or a condition.
+/// Call of a C library function with a mutex or a condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Use<'p> {
     pub file: usize,
-    /// As it is called, `pthread_mutex_lock`.
+    /// The function's name, `pthread_mutex_lock`.
     pub function: &'p str,
     pub call: Node<'p>,
     /// `&list->lock`.
@@ -96,7 +96,7 @@ impl<'p> Use<'p> {
     }
 }
 
-/// What a call is given.
+/// The arguments of a call.
 pub fn arguments(call: Node<'_>) -> Vec<Node<'_>> {
     let list = call.child_by_field_name("arguments");
     let mut all = list.map_or_else(Vec::new, children);
@@ -104,17 +104,17 @@ pub fn arguments(call: Node<'_>) -> Vec<Node<'_>> {
     all
 }
 
-/// A mutex or a condition, or a field of a structure: of all structures, where uses do not say of which.
+/// Mutex or condition, or a field of a structure: of all structures if uses do not identify one.
 pub struct Object<'p> {
     pub kind: Kind,
     pub name: String,
     key: Key,
-    /// Where it is declared; each with its file.
+    /// Its declarations, each with its file.
     pub declared: Vec<(usize, Declared<'p>)>,
-    /// What it is begun with, where that is a constant.
+    /// Its constant initialisers.
     pub begun: Vec<At<'p>>,
     pub uses: Vec<Use<'p>>,
-    /// Why it stays as it is, if it has to.
+    /// The reason why it cannot be converted, if any.
     pub stays: Option<Reason>,
 }
 
@@ -123,7 +123,7 @@ impl<'p> Object<'p> {
         self.stays.get_or_insert_with(|| Reason::new(at, why));
     }
 
-    /// Where it is declared first.
+    /// Its first declaration.
     pub fn at(&self) -> At<'p> {
         let (file, one) = self.declared[0];
         At {
@@ -132,7 +132,7 @@ impl<'p> Object<'p> {
         }
     }
 
-    /// Whether other files than those that are given could name it.
+    /// Whether other files could name it.
     pub const fn is_global(&self) -> bool {
         matches!(self.key, Key::Global(_))
     }
@@ -143,9 +143,9 @@ impl<'p> Object<'p> {
     }
 }
 
-/// Whether a value, or all in a list, is the usual beginning.
+/// Whether a value, or all values in a list, are the usual initialiser.
 fn begins(source: &File, value: Node<'_>, kind: Kind) -> bool {
-    // Which places of an array those are, says nothing.
+    // An array's index in a designator is irrelevant.
     let is_place = |part: Node<'_>| {
         let mut outer = around(part).take_while(|outer| *outer != value);
         outer.any(|outer| outer.kind().ends_with("_designator"))
@@ -160,7 +160,7 @@ fn begins(source: &File, value: Node<'_>, kind: Kind) -> bool {
     all && is_any
 }
 
-/// The fields of these types that are somewhere used or declared without a structure that is known.
+/// Fields of these types that are used or declared somewhere without a known structure.
 fn merged<'p>(
     files: &'p [File],
     globals: &Globals<'p>,
@@ -184,15 +184,15 @@ fn merged<'p>(
     merged
 }
 
-/// All of them.
+/// All objects.
 pub struct Objects<'p> {
     files: &'p [File],
     structures: Structures<'p>,
-    /// Fields that are used where nothing tells of which structure they are: all of that name are one.
+    /// Fields used without a known structure: all fields of that name are one object.
     merged: HashSet<&'p str>,
     pub all: Vec<Object<'p>>,
     places: HashMap<Key, usize>,
-    /// Of those that wait, the mutex's, by where the call stands.
+    /// The condition and the mutex of each wait, by the call's place.
     waits: HashMap<(usize, usize), (Option<usize>, Option<usize>)>,
 }
 
@@ -230,7 +230,7 @@ impl<'p> Objects<'p> {
         objects
     }
 
-    /// Takes up what a node declares, if it is of these types.
+    /// Adds the objects that a node declares, if of these types.
     fn declare(&mut self, file: usize, node: Node<'p>, globals: &Globals<'p>) {
         if !matches!(node.kind(), "declaration" | "field_declaration") {
             return;
@@ -326,7 +326,7 @@ impl<'p> Objects<'p> {
         }
     }
 
-    /// What a field is known by, where it is declared or used.
+    /// The identity of a field, at its declaration or use.
     fn field(&self, file: usize, node: Node<'p>, globals: &Globals<'p>) -> Key {
         let name = self.files[file].text(node);
         let whole = if self.merged.contains(name) {
@@ -340,7 +340,7 @@ impl<'p> Objects<'p> {
         )
     }
 
-    /// The object that a name means at its place.
+    /// The object that a name refers to at its place.
     fn meant(&self, file: usize, node: Node<'p>, globals: &Globals<'p>) -> Option<usize> {
         let source = &self.files[file];
         let name = source.text(node);
@@ -469,7 +469,7 @@ impl<'p> Objects<'p> {
         });
     }
 
-    /// Finds what a constant begins.
+    /// Finds the object of a constant initialiser.
     fn look_at_initializer(
         &mut self,
         file: usize,
@@ -509,7 +509,7 @@ impl<'p> Objects<'p> {
         }
     }
 
-    /// What a macro names, may be used wherever the macro is.
+    /// Objects named in a macro may be used wherever the macro is.
     fn look_at_macros(&mut self) {
         for (file, source) in self.files.iter().enumerate() {
             for node in everything(source.root()) {
@@ -524,7 +524,7 @@ impl<'p> Objects<'p> {
                 if source.is_alias(name) {
                     continue;
                 }
-                // The calls are no longer what they seem.
+                // The macro redefines these calls.
                 if name.starts_with("pthread_mutex_") || name.starts_with("pthread_cond_") {
                     for object in &mut self.all {
                         object.stay(At { file, node }, format!("{name} is a macro"));
@@ -541,7 +541,7 @@ impl<'p> Objects<'p> {
         }
     }
 
-    /// What is named where a file cannot be parsed, may be used there in any way.
+    /// Objects named in unparsed text may be used there in any way.
     fn look_at_unparsed(&mut self) {
         for (file, source) in self.files.iter().enumerate() {
             for (word, at) in source.unparsed_words() {
@@ -562,7 +562,7 @@ impl<'p> Objects<'p> {
         }
     }
 
-    /// Lets stay what stands or falls with what stays, again and again.
+    /// Propagates the unconvertible objects to dependent ones, until nothing changes.
     pub fn settle(&mut self) {
         loop {
             let mut found: Vec<(usize, Reason)> = Vec::new();
@@ -608,7 +608,7 @@ impl<'p> Objects<'p> {
                     }
                 }
             }
-            // What nobody waits with or signals beside a mutex that is converted, stays as well.
+            // A condition without waits or signals beside a converted mutex is left alone too.
             for (place, object) in self.all.iter().enumerate() {
                 let waits = |one: &Use<'_>| one.function.ends_with("wait");
                 if object.kind == Kind::Condition
@@ -628,7 +628,7 @@ impl<'p> Objects<'p> {
         }
     }
 
-    /// The mutex that a call is given, if it is one of these.
+    /// The mutex argument of a call, if it is one of these.
     pub fn mutex_of_call(&self, file: usize, call: Node<'_>) -> Option<(usize, &Use<'p>)> {
         self.all.iter().enumerate().find_map(|(place, object)| {
             let mut uses = object.uses.iter().filter(|_| object.kind == Kind::Mutex);

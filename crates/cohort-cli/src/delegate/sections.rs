@@ -1,5 +1,5 @@
-//! The sections of mutexes: from where a mutex is locked to where it is unlocked, if that is a piece of
-//! one block; and what of its function such a piece takes along.
+//! Critical sections of mutexes: from a lock to its unlock, if both are in one block; and the
+//! variables that such a piece captures.
 
 use super::conditions::{self, Change};
 use super::judge::{Judge, following, locked, statement};
@@ -9,25 +9,25 @@ use super::source::{around, everything, function_around, line};
 use std::collections::BTreeMap;
 use tree_sitter::Node;
 
-/// What a section takes along of its function.
+/// Captured variable.
 #[derive(Debug)]
 pub struct Taken<'p> {
     pub one: Declared<'p>,
-    /// As it is, and not by its address: it stays as it is until the section has been run.
+    /// Whether it is captured by value: it does not change until the critical section has run.
     pub is_copied: bool,
 }
 
-/// A section that can be a function.
+/// Critical section that can be outlined.
 #[derive(Debug)]
 pub struct Section<'p> {
     pub file: usize,
-    /// Its function, as it is called.
+    /// The name of its function.
     pub within: &'p str,
     pub function: Node<'p>,
     pub locks: Use<'p>,
     pub first: Node<'p>,
     pub last: Node<'p>,
-    /// What is between locking and unlocking.
+    /// The statements between lock and unlock.
     pub body: Vec<Node<'p>>,
     pub taken: BTreeMap<String, Taken<'p>>,
 }
@@ -38,10 +38,10 @@ impl Section<'_> {
     }
 }
 
-/// The section that begins there.
+/// The critical section that begins there.
 ///
 /// # Errors
-/// Why it cannot be a function.
+/// The reason why it cannot be outlined.
 pub fn section<'p>(
     judge: &Judge<'_, 'p>,
     place: usize,
@@ -89,7 +89,7 @@ pub fn section<'p>(
     let Some(last) = last else {
         return because(locks.call, "does not end in the block in which it begins");
     };
-    // Directives that were decided are in the text and in no tree.
+    // Decided directives are in the text and in no tree.
     let between = &source.text[first.end_byte()..last.start_byte()];
     if !conditions::are_whole(between) {
         return because(locks.call, "has a `#if` in it that ends elsewhere");
@@ -101,8 +101,7 @@ pub fn section<'p>(
     if let Some(reason) = judge.forbids(locks.file, &body) {
         return Err(reason);
     }
-    // What becomes of the section stands above its function, and what the function says to the
-    // preprocessor before the section is not said there.
+    // The outlined function precedes its function, and so precedes the directives in its function.
     let before = function.start_byte()..first.end_byte();
     let changes = conditions::changes(&source.text, before);
     if let Some(any) = changes.iter().find(|change| change.name.is_none()) {
@@ -136,7 +135,7 @@ pub fn section<'p>(
     Ok(made)
 }
 
-/// Parts of expressions that mean the same as often as they are looked at.
+/// Kinds of expressions with the same value each time they are evaluated.
 fn is_steady(kind: &str) -> bool {
     const STEADY: [&str; 14] = [
         "identifier",
@@ -154,11 +153,11 @@ fn is_steady(kind: &str) -> bool {
         "primitive_type",
         "comment",
     ];
-    // Signs are their own kinds.
+    // Operators are kinds of their own.
     STEADY.contains(&kind) || !kind.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// Finds what the section takes along, and whether that can be handed over.
+/// Finds the captured variables, and whether they can be passed.
 fn take<'p>(
     judge: &Judge<'_, 'p>,
     section: &mut Section<'p>,
@@ -191,7 +190,7 @@ fn take<'p>(
     }
     for node in all.iter().filter(|node| node.kind() == "identifier") {
         let used = source.text(*node);
-        // Any local of the function, taken or not.
+        // Any local of the function, captured or not.
         let locals = everything(section.function).into_iter();
         let declared =
             locals.filter(|part| matches!(part.kind(), "declaration" | "parameter_declaration"));
@@ -230,7 +229,7 @@ fn take<'p>(
     Ok(())
 }
 
-/// Why a variable cannot be handed to another function.
+/// The reason why a variable cannot be passed to another function.
 fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Option<String> {
     let source = &judge.files[file];
     let name = source.text(one.name);
@@ -255,7 +254,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
         one.shape().kind(),
         "pointer_declarator" | "array_declarator"
     );
-    // The address of such a parameter is none of an array.
+    // The address of such a parameter is not that of an array.
     if is_parameter && is_bare && judge.is_array(text) {
         return Some(format!(
             "uses {name}, a parameter of type {text}, which is an array"
@@ -278,7 +277,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
             let is_name = part.kind() == "identifier";
             let of_function = is_name && local(source, source.text(part), part).is_some();
             let of_types = own.iter().any(|(own, _)| source.text(part) == *own);
-            // A parameter's outermost size says nothing.
+            // A parameter's outermost size is irrelevant.
             let is_outermost =
                 is_parameter && one.shape().child_by_field_name("size") == Some(size);
             if (of_function || of_types) && !is_outermost {
@@ -289,7 +288,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
     None
 }
 
-/// Whether a variable is one number or address, of its function's frame alone.
+/// Whether a variable is one number or address in its function's frame.
 fn is_simple(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> bool {
     let source = &judge.files[file];
     let of_type = one.whole.child_by_field_name("type");
@@ -301,7 +300,7 @@ fn is_simple(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> bool {
     (is_plain || is_pointer) && !one.is(source, &["static", "extern", "volatile"])
 }
 
-/// The declarator itself, if it has nothing but pointers to it.
+/// The declarator itself, if it consists of pointers only.
 fn innermost_pointer<'p>(one: &Declared<'p>) -> Node<'p> {
     let odd = everything(one.declarator)
         .into_iter()
@@ -309,7 +308,7 @@ fn innermost_pointer<'p>(one: &Declared<'p>) -> Node<'p> {
     odd.unwrap_or_else(|| one.shape())
 }
 
-/// Whether a name is written where it stands, or its address taken.
+/// Whether a name is assigned, or its address taken.
 fn is_written(node: Node<'_>) -> bool {
     let mut inner = node;
     while let Some(outer) = inner.parent() {
@@ -327,8 +326,8 @@ fn is_written(node: Node<'_>) -> bool {
     false
 }
 
-/// Whether a variable may change between its section's posting and its end: the section writes it, or
-/// another thread may, which has its address.
+/// Whether a variable may change between its critical section's posting and its end: the critical
+/// section assigns it, or another thread may have its address.
 fn is_changed<'p>(
     judge: &Judge<'_, 'p>,
     section: &Section<'p>,

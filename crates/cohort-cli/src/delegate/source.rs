@@ -1,4 +1,4 @@
-//! Files of C, parsed, and ways through their trees.
+//! Parsed C files, and their traversal.
 
 use super::conditions::Known;
 use super::names::{declared, function_name};
@@ -8,47 +8,47 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tree_sitter::{Node, Parser, Tree};
 
-/// A file of C.
+/// C file.
 pub struct File {
     pub path: PathBuf,
     pub text: String,
     tree: Tree,
-    /// What the grammar does not understand.
+    /// Pieces that the grammar does not accept.
     unparsed: Vec<Piece>,
-    /// Branches of `#if` that are not compiled as it is read, and have something in them.
+    /// Nonempty uncompiled branches of `#if`.
     pub unread: Vec<Range<usize>>,
-    /// Macros that are other names of functions, and those functions.
+    /// Macros that rename functions, with those functions.
     aliases: HashMap<String, String>,
-    /// Words by which each thread has a variable for itself, macros with such words too.
+    /// Words for thread-local storage, including macros with such words.
     of_thread: HashSet<String>,
 }
 
-/// A piece of a text that the grammar does not understand.
+/// Piece of a text that the grammar does not accept.
 struct Piece {
     range: Range<usize>,
-    /// Whether it is a function, or a part of one, and declares nothing that others could use.
+    /// Whether it is a function, or a part of one, without declarations for other code.
     is_function: bool,
 }
 
-/// How files are read.
+/// How to read files.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// What is known of macros that conditions ask for.
+    /// The known macros in conditions.
     pub known: Known,
-    /// Whether a file that cannot be parsed as a whole is taken all the same.
+    /// Whether to accept a file that cannot be parsed completely.
     pub leaves_unparsed: bool,
 }
 
-/// A word that the grammar does not know, and one as long that it does.
+/// A word unknown to the grammar, and a known one of the same length.
 const SPELLINGS: [(&str, &str); 2] = [
     ("_Thread_local", "__thread     "),
     ("__extension__", "             "),
 ];
 
-/// Words by which each thread has a variable for itself.
+/// Words for thread-local storage.
 const OF_THREAD: [&str; 3] = ["__thread", "_Thread_local", "thread_local"];
 
-/// Words that no declaration gives a meaning.
+/// Keywords, which need no declaration.
 const KEYWORDS: [&str; 20] = [
     "char", "const", "double", "enum", "extern", "float", "int", "long", "register", "return",
     "short", "signed", "sizeof", "static", "struct", "typedef", "union", "unsigned", "void",
@@ -59,7 +59,7 @@ impl File {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or not be parsed: the line where that shows is in the message.
+    /// It cannot be read or parsed; the message has the line.
     pub fn read(path: &Path, how: &Reading) -> Result<Self, Problem> {
         let shown = path.display();
         let bytes = std::fs::read(path)
@@ -109,41 +109,41 @@ impl File {
         }
     }
 
-    /// The function that a name calls, if it is a macro that is another name of one.
+    /// The function that a name calls, possibly through a renaming macro.
     pub fn alias<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
 
-    /// The function that is called by what is written there.
+    /// The function called there.
     pub fn called(&self, node: Node<'_>) -> &str {
         self.alias(self.text(node))
     }
 
-    /// Whether a macro is another name of a function.
+    /// Whether a macro renames a function.
     pub fn is_alias(&self, name: &str) -> bool {
         self.aliases.contains_key(name)
     }
 
-    /// Whether a word before a variable says that each thread has it for itself.
+    /// Whether a word before a variable makes it thread-local.
     pub fn is_of_thread(&self, word: &str) -> bool {
         self.of_thread.contains(word)
     }
 
-    /// All nodes but those that the grammar does not understand.
+    /// All nodes except unparsed ones.
     pub fn parsed(&self) -> Vec<Node<'_>> {
         let mut all = everything(self.root());
         all.retain(|node| !self.is_unparsed(*node));
         all
     }
 
-    /// Whether a node is in a piece that the grammar does not understand.
+    /// Whether a node is in an unparsed piece.
     pub fn is_unparsed(&self, node: Node<'_>) -> bool {
         let (from, to) = (node.start_byte(), node.end_byte());
         let mut pieces = self.unparsed.iter();
         pieces.any(|piece| piece.range.start <= from && to <= piece.range.end)
     }
 
-    /// The words of the pieces that the grammar does not understand, each with where its piece begins.
+    /// The words of unparsed pieces, each with its piece's offset.
     pub fn unparsed_words(&self) -> impl Iterator<Item = (&str, usize)> {
         self.unparsed.iter().flat_map(|piece| {
             let words = all_words(&self.text[piece.range.clone()]);
@@ -151,25 +151,25 @@ impl File {
         })
     }
 
-    /// Words that may declare anything: those that the grammar does not understand outside of functions.
+    /// Words in unparsed pieces outside of functions, which may declare anything.
     pub fn unknown(&self) -> HashSet<&str> {
         let pieces = self.unparsed.iter().filter(|piece| !piece.is_function);
         let words = pieces.flat_map(|piece| all_words(&self.text[piece.range.clone()]));
         words.filter(|word| !KEYWORDS.contains(word)).collect()
     }
 
-    /// The line of a place in the text, counted from one.
+    /// The line of an offset in the text, from one.
     pub fn line_of(&self, at: usize) -> usize {
         line_at(&self.text, at)
     }
 
-    /// What cannot be parsed, in words, if anything.
+    /// The parse error in words, if any.
     fn mistake(&self) -> Option<String> {
         let mut node = self.root();
         if !node.has_error() {
             return None;
         }
-        // The innermost that is wrong is nearest to the mistake.
+        // The innermost error is nearest to the mistake.
         while let Some(inner) = children(node).into_iter().find(|inner| inner.has_error()) {
             node = inner;
         }
@@ -193,23 +193,23 @@ impl File {
         self.tree.root_node()
     }
 
-    /// What is written there.
+    /// The text of a node.
     pub fn text(&self, node: Node<'_>) -> &str {
         &self.text[node.byte_range()]
     }
 
-    /// The same without blanks, by which two expressions are compared.
+    /// The text without blanks, for comparisons of expressions.
     pub fn words(&self, node: Node<'_>) -> String {
         self.text(node).split_whitespace().collect()
     }
 
-    /// Whether this is a file that others include.
+    /// Whether this is a header.
     pub fn is_header(&self) -> bool {
         self.path.extension().is_none_or(|ending| ending != "c")
     }
 }
 
-/// Finds what macros stand for that other files use, too.
+/// Finds the meanings of macros that other files use too.
 pub fn name_macros(files: &mut [File]) {
     name_aliases(files);
     let mut of_thread: HashSet<String> = OF_THREAD.map(str::to_owned).into();
@@ -235,13 +235,13 @@ pub fn name_macros(files: &mut [File]) {
     }
 }
 
-/// Finds the macros that are other names of functions of mutexes and conditions, as
-/// `#define lock(of) pthread_mutex_lock(of)` is one, wherever they are defined.
+/// Finds macros that rename functions of mutexes and conditions, such as `#define lock(of)
+/// pthread_mutex_lock(of)`, in any file.
 fn name_aliases(files: &mut [File]) {
     let mut found: HashMap<String, Option<String>> = HashMap::new();
     for file in &*files {
         for node in everything(file.root()) {
-            // The macro need not be defined where a function of that name is called.
+            // The macro may be undefined where a function of that name is called.
             for name in could_be_called(file, node) {
                 found.insert(name.to_owned(), None);
             }
@@ -260,7 +260,7 @@ fn name_aliases(files: &mut [File]) {
                     .bytes()
                     .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             let function = is_one.then(|| function.to_owned());
-            // Where two files mean different things by it, it is a macro like any other.
+            // With different meanings in two files, it is an ordinary macro.
             found
                 .entry(file.text(name).to_owned())
                 .and_modify(|known| {
@@ -278,7 +278,7 @@ fn name_aliases(files: &mut [File]) {
     }
 }
 
-/// The names that a node declares of what could be called.
+/// The callable names that a node declares.
 fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
     match node.kind() {
         "function_definition" => vec![function_name(file, node)],
@@ -299,9 +299,10 @@ fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
     }
 }
 
-/// What the grammar does not understand: each function and each declaration of variables that has a mistake
-/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes. What
-/// a call outside of functions is given, is understood by its macro alone, which may declare it.
+/// Pieces that the grammar does not accept: each function and each declaration of variables with an
+/// error, each statement outside of functions, and otherwise, in types, the erroneous pieces. The
+/// arguments of a call outside of functions are meaningful only to its macro, which may declare
+/// names.
 fn unparsed(root: Node<'_>) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut add = |node: Node<'_>, is_function| {
@@ -327,7 +328,7 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
             } else if part.has_error() {
                 match part.kind() {
                     "function_definition" => add(part, true),
-                    // A word that is not understood may say what kind of variable it is.
+                    // An unknown word may be a specifier of the variable.
                     "declaration" => add(part, false),
                     _ => {
                         let errors = everything(part).into_iter().filter(Node::is_error);
@@ -340,12 +341,12 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
     found
 }
 
-/// The line of a place in a text, counted from one.
+/// The line of an offset in a text, from one.
 fn line_at(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// The line of a node, counted from one.
+/// The line of a node, from one.
 pub fn line(node: Node<'_>) -> usize {
     node.start_position().row + 1
 }
@@ -355,7 +356,7 @@ pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
-/// A node and all that is in it, in the order of the text.
+/// A node and all its descendants, in the order of the text.
 pub fn everything(node: Node<'_>) -> Vec<Node<'_>> {
     let mut all = Vec::new();
     let mut cursor = node.walk();
@@ -372,12 +373,12 @@ pub fn everything(node: Node<'_>) -> Vec<Node<'_>> {
     }
 }
 
-/// What a node is in, the innermost first.
+/// The ancestors of a node, innermost first.
 pub fn around(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     std::iter::successors(node.parent(), Node::parent)
 }
 
-/// The function that a node is in.
+/// The function around a node.
 pub fn function_around(node: Node<'_>) -> Option<Node<'_>> {
     around(node)
         .filter(|node| node.kind() == "function_definition")
@@ -388,15 +389,13 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '$')
 }
 
-/// All words of a text that no grammar parses, those of comments and quotes too: nothing says where these
-/// begin.
+/// All words of unparsed text, including those in comments and quotes, whose limits are unknown.
 pub fn all_words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|letter| !is_of_word(letter));
     words.filter(|word| !word.is_empty() && !word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// The words of the body of a macro, which no grammar parses: each with whether a parenthesis
-/// follows.
+/// The words of a macro's body, which is not parsed: each with whether a parenthesis follows.
 pub fn words_of_macro(body: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     let mut rest = body;

@@ -1,18 +1,17 @@
-//! Which structure an expression is of, so that fields of one name in different structures are told
-//! apart.
+//! Resolves expressions to structures, to distinguish fields of the same name.
 
 use super::names::{Declared, Globals, declared, function_name, local};
 use super::source::{File, around, children};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
-/// A part of a file that names a type.
+/// Part of a file that names a type.
 type Typed<'p> = (usize, Node<'p>);
 
-/// A structure, or a union.
+/// Structure or union.
 #[derive(Clone, Debug)]
 pub struct Structure<'p> {
-    /// Its name, or where it stands if it has none.
+    /// Its name, or its place without one.
     pub key: String,
     file: usize,
     fields: Node<'p>,
@@ -66,7 +65,7 @@ impl<'p> Structures<'p> {
         found
     }
 
-    /// The structure that has the field of that name, where it is used or begun.
+    /// The structure with the field of that name, at its use or initialiser.
     pub fn of_field(
         &self,
         file: usize,
@@ -89,11 +88,11 @@ impl<'p> Structures<'p> {
         }
     }
 
-    /// The structure that a field is declared in.
+    /// The structure that declares a field.
     pub fn around(&self, file: usize, field: Node<'p>) -> Option<Structure<'p>> {
         let mut outer = around(field)
             .filter(|outer| matches!(outer.kind(), "struct_specifier" | "union_specifier"));
-        // A structure without a name in another one lends it its fields.
+        // An anonymous structure inside another one belongs to it.
         let own = outer.find(|outer| {
             let is_part = outer.parent().is_some_and(|whole| {
                 whole.kind() == "field_declaration"
@@ -104,7 +103,7 @@ impl<'p> Structures<'p> {
         self.structure((file, own), 0)
     }
 
-    /// The structure that a list in braces begins.
+    /// The structure that a list in braces initialises.
     fn begun(&self, file: usize, list: Node<'p>) -> Option<Structure<'p>> {
         let outer = list.parent()?;
         match outer.kind() {
@@ -116,7 +115,7 @@ impl<'p> Structures<'p> {
                 self.structure((file, outer.child_by_field_name("type")?), 0)
             }
             "initializer_pair" => self.designated(file, outer, None),
-            // One of an array's, as long as nothing says which field it is.
+            // An array's element, if no designator names a field.
             "initializer_list" => {
                 let is_array = outer.parent().is_some_and(|begun| {
                     let declarator = begun.child_by_field_name("declarator");
@@ -128,8 +127,8 @@ impl<'p> Structures<'p> {
         }
     }
 
-    /// The structure that `.inner.own = …` begins: that which has the field of a designator, or, without
-    /// one, the innermost field's own.
+    /// The structure that `.inner.own = …` initialises: that of a designated field or, without
+    /// designators, of the innermost field.
     fn designated(
         &self,
         file: usize,
@@ -143,7 +142,7 @@ impl<'p> Structures<'p> {
             }
             let name = match part.kind() {
                 "field_designator" => part.named_child(0)?,
-                // `own: …`, as of old.
+                // `own: …`, the old syntax.
                 "field_identifier" => part,
                 _ => continue,
             };
@@ -153,7 +152,7 @@ impl<'p> Structures<'p> {
         Some(whole)
     }
 
-    /// The type of an expression, without its pointers and arrays.
+    /// The type of an expression, without pointers and arrays.
     fn expression(&self, file: usize, node: Node<'p>, globals: &Globals<'p>) -> Option<Typed<'p>> {
         let source = &self.files[file];
         match node.kind() {
@@ -204,7 +203,7 @@ impl<'p> Structures<'p> {
         Some((whole.file, found.whole.child_by_field_name("type")?))
     }
 
-    /// The structure that a type is; nothing if it has a name that means several.
+    /// The structure of a type; none for an ambiguous name.
     fn structure(&self, (file, of_type): Typed<'p>, depth: usize) -> Option<Structure<'p>> {
         const DEEPEST: usize = 8;
         let source = &self.files[file];
@@ -241,7 +240,7 @@ impl<'p> Structures<'p> {
     }
 }
 
-/// What says which part of a whole a value begins: `.inner`, `[2]`, `.own`.
+/// The designators of an initialiser: `.inner`, `[2]`, `.own`.
 pub fn designators(pair: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = pair.walk();
     pair.children_by_field_name("designator", &mut cursor)
@@ -255,7 +254,7 @@ fn only<'p>(types: &[Typed<'p>]) -> Option<Typed<'p>> {
     }
 }
 
-/// What a list of fields declares, with what structures in it lend it.
+/// The fields that a list declares, including those of anonymous structures.
 fn fields(list: Node<'_>) -> Vec<Declared<'_>> {
     let mut found = Vec::new();
     for part in children(list) {
@@ -274,7 +273,7 @@ fn fields(list: Node<'_>) -> Vec<Declared<'_>> {
     found
 }
 
-/// The names of the fields of these types, wherever they are declared.
+/// The names of the fields of these types, wherever declared.
 pub fn fields_of_type<'p>(source: &'p File, types: &[&str]) -> Vec<&'p str> {
     let mut found = Vec::new();
     for node in source.parsed() {

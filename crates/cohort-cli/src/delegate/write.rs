@@ -1,4 +1,4 @@
-//! The converted text: what changes, and where.
+//! The converted text: edits of the original.
 
 use super::objects::{Kind, Object, Objects, Use};
 use super::sections::{Section, Taken};
@@ -6,7 +6,7 @@ use super::source::{File, around, children, everything, line};
 use std::fmt::Write;
 use tree_sitter::Node;
 
-/// A piece of a text, and what stands there instead.
+/// Piece of a text with its replacement.
 #[derive(Clone)]
 struct Edit {
     from: usize,
@@ -14,7 +14,7 @@ struct Edit {
     text: String,
 }
 
-/// Changes of one text.
+/// Edits of one text.
 #[derive(Clone, Default)]
 struct Edits(Vec<Edit>);
 
@@ -32,14 +32,14 @@ impl Edits {
         self.put(at, at, text);
     }
 
-    /// A piece of the text, with the changes within.
+    /// A piece of the text, with the edits within.
     fn apply(&self, text: &str, from: usize, to: usize) -> String {
         let within = self
             .0
             .iter()
             .filter(|edit| from <= edit.from && edit.to <= to);
         let mut within: Vec<&Edit> = within.collect();
-        // What is inserted stands before what is replaced at the same place.
+        // Insertions precede replacements at the same place.
         within.sort_by_key(|edit| (edit.from, edit.to));
         let (mut made, mut at) = (String::new(), from);
         for edit in within {
@@ -52,18 +52,17 @@ impl Edits {
     }
 }
 
-/// What a converted file begins with: where a converted mutex is still taken for another type, as in a
-/// branch of `#if` that was not looked at, it does not compile, but by a cast or through `void *`. A file
-/// that includes a converted header may have nothing else that changes, so the header does not take it
-/// back at its end.
+/// The head of a converted file. Code that still uses a converted mutex as another type, as in an
+/// unread branch of `#if`, does not compile, except through a cast or `void *`. The header does not
+/// revert the pragma at its end: a file that includes a converted header may have no other change.
 const HEAD: &str =
     "#include <cohort.h>\n#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n";
 
-/// What stands in a section instead of a branch of `#if` that was not read: what is in it could be bound
-/// to its thread, or leave the section.
+/// Replacement of an unread branch of `#if` in a critical section: its content could be bound to
+/// its thread, or leave the critical section.
 const UNREAD: &str = "\n#error \"cohort delegate did not read what stood here\"\n";
 
-/// The text of a file with its objects, and these sections of it, converted.
+/// The text of a file with its objects and these critical sections converted.
 pub fn converted(
     number: usize,
     file: &File,
@@ -102,7 +101,7 @@ pub fn converted(
     whole.apply(&file.text, 0, file.text.len())
 }
 
-/// What the declarations of an object become, and what begins it.
+/// Converts an object's declarations and initialisers.
 fn declarations(edits: &mut Edits, number: usize, object: &Object<'_>) {
     for (_, one) in object
         .declared
@@ -113,12 +112,12 @@ fn declarations(edits: &mut Edits, number: usize, object: &Object<'_>) {
             edits.insert(one.name.start_byte(), "*");
         }
         if object.is_global() {
-            // A file that was forgotten does not link, where it would take one for the other.
+            // An unconverted file does not link if it uses the object.
             let label = format!(" __asm__(\"{}_is_delegated\")", object.name);
             edits.insert(one.declarator.end_byte(), label);
         }
         let of_type = one.whole.child_by_field_name("type");
-        // Of several that are declared together, the first has changed it.
+        // In a joint declaration, the first declarator has changed the type.
         let is_unchanged = |of_type: &Node<'_>| {
             let mut all = edits.0.iter();
             !all.any(|edit| edit.from == of_type.start_byte())
@@ -144,7 +143,7 @@ fn declarations(edits: &mut Edits, number: usize, object: &Object<'_>) {
     }
 }
 
-/// What a call becomes.
+/// Converts a call.
 fn call(edits: &mut Edits, kind: Kind, one: &Use<'_>) {
     let name = match one.function {
         "pthread_mutex_lock" => "cohort_delegated_lock",
@@ -160,7 +159,7 @@ fn call(edits: &mut Edits, kind: Kind, one: &Use<'_>) {
     };
     let waits = one.function.ends_with("wait");
     let function = one.call.child_by_field_name("function");
-    // A call that waits is a use of two objects.
+    // A wait uses two objects.
     if let Some(function) = function.filter(|_| !waits || kind == Kind::Condition) {
         edits.replace(function, name);
     }
@@ -180,7 +179,7 @@ fn call(edits: &mut Edits, kind: Kind, one: &Use<'_>) {
     }
 }
 
-/// What a section is given by, in its function: a name that it does not have itself.
+/// The name of a critical section's argument: unused in its function.
 fn handle(file: &File, section: &Section<'_>) -> String {
     let mut name = "cohort".to_owned();
     let parts = || section.body.iter().flat_map(|part| everything(*part));
@@ -190,7 +189,7 @@ fn handle(file: &File, section: &Section<'_>) -> String {
     name
 }
 
-/// How what a section takes along is declared in the structure that has it.
+/// The declaration of a captured variable in the structure.
 fn member(file: &File, taken: &Taken<'_>) -> String {
     let one = &taken.one;
     let before = one.of_type().into_iter();
@@ -212,7 +211,7 @@ fn member(file: &File, taken: &Taken<'_>) -> String {
     format!("{} {}", words.join(" "), edits.apply(&file.text, from, to))
 }
 
-/// The function that a section becomes.
+/// The outlined function of a critical section.
 fn function(
     file: &File,
     single: &Edits,
@@ -267,7 +266,7 @@ fn function(
     }
     let body = edits.apply(&file.text, from, to);
     let margin = margin(file, *section.body.first().unwrap_or(&section.first));
-    // A text that goes on below itself keeps its blanks.
+    // Text with continuation lines keeps its blanks.
     let is_broken = body.contains("\\\n");
     for (number, line) in body.lines().enumerate() {
         let inner = if number == 0 || is_broken {
@@ -286,7 +285,7 @@ fn function(
     text
 }
 
-/// What stands where the section was.
+/// The replacement of the critical section.
 fn delegation(file: &File, section: &Section<'_>, name: &str, handle: &str) -> String {
     let margin = margin(file, section.first);
     let lock = format!("cohort_delegated_at({})", file.text(section.locks.argument));
@@ -310,15 +309,15 @@ fn delegation(file: &File, section: &Section<'_>, name: &str, handle: &str) -> S
     )
 }
 
-/// The blanks before the line of a node.
+/// The indentation of a node's line.
 fn margin<'p>(file: &'p File, node: Node<'_>) -> &'p str {
     let line = file.text.lines().nth(line(node) - 1).unwrap_or_default();
     let text = line.trim_start();
     &line[..line.len() - text.len()]
 }
 
-/// Where what comes before a function stands: above its comment, and above words before it that the
-/// grammar took for something else, which may say what kind of function it is.
+/// The place for text before a function: above its comment, and above words that the grammar
+/// misparsed, which may be specifiers of the function.
 fn before<'p>(file: &File, function: Node<'p>) -> usize {
     let above = |node: Node<'p>| std::iter::successors(node.prev_sibling(), Node::prev_sibling);
     let is_unended = |node: &Node<'_>| {
@@ -341,8 +340,8 @@ fn before<'p>(file: &File, function: Node<'p>) -> usize {
     at.start_byte()
 }
 
-/// Where a file is told of the library, before its first change, and the text that does it: behind the last
-/// include before that change, for which macros before it may ask.
+/// The place and text of the library's include before a file's first change: after the last include
+/// before that change, since macros before an include may affect it.
 fn beginning(file: &File, change: usize) -> (usize, String) {
     let guarded = |node: &Node<'_>| node.kind() == "preproc_ifdef" && around(*node).count() == 1;
     let parts = children(file.root()).into_iter();

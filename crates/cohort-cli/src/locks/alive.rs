@@ -1,4 +1,4 @@
-//! A process that runs, by what the kernel shows of it in `/proc`.
+//! A running process, by the kernel's `/proc`.
 
 use super::process::{Process, Source, records};
 use crate::observe::process::{Process as Observed, own_number};
@@ -9,17 +9,17 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// What is asked of `/proc`.
+/// Access to `/proc`.
 struct Alive {
     id: u32,
     maps: String,
     memory: File,
 }
 
-/// The process of that number.
+/// The process of that ID.
 ///
 /// # Errors
-/// There is none, it may not be looked at, or it does not run under Cohort.
+/// There is none, it is inaccessible, or it does not run under Cohort.
 pub fn open(number: &str) -> Result<Process, Problem> {
     let absent = || Problem::usage(format!("there is no process {number}"));
     let id: u32 = number.parse().map_err(|_| absent())?;
@@ -60,7 +60,7 @@ impl Source for Alive {
             .into_iter()
             .flatten()
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        // In a PID namespace of its own it has other numbers for itself.
+        // In a PID namespace, the process sees other IDs.
         let own = |thread: u32| own_number(&format!("/proc/{}/task/{thread}/status", self.id));
         here.filter_map(|thread| Some((own(thread)?, thread)))
             .collect()
@@ -76,7 +76,7 @@ impl Source for Alive {
     }
 
     fn environment(&self) -> Option<Vec<u8>> {
-        // What may not be read is taken for empty: a program may have overwritten it, too.
+        // Unreadable counts as empty: a program may have overwritten it, too.
         Some(fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default())
     }
 
@@ -90,7 +90,7 @@ impl Source for Alive {
     }
 }
 
-/// The arguments of a futex call, in the kernel's line about the system call that a thread is in.
+/// The arguments of a futex call, from the kernel's line about a thread's system call.
 fn futex(call: &str) -> Option<[u64; 6]> {
     let mut words = call.split_whitespace();
     if words.next()?.parse() != Ok(libc::SYS_futex) {

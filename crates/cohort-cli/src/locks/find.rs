@@ -1,4 +1,4 @@
-//! What sleeping threads wait for: the objects that the words belong to at which they sleep.
+//! Finds the objects that sleeping threads wait for, by the words at which they sleep.
 
 use super::process::{Process, Sleep};
 use crate::observe::process::Process as Observed;
@@ -10,7 +10,7 @@ use cohort::rwlock::RawRwLock;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an object is.
+/// Kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -20,15 +20,15 @@ pub enum Kind {
     RwLock,
     /// A condition.
     Condition,
-    /// A word, of which nothing is known.
+    /// A word of unknown meaning.
     Word,
-    /// Something else, of a process that does not run under Cohort.
+    /// Another object, in a process outside Cohort.
     #[serde(untagged)]
     Other(&'static str),
 }
 
 impl Kind {
-    /// For the table.
+    /// The kind's name in the table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
@@ -40,57 +40,56 @@ impl Kind {
     }
 }
 
-/// A thread at a lock.
+/// Holder or waiter of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// The kernel's number of it.
+    /// Its thread ID.
     pub thread: u32,
-    /// Its name, if that is known.
+    /// Its name, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// An object that threads wait for or hold.
+/// Object with waiters or holders.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lock {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it is.
+    /// Its address.
     pub address: u64,
-    /// The variable there, if it has a name.
+    /// The variable there, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
-    /// Where it is in the image of a file, if it is in one.
+    /// Its offset in a file's image, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// How it is held, in words; nothing if it is free.
+    /// Its state in words; empty if free.
     pub held: String,
-    /// The threads that are known to hold it.
+    /// Its known holders.
     pub holders: Vec<Member>,
-    /// The threads that wait for it.
+    /// Its waiters.
     pub waiters: Vec<Member>,
 }
 
-/// The objects by what they are and where, with the threads that hold them and wait for them.
+/// Objects by kind and address, with their holders and waiters.
 type Found = BTreeMap<(Kind, u64), (Vec<u32>, Vec<u32>)>;
 
-/// Where a mutex has its owner and its kind.
+/// Offsets of a mutex's owner and kind.
 const OWNER: u64 = 8;
 const KIND: u64 = 16;
-/// What of the kind says whether the owner is noted: that of a plain one is not.
+/// Bits of the kind that decide whether the owner is recorded; it is not for a plain mutex.
 const KINDS: u32 = 3;
-/// Where a rwlock has its writer.
+/// Offset of a rwlock's writer.
 const WRITER: u64 = 16;
 
-/// Every lock of the process that a thread waits for, or that the observing library knows to be
-/// held.
+/// All locks of the process with a waiter, or held according to the observing library.
 pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
     let found = match observed {
         Some(observed) => {
             let mut found = Found::new();
             let numbers = observed.numbers();
             let mut threads = observed.threads(&numbers.keys().copied().collect());
-            // The right to read that was needed for `process` already.
+            // Opening `process` needed the same permission to read.
             let _ = observed.add_holders(&mut threads, &numbers);
             for moment in threads {
                 for held in &moment.holds {
@@ -152,7 +151,7 @@ fn place(stacks: &mut Stacks, address: u64) -> Option<String> {
     Some(format!("{name}+{:#x}", frame.offset))
 }
 
-/// What a recorded hold is of.
+/// The kind of a recorded hold.
 const fn of(how: How) -> Kind {
     match how {
         How::Mutex => Kind::Mutex,
@@ -161,7 +160,7 @@ const fn of(how: How) -> Kind {
     }
 }
 
-/// What a recorded wait is for, if it is a lock that is known.
+/// The kind of a recorded wait, if for a known lock.
 const fn for_which(doing: Doing) -> Option<Kind> {
     match doing {
         Doing::Lock => Some(Kind::Mutex),
@@ -172,10 +171,10 @@ const fn for_which(doing: Doing) -> Option<Kind> {
     }
 }
 
-/// The object for which a thread sleeps; `heads` are the rwlocks at the word of which one does.
+/// The object at which a thread sleeps; `heads` are the rwlocks with a thread asleep at their word.
 fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64) {
-    // Locks of ours have classes of sleepers.  The C library has none, where a thread is joined: the
-    // number of that may look like a mutex that is held.
+    // Cohort's locks use classes of sleepers. The C library uses none in a join, whose thread ID
+    // may look like a held mutex.
     if sleep.classes == u32::MAX {
         return (Kind::Word, sleep.word);
     }
@@ -206,7 +205,7 @@ fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64
     if !is_mutexs(sleep.seen) {
         return (Kind::Word, sleep.word);
     }
-    // In a program of the library for C a mutex is eight bytes, and behind it is anything.
+    // In a program of the library for C, a mutex is eight bytes, followed by arbitrary data.
     let is_headed = || heads.contains(&sleep.word);
     if (process.serves_pthread && is_rwlock(process, sleep.word)) || is_headed() {
         return (Kind::RwLock, sleep.word);
@@ -214,39 +213,38 @@ fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64
     (Kind::Mutex, sleep.word)
 }
 
-/// Whether a thread that saw that at a mutex's word would sleep there.
+/// Whether a thread that read that value at a mutex's word would sleep there.
 fn is_mutexs(seen: u32) -> bool {
     Futex::is_held(seen) && Futex::has_sleepers(seen)
 }
 
-/// The rwlock at the word of which a thread sleeps, as its first waiter.
+/// The rwlock with a thread asleep at its word, as its first waiter.
 fn headed(process: &Process, sleep: &Sleep) -> Option<u64> {
     let rwlock = sleep.word.checked_sub(RawRwLock::WORD as u64)?;
     if !RawRwLock::seen(sleep.seen).has_sleeper || !is_rwlock(process, rwlock) {
         return None;
     }
-    // The word of a mutex that has another before it may look the same.  What such a one has in its
-    // second word is even while threads sleep, and a process's generation is 1 unless it was forked.
+    // The word of a mutex after another mutex may look the same. But the second word of a mutex is
+    // even while threads sleep, and a process's generation is 1 unless it was forked.
     let generation = process.word(rwlock.wrapping_add(RawRwLock::GENERATION as u64))?;
     let is_certain = process.serves_pthread || !is_mutexs(sleep.seen) || generation % 2 == 1;
     is_certain.then_some(rwlock)
 }
 
-/// Whether a rwlock with waiters is there: its gate is held, and it notes a process where a mutex
+/// Whether a rwlock with waiters is there: its gate is held, and it records a process where a mutex
 /// has the upper half of an address.
 fn is_rwlock(process: &Process, address: u64) -> bool {
-    /// More processes than fork each other in a row.
+    /// More than any chain of forks.
     const GENERATIONS: u32 = 4096;
     let generation = process.word(address.wrapping_add(RawRwLock::GENERATION as u64));
     process.word(address).is_some_and(Futex::is_held)
         && generation.is_some_and(|number| (1..GENERATIONS).contains(&number))
 }
 
-/// The thread that an object notes as its holder, by the number that the thread has for itself, and
-/// how it is held, in words.
+/// The holder recorded in an object, by its own thread ID, and the object's state in words.
 fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
     let noted = |at: u64| {
-        // What the library for C serves ends before.
+        // Objects of the library for C end before that.
         process.serves_pthread.then_some(())?;
         // The lower half of the thread's name.
         process

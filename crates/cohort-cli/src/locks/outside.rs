@@ -1,4 +1,4 @@
-//! The same of a process that does not run under Cohort, by what the C library notes in its locks.
+//! Locks of a process outside Cohort, by the C library's data in them.
 
 use super::find::{Kind, Lock, Member};
 use crate::outside::Process;
@@ -12,7 +12,7 @@ pub fn open(named: &Path) -> Option<Process> {
     Process::open(id).ok()
 }
 
-/// What its threads sleep for at this moment.
+/// The locks that its threads wait for at present.
 pub fn locks(process: Process) -> Vec<Lock> {
     let mut looker = Looker::new(process);
     let moments = looker.moment();

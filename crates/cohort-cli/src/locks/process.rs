@@ -1,5 +1,5 @@
-//! A process as it is seen from outside: its memory, its mappings, and where its threads sleep.  It
-//! runs, or a core dump is left of it.
+//! A process seen from outside: its memory, its mappings, and its sleeping threads. It is running,
+//! or a core dump is left of it.
 
 use super::{alive, dump};
 use crate::choice::DEFAULT;
@@ -11,67 +11,68 @@ use object::{Object, ObjectSymbol};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What can be asked of a process.
+/// Source of data about a process.
 pub trait Source {
     /// Its mappings, as `/proc/PID/maps` lists them.
     fn maps(&self) -> &str;
-    /// Fills the bytes from its memory at an address; nothing where not all of them can be had.
+    /// Reads its memory at an address; none if not completely readable.
     fn read(&self, at: u64, into: &mut [u8]) -> Option<()>;
-    /// The kernel's numbers of its threads here, by those that they have for themselves.
+    /// Its thread IDs here, by its own thread IDs.
     fn threads(&self) -> BTreeMap<u32, u32>;
     /// A thread's name.
     fn name(&self, thread: u32) -> Option<String>;
     /// The arguments of the futex call that a thread is in.
     fn futex(&self, thread: u32) -> Option<[u64; 6]>;
-    /// The variables of its environment, each with a zero behind it.
+    /// The variables of its environment, each followed by a zero.
     fn environment(&self) -> Option<Vec<u8>>;
-    /// A thread that can be asked for the files as the process sees them, while it runs.
+    /// A thread whose view of files can be used, while it runs.
     fn alive(&self) -> Option<u32>;
-    /// What the observing library has written down of it, if that is the one.
+    /// The observing library's records, if any.
     fn observed(&self) -> Option<Observed>;
 }
 
-/// A process under Cohort.
+/// Process under Cohort.
 pub struct Process {
-    /// Its number.
+    /// Its process ID.
     pub id: u32,
     /// The program's name.
     pub program: String,
-    /// Our library, as it is mapped there: the program itself, if that has the library for C inside.
+    /// Cohort's library as mapped there; the program itself if statically linked with the library
+    /// for C.
     pub served_by: String,
-    /// Whether that library serves the C library's locks, in which it notes owners and writers.
+    /// Whether that library serves the C library's locks, and thus records owners and writers.
     pub serves_pthread: bool,
-    /// The core dump, if it is one.
+    /// The core dump, if any.
     pub core: Option<Core>,
     source: Box<dyn Source>,
 }
 
-/// What is said of a core dump beside its process.
+/// Properties of a core dump.
 pub struct Core {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The files that are others by now than they were, so that they name nothing.
+    /// The files that have changed since, and so provide no symbols.
     pub unnamed: Vec<String>,
 }
 
-/// A thread's sleep at a word, which it saw hold something.
+/// A thread's sleep at a word with an expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sleep {
-    /// The kernel's number of the thread.
+    /// The thread ID.
     pub thread: u32,
     /// The word.
     pub word: u64,
-    /// What it held.
+    /// The expected value.
     pub seen: u32,
-    /// The classes in which the thread can be woken.
+    /// The classes of wake-ups that reach the thread.
     pub classes: u32,
 }
 
 impl Process {
-    /// The process of that number, or the one of which that core dump is left.
+    /// The process of that ID, or of that core dump.
     ///
     /// # Errors
-    /// There is none, it may not be looked at, or it does not run under Cohort.
+    /// There is none, it is inaccessible, or it does not run under Cohort.
     pub fn open(named: &Path) -> Result<Self, Problem> {
         let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match named.to_str().filter(is_digits) {
@@ -80,7 +81,7 @@ impl Process {
         }
     }
 
-    /// A process; none, if it does not run under Cohort.
+    /// A process; none if it does not run under Cohort.
     pub fn of(id: u32, program: &str, source: Box<dyn Source>) -> Option<Self> {
         let (served_by, serves_pthread) = library(source.maps())?;
         Some(Self {
@@ -93,7 +94,7 @@ impl Process {
         })
     }
 
-    /// The lock that serves its mutexes, as its environment says, if that is known.
+    /// The lock of its mutexes by its environment, if known.
     pub fn lock(&self) -> Option<String> {
         if !self.serves_pthread {
             return Some(DEFAULT.to_owned());
@@ -109,17 +110,17 @@ impl Process {
         ))
     }
 
-    /// What the observing library has written down of it, if that is the one.
+    /// The observing library's records, if any.
     pub fn observed(&self) -> Option<Observed> {
         self.source.observed()
     }
 
-    /// Whether that library has written something down, which may be gone.
+    /// Whether that library has recorded anything, possibly deleted since.
     pub fn has_records(&self) -> bool {
         records(self.source.maps(), self.id).is_some()
     }
 
-    /// Names for its addresses.
+    /// Symbols for its addresses.
     pub fn stacks(&self) -> Stacks {
         let mut stacks = Stacks::new(self.id);
         let maps = self.source.maps();
@@ -127,17 +128,17 @@ impl Process {
         stacks
     }
 
-    /// The kernel's numbers of its threads here, by those that they have for themselves.
+    /// Its thread IDs here, by its own thread IDs.
     pub fn threads(&self) -> BTreeMap<u32, u32> {
         self.source.threads()
     }
 
-    /// A thread's name, if it is known.
+    /// A thread's name, if known.
     pub fn name(&self, thread: u32) -> Option<String> {
         Some(visible(&self.source.name(thread)?))
     }
 
-    /// The threads that sleep at a word.
+    /// The threads asleep at a word.
     pub fn sleeps(&self) -> Vec<Sleep> {
         let threads = self.threads();
         let sleeps = threads.values().filter_map(|thread| {
@@ -162,13 +163,13 @@ impl Process {
     }
 }
 
-/// The files that a list of mappings names.
+/// The files in a list of mappings.
 fn files(maps: &str) -> impl Iterator<Item = &str> {
     maps.lines()
         .filter_map(|line| line.find('/').map(|at| &line[at..]))
 }
 
-/// Our library among the mapped files, and whether it serves the C library's locks.
+/// Cohort's library among the mapped files, and whether it serves the C library's locks.
 fn library(maps: &str) -> Option<(String, bool)> {
     let begins = |with: &str| {
         let mut files = files(maps);
@@ -178,7 +179,7 @@ fn library(maps: &str) -> Option<(String, bool)> {
     if let Some(path) = begins("libcohort_") {
         return Some((path, true));
     }
-    // A program is mapped below its libraries, and may have ours inside.
+    // A program is mapped below its libraries, and may include Cohort's.
     let program = || files(maps).next().filter(|path| has_library(path));
     let path = begins("libcohort.so").or_else(|| program().map(str::to_owned))?;
     Some((path, false))
@@ -193,8 +194,7 @@ fn has_library(program: &str) -> bool {
     })
 }
 
-/// The file in which a process of that number for itself writes down what it does, if it has one
-/// mapped.
+/// The file with the records of a process with that own process ID, if mapped.
 pub fn records(maps: &str, own: u32) -> Option<&Path> {
     let begins = format!("{own}.");
     let found = files(maps).find(|path| {

@@ -1,4 +1,4 @@
-//! What the locks of a process do in an interval, seen from outside.
+//! A process's lock operations in an interval, observed from outside.
 
 use crate::observe::process::{Moment, Process};
 use crate::observe::stacks::Frame;
@@ -13,122 +13,122 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// How far two looks are apart at least, and in times of what one takes.
+/// Minimum time between two looks, absolute and relative to a look's duration.
 const TICK: Duration = Duration::from_millis(4);
 const TIMES: u32 = 50;
 
-/// How often it is asked whether the process lives.
+/// Interval between checks that the process lives.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// What the locks did.
+/// Observed lock operations.
 #[derive(Debug, Serialize)]
 pub struct Seen {
-    /// For how long they were looked at.
+    /// The observed time in seconds.
     pub seconds: f64,
-    /// Threads that live.
+    /// Living threads.
     pub threads: usize,
-    /// Thread-seconds of waiting in a second, all locks together.
+    /// Thread-seconds of waiting per second, for all locks together.
     pub lost_per_second: f64,
     /// Threads that wait for locks at the end.
     pub waiting: usize,
-    /// Whether the process has ended meanwhile.
+    /// Whether the process has ended.
     pub has_ended: bool,
-    /// The share of its threads' time, waiting for locks or on a CPU, that they waited; of a process that
-    /// does not run under Cohort.
+    /// The share of waiting in its threads' time of waiting or running; for a process outside
+    /// Cohort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_lost: Option<f64>,
-    /// What looking took, in CPUs; of such a process too.
+    /// The cost of looks, in CPUs; for such a process too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// The locks that were used or wanted, in no order.
+    /// The locks with acquisitions or waits, in no order.
     #[serde(skip)]
     pub locks: Vec<Row>,
 }
 
-/// The locks of one name.
+/// Locks of one name.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// `mutex` or `rwlock`.
     pub kind: &'static str,
     /// The name.
     pub name: String,
-    /// What the name is.
+    /// The name's origin.
     pub named_by: NamedBy,
-    /// How many locks have it.
+    /// The number of locks with that name.
     pub objects: usize,
-    /// Thread-seconds of waiting in a second.
+    /// Thread-seconds of waiting per second.
     pub lost_per_second: f64,
-    /// Seconds in a second for which any thread waited, where that was seen; of several locks together.
+    /// Seconds per second with any waiting thread, if seen; for several locks together.
     #[serde(skip)]
     pub awaited: f64,
     /// Threads that wait at the end.
     pub waiting: usize,
-    /// The longest of their waits until now, in seconds, where that was seen.
+    /// The longest of their waits so far, in seconds, if seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<f64>,
-    /// Acquisitions in a second; none where they are not counted.
+    /// Acquisitions per second; none if not counted.
     pub taken_per_second: Option<f64>,
-    /// The share of these that found the lock held.
+    /// The share of contended ones.
     pub contended: Option<f64>,
-    /// In which mode the lock was when a thread last waited for it; none if it has not told.
+    /// The lock's mode at the last wait; none if not reported.
     pub mode: Option<&'static str>,
-    /// How often it went on in another mode since the program began, while it was watched.
+    /// Its observed mode changes since the program began.
     pub changes: u32,
-    /// The threads that hold it at the end, those that took it before the watch left out.
+    /// Its holders at the end, except for those that acquired it before the watch.
     pub holders: Vec<Holder>,
-    /// Where threads waited.
+    /// Waiting sites.
     pub waited_at: Vec<Place>,
-    /// Where it was held meanwhile.
+    /// Sites holding it meanwhile.
     pub held_at: Vec<Place>,
 }
 
-/// A thread that holds a lock.
+/// Holder of a lock.
 #[derive(Debug, Serialize)]
 pub struct Holder {
-    /// Its number here.
+    /// Its thread ID here.
     pub thread: u32,
     /// Its name.
     pub name: Option<String>,
-    /// Where it took the lock; of a process that does not run under Cohort, where it sleeps, if it does.
+    /// The acquisition site; for a process outside Cohort, the place where it sleeps, if it does.
     pub at: Option<Frame>,
-    /// The share of the waits during which it held the lock, if that was seen.
+    /// The share of waits during which it held the lock, if seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
 
-/// A place that waits for a lock, or that holds it meanwhile.
+/// Site that waits for a lock, or holds it meanwhile.
 #[derive(Debug, Serialize)]
 pub struct Place {
     /// `lock`, `read` or `write`.
     pub how: &'static str,
-    /// Thread-seconds in a second.
+    /// Thread-seconds per second.
     pub lost_per_second: f64,
-    /// Where it is, and its callers if stacks were wanted.
+    /// The site, with its callers if stacks are requested.
     pub frames: Vec<Frame>,
 }
 
-/// What looks at a process again and again.
+/// Observer of a process.
 pub trait Looks {
-    /// The program's name, and the lock that it runs under, as it was told.
+    /// The program's name, and its lock as passed to the library.
     fn program(&self) -> (String, Option<String>);
-    /// The process's number here.
+    /// The process ID here.
     fn process(&self) -> u32;
-    /// How long the interval lasts already.
+    /// The time since the start of the interval.
     fn elapsed(&self) -> Duration;
     /// Whether the process has ended.
     fn is_over(&self) -> bool;
-    /// Whether stacks of threads that wait are wanted, which cost the program more.
+    /// Requests stacks of waiting threads, which cost the program more.
     fn want_stacks(&self, wanted: bool);
-    /// Looks once; how long to wait until the next time.
+    /// Looks once; returns the time until the next look.
     ///
     /// # Errors
-    /// Another command watches the process now.
+    /// Another command observes the process now.
     fn look(&mut self) -> Result<Duration, Problem>;
-    /// What was seen in this interval; the next begins.
+    /// Ends the interval with its result, and starts the next one.
     fn finish(&mut self) -> Seen;
 }
 
-/// Looks at a process that runs under Cohort.
+/// Observes a process under Cohort.
 pub struct Looker {
     watching: Watching,
     gathered: Gathered,
@@ -136,14 +136,14 @@ pub struct Looker {
     settled: Option<Instant>,
     numbers: HashMap<u32, u32>,
     is_over: bool,
-    /// What was counted before this interval.
+    /// The counts before this interval.
     before: Sums,
     names: HashMap<u64, (Name, NamedBy)>,
     random: u64,
 }
 
 impl Looker {
-    /// Of a process that is watched.
+    /// An observer of a watched process.
     pub fn new(watching: Watching) -> Self {
         Self {
             before: merge::sums(&watching.process),
@@ -202,7 +202,7 @@ impl Looks for Looker {
         } else {
             process.stacks.read_next();
         }
-        // Looks must not keep step with what the program does.
+        // Looks must not synchronise with the program.
         let part = (self.random % 1024) as u32 + 512;
         Ok(TICK.max(began.elapsed() * TIMES) * part / 1024)
     }
@@ -265,7 +265,7 @@ impl Looks for Looker {
             let taken: u64 = counts.iter().map(|count| count.acquired).sum();
             let contended: u64 = counts.iter().map(|count| count.contended).sum();
             *row.taken_per_second.get_or_insert(0.0) += taken as f64 / seconds;
-            // Put together as a number first.
+            // A count at first, until divided below.
             *row.contended.get_or_insert(0.0) += contended as f64 / seconds;
             if let Some((mode, changes)) = modes.get(&lock) {
                 row.mode = Some(mode.name());
@@ -351,7 +351,7 @@ impl Row {
     }
 }
 
-/// The lock that a thread waits for, if it does.
+/// The lock that a thread waits for, if any.
 fn lock_awaited(moment: &Moment) -> Option<u64> {
     let waiting = moment.waiting.filter(|_| !moment.is_gone)?;
     let is_for_lock = match waiting.doing {
@@ -362,7 +362,7 @@ fn lock_awaited(moment: &Moment) -> Option<u64> {
     is_for_lock.then_some(waiting.object)
 }
 
-/// A lock's name: one that nobody has got yet, by where it is awaited.
+/// A lock's name; without acquisitions, by its waiting site.
 fn name(
     process: &mut Process,
     lock: u64,
@@ -386,7 +386,7 @@ fn first_frame(process: &mut Process, site: u64) -> Frame {
     frames.into_iter().next().unwrap_or_default()
 }
 
-/// Adds to a place, or to the list.
+/// Adds to a site's entry, or a new entry.
 fn add(places: &mut Vec<Place>, process: &mut Process, site: u64, lost: f64, frames: Vec<Frame>) {
     let (address, how) = Hold::unpack(site);
     let how = match how {

@@ -17,13 +17,13 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Lines below what is said of the process that are not the table's rows: titles, how many there are
-/// more, the keys.
+/// Screen lines below the header other than the table's rows: titles, the number of further rows,
+/// the keys.
 const OTHERS: usize = 4;
 
 const KEYS: &str = "sort: l w t c m n   / filter   ↑↓ Enter stacks   Space stop   q quit";
 
-/// The screen, until this value goes.
+/// The screen, until this value is dropped.
 struct Screen;
 
 impl Screen {
@@ -37,7 +37,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs it no more.
+        // A closed terminal cannot be restored.
         let _ = execute!(stdout(), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
@@ -55,7 +55,7 @@ enum Key {
     Interrupt,
 }
 
-/// The keys of a piece of input.
+/// The keys in a piece of input.
 fn keys(bytes: &[u8]) -> Vec<Key> {
     let text = String::from_utf8_lossy(bytes);
     let mut rest = text.as_ref();
@@ -73,7 +73,7 @@ fn keys(bytes: &[u8]) -> Vec<Key> {
             continue;
         }
         if rest.len() > 1 && first == '\x1b' {
-            // Some other key, of which nothing is known.
+            // An unknown key.
             break;
         }
         rest = &rest[first.len_utf8()..];
@@ -88,15 +88,15 @@ fn keys(bytes: &[u8]) -> Vec<Key> {
     keys
 }
 
-/// What is shown.
+/// State of the display.
 struct Shown {
     sort: Sort,
     filter: String,
     /// Whether letters go into the filter.
     is_typing: bool,
-    /// The name of the lock that is chosen.
+    /// The name of the selected lock.
     chosen: Option<String>,
-    /// Whether its places are shown.
+    /// Whether its sites are shown.
     shows_places: bool,
     is_stopped: bool,
 }
@@ -117,7 +117,7 @@ impl Shown {
         text::rows(seen, self.sort, &self.filter)
     }
 
-    /// Follows a key; false: the display is to end.
+    /// Handles a key; false to end the display.
     fn follow(&mut self, key: Key, rows: &[&Row]) -> bool {
         if key == Key::Interrupt {
             return false;
@@ -164,7 +164,7 @@ impl Shown {
         true
     }
 
-    /// Chooses the lock that is so many lines below the one that is chosen now.
+    /// Selects the lock that many lines below the selected one.
     fn choose(&mut self, rows: &[&Row], below: isize) {
         let place = self.place(rows).map_or(0, |place| {
             let last = rows.len().saturating_sub(1);
@@ -178,13 +178,13 @@ impl Shown {
         rows.iter().position(|row| row.name == *chosen)
     }
 
-    /// The lines of the screen, below what is said of the process.
+    /// The lines of the screen, with the header first.
     fn lines(&self, head: &str, rows: &[&Row], height: usize) -> Vec<String> {
         let mut lines: Vec<String> = head.lines().map(str::to_owned).collect();
         lines.push(String::new());
         let others = lines.len() + OTHERS;
         let room = height.saturating_sub(others).max(1);
-        // The chosen one stays in sight.
+        // The selected lock stays visible.
         let chosen = self.place(rows);
         let first = chosen.map_or(0, |place| (place + 1).saturating_sub(room));
         let mut add = |text: &str| {
@@ -195,7 +195,7 @@ impl Shown {
             add(&text::places(rows[place]));
         } else {
             let table = text::table_or_none(&rows[first..], room);
-            // Titles may be broken.
+            // Titles may have several lines.
             let titles = table.lines().position(|line| line.starts_with('─'));
             let marked = titles
                 .zip(chosen)
@@ -227,7 +227,7 @@ impl Shown {
         let mut screen = stdout().lock();
         for (number, line) in self.lines(head, rows, height).iter().enumerate() {
             queue!(screen, MoveTo(0, u16::try_from(number).unwrap_or(u16::MAX)))?;
-            // Lines of the table fit, with what makes letters stand out.
+            // The table's lines fit, apart from escape sequences.
             if line.contains('\x1b') {
                 write!(screen, "{line}")?;
             } else {
@@ -240,7 +240,7 @@ impl Shown {
     }
 }
 
-/// Reads what is typed.
+/// Reads keys.
 fn typed() -> Receiver<Vec<Key>> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -254,10 +254,10 @@ fn typed() -> Receiver<Vec<Key>> {
     receiver
 }
 
-/// Shows what the locks do until a key ends it.
+/// Shows the lock operations until a key ends it.
 ///
 /// # Errors
-/// There is no terminal; another command watches the process now.
+/// There is no terminal; another command observes the process now.
 pub fn run(looker: &mut dyn Looks, arguments: &Arguments) -> Result<ExitCode, Problem> {
     let program = looker.program();
     let no_screen =
@@ -267,7 +267,7 @@ pub fn run(looker: &mut dyn Looks, arguments: &Arguments) -> Result<ExitCode, Pr
     let mut shown = Shown::new(arguments.sort, &arguments.filter);
     // The first look is short, so that there is something to see.
     let mut length = arguments.interval.min(Duration::from_millis(250));
-    // What was seen last, before any lock was left out.
+    // The latest result, before filtering.
     let mut latest: Option<Seen> = None;
     loop {
         if let Err(signal) = interrupt::check() {

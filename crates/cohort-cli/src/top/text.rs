@@ -1,4 +1,4 @@
-//! What was seen of a process's locks, as a person reads it.
+//! Observed lock operations as text.
 
 use super::Sort;
 use super::frame::{Place, Row, Seen};
@@ -8,13 +8,13 @@ use crate::profile::text::{count, seconds, share};
 use comfy_table::Row as Cells;
 use std::fmt::Write;
 
-/// Frames of a place that are shown.
+/// Frames shown of a site.
 const FRAMES: usize = 8;
 
-/// Places of a lock that are shown.
+/// Sites shown of a lock.
 const PLACES: usize = 5;
 
-/// The locks in this order, but for those that do not have the filter's letters in their names.
+/// The locks in that order, filtered by name.
 pub fn rows<'a>(seen: &'a Seen, sort: Sort, filter: &str) -> Vec<&'a Row> {
     let wanted = filter.to_lowercase();
     let has_them = |row: &&Row| row.name.to_lowercase().contains(&wanted);
@@ -40,7 +40,7 @@ pub fn rows<'a>(seen: &'a Seen, sort: Sort, filter: &str) -> Vec<&'a Row> {
     rows
 }
 
-/// What is said of the process.
+/// The header about the process.
 pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> String {
     let (name, lock) = program;
     let under = lock
@@ -69,7 +69,7 @@ pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> St
     ))
 }
 
-/// These locks, `most` of them, a line each, below titles and a line of `─`.
+/// At most `most` of these locks, one per line, below titles and a line of `─`.
 fn table(rows: &[&Row], most: usize) -> String {
     let mut table = page::titled(&[
         "lock",
@@ -99,7 +99,7 @@ fn table(rows: &[&Row], most: usize) -> String {
     page::lines(table, 1..5)
 }
 
-/// The same, with how many there are more; or that there is none.
+/// The table, with the number of further rows; or a remark if empty.
 pub fn table_or_none(rows: &[&Row], most: usize) -> String {
     if rows.is_empty() {
         return "no lock was taken, nor waited for".to_owned();
@@ -111,12 +111,12 @@ pub fn table_or_none(rows: &[&Row], most: usize) -> String {
     text
 }
 
-/// What is shown of what was not counted.
+/// The text for an uncounted value.
 fn unknown() -> String {
     "–".to_owned()
 }
 
-/// A lock's name, with what it is if it is no mutex.
+/// A lock's name, with its kind unless a mutex.
 pub fn title(row: &Row) -> String {
     let kind = match row.kind {
         "mutex" => String::new(),
@@ -130,7 +130,7 @@ pub fn title(row: &Row) -> String {
     format!("{}{several}{kind}", row.name)
 }
 
-/// In which mode it is, and how often it went on in another.
+/// Its mode, and the number of changes.
 fn mode(row: &Row) -> String {
     match (row.mode, row.changes) {
         (None, _) => "–".to_owned(),
@@ -139,7 +139,7 @@ fn mode(row: &Row) -> String {
     }
 }
 
-/// The threads that hold it, in few words.
+/// Its holders, abbreviated.
 fn holder(row: &Row) -> String {
     let Some(first) = row.holders.first() else {
         return "–".to_owned();
@@ -152,7 +152,7 @@ fn holder(row: &Row) -> String {
     format!("{} {name}{more}", first.thread)
 }
 
-/// Thread-seconds in a second.
+/// Thread-seconds per second.
 fn lost(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -163,7 +163,7 @@ fn lost(value: f64) -> String {
     }
 }
 
-/// A lock by its places, with the stacks of threads that wait.
+/// A lock by its sites, with the stacks of waiting threads.
 pub fn places(row: &Row) -> String {
     let mut text = format!(
         "{} {}: {} lost in a second, {} waiting\n",

@@ -1,5 +1,5 @@
-//! `cohort advise`: from a profile, a configuration file with locks of their own for the mutexes
-//! where that pays.
+//! `cohort advise`: turns a profile into a configuration file that gives individual mutexes a
+//! better-suited lock.
 
 mod rules;
 
@@ -63,7 +63,7 @@ Examples:
 Exit status: 0; 2 if the profile cannot be read or understood, 125 if the file cannot be written; that of \
 `cohort profile` if it writes none.";
 
-/// What is read of a profile's file, beside the profile.
+/// Fields of a profile's file beside the profile.
 #[derive(Deserialize)]
 struct Sheet {
     origin: Where,
@@ -85,16 +85,16 @@ struct Version {
     cohort_profile: u32,
 }
 
-/// What is advised for the locks of one name.
+/// Advice for the locks of one name.
 #[derive(Serialize)]
 struct Advised {
-    /// As the profile has it.
+    /// The name in the profile.
     name: String,
-    /// The key and the value of its line, if one can name it.
+    /// The key and the value of its line, if identifiable.
     #[serde(rename = "line", skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "as_in_the_file")]
     key: Option<(&'static str, String)>,
-    /// The lock, if another pays.
+    /// A better lock, if any.
     lock: Option<&'static str>,
     because: String,
 }
@@ -107,10 +107,10 @@ fn as_in_the_file<S: Serializer>(
     serializer.collect_map(key.iter().map(|(key, value)| (key, value)))
 }
 
-/// Carries out `cohort advise`.
+/// Executes `cohort advise`.
 ///
 /// # Errors
-/// The profile cannot be read or understood, or the file not be written.
+/// The profile cannot be read or parsed, or the file not be written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(file) = &arguments.output {
         destination::writable(file)?;
@@ -146,7 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Profiles a program; what it prints is kept apart from the advice.
+/// Profiles a program, keeping its output separate from the advice.
 fn profiled(command: &[OsString], file: &Path) -> Result<ExitCode, Problem> {
     let status = std::env::current_exe().and_then(|own| {
         let mut profile = Command::new(own);
@@ -185,7 +185,7 @@ fn read(file: &Path) -> Result<(Profile, Sheet), Problem> {
     Ok((profile, sheet))
 }
 
-/// What the rules say of each lock.
+/// The rules' advice for each lock.
 fn advise(profile: &Profile, cpus: usize) -> Vec<Advised> {
     let bases: BTreeSet<&str> = profile
         .locks
@@ -216,16 +216,16 @@ fn advise(profile: &Profile, cpus: usize) -> Vec<Advised> {
     each.collect()
 }
 
-/// The lock that served all mutexes, without what served rwlocks.
+/// The lock that served all mutexes, without that of rwlocks.
 fn own(profile: &Profile) -> &str {
     profile.lock.split(", ").next().unwrap_or_default()
 }
 
-/// The key and the value by which a line names a lock; none if nothing would find it again.
+/// The key and the value for a lock's line; none if the lock cannot be identified later.
 fn key(lock: &Lock, bases: &BTreeSet<&str>) -> Option<(&'static str, String)> {
     let name = &lock.name;
     if lock.named_by == NamedBy::Symbol {
-        // A variable that holds several locks: this one is at its beginning.
+        // The variable holds several locks: this one is at its beginning.
         let is_first_of_several = bases.contains(name.as_str());
         let suffix = if is_first_of_several { "+0" } else { "" };
         return Some(("name", format!("{name}{suffix}")));
@@ -238,7 +238,7 @@ fn key(lock: &Lock, bases: &BTreeSet<&str>) -> Option<(&'static str, String)> {
     if is_line(last) {
         return Some(("site", last.to_owned()));
     }
-    // So far behind the nearest name there may be anything.
+    // That far from the nearest symbol, the place is ambiguous.
     let is_module = |text: &str| text.contains(".so") || !text.contains('(');
     let is_vague = name.contains("+0x") && !is_module(name);
     (!name.is_empty() && !name.starts_with("0x") && !is_vague).then(|| ("site", name.clone()))
@@ -265,7 +265,7 @@ fn toml(profile: &Profile, sheet: &Sheet, advised: &[Advised], arguments: &Argum
             let _ = writeln!(text, "# - {}: {}", one_line(&one.name), one.because);
         }
     }
-    // What was profiled under another lock than the default is to go on under that.
+    // A program profiled under another lock than the default keeps that lock.
     let own = own(profile);
     if own != choice::DEFAULT && choice::Choice::for_programs(own).is_ok() {
         let _ = writeln!(text, "\nlock = {}", quoted(own));
@@ -284,10 +284,10 @@ fn toml(profile: &Profile, sheet: &Sheet, advised: &[Advised], arguments: &Argum
     text
 }
 
-/// Locks that are spoken of one by one.
+/// Locks described individually.
 const SHOWN: usize = 8;
 
-/// What a person is told when the file is written.
+/// The summary for the user after writing the file.
 fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
     let shown = file.display();
     let (with, without): (Vec<&Advised>, Vec<&Advised>) =
@@ -338,12 +338,12 @@ fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
     text
 }
 
-/// Text that stays in a comment.
+/// Text without line breaks, for a comment.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
-/// A text as TOML has it.
+/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

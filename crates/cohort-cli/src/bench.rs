@@ -186,8 +186,8 @@ Examples:
 Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
 130 after Ctrl-C.";
 
-/// Takes any text for a workload's name, and offers the names with what they are: an
-/// unknown one is answered by [`workload`].
+/// Accepts any text as a workload's name, and offers the names with descriptions; [`workload`]
+/// rejects unknown ones.
 #[derive(Clone)]
 struct WorkloadName;
 
@@ -211,7 +211,7 @@ impl TypedValueParser for WorkloadName {
     }
 }
 
-/// Where points are measured.
+/// Machine to measure.
 enum Place {
     Here(Host),
     There(Arc<Simulator>),
@@ -237,7 +237,7 @@ impl Place {
     }
 }
 
-/// Carries out `cohort bench`.
+/// Executes `cohort bench`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.list {
         if arguments.json {
@@ -356,7 +356,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(interrupted.map_or(ended, |signal| ExitCode::from(signal.status())))
 }
 
-/// Prints the report, and draws it if that is wanted.
+/// Prints the report, and draws it on request.
 fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
     if let Some(file) = &arguments.plot {
         curves::save(report, file).map_err(Problem::refused)?;
@@ -373,7 +373,7 @@ fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the workload's options stand, once for each interval between sections.
+/// The workload's options, once for each interval between critical sections.
 fn knobs(arguments: &Arguments, info: &Info) -> Result<Vec<Knobs>, Problem> {
     let at = |outside: Option<Span>| {
         let turned = Knobs {
@@ -395,7 +395,7 @@ fn knobs(arguments: &Arguments, info: &Info) -> Result<Vec<Knobs>, Problem> {
     Ok(all)
 }
 
-/// The points, those until a signal if one came.
+/// The points, up to a signal if any.
 type Measured = (Vec<Point>, Option<Interrupted>);
 
 fn here(
@@ -426,7 +426,7 @@ fn here(
     native::measure_until(info, host, &wanted, rounds, &mut progress).map_err(Problem::refused)
 }
 
-/// How simulated points are run.
+/// The settings of simulated points.
 fn course(arguments: &Arguments, tunings: Tunings, cohorts: Vec<(String, Vec<usize>)>) -> Course {
     Course {
         cohorts,
@@ -450,8 +450,7 @@ fn there(
         .map_err(Problem::refused)
 }
 
-/// The cohorts of each CPU by level, if a file says them; told to the locks at once where
-/// this machine is measured.
+/// The cohorts of each CPU by level, if from a file; set immediately if this machine is measured.
 fn cohorts(arguments: &Arguments, place: &Place) -> Result<Vec<(String, Vec<usize>)>, Problem> {
     let Some(file) = &arguments.cohorts else {
         return Ok(Vec::new());
@@ -472,7 +471,7 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
     })
 }
 
-/// The printed names of the locks, each once; all if none is named.
+/// The printed names of the locks, each once; all locks by default.
 fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
     let has_readers = info.takes.contains(&"reads");
@@ -490,7 +489,7 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
     for name in &rejoined(names) {
         let meant = match name.as_str() {
             choice::ALL => all(),
-            // What a program's rwlocks are by default; the mutex goes by its own name.
+            // The default of a program's rwlocks; the mutex has its own name.
             "default" if has_readers => {
                 vec![Rwlocks::on(place.topology()).name().to_owned()]
             }
@@ -505,7 +504,7 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
     Ok(locks)
 }
 
-/// The printed name of a lock of any simulated machine that no workload needs to know.
+/// The printed name of a lock on any simulated machine, independent of the workload.
 fn printed_there(name: &str) -> Result<String, Problem> {
     if SYSTEM.contains(&name) {
         return Ok("posix".to_owned());
@@ -579,7 +578,7 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     }
 }
 
-/// The printed name of a lock that was called `typed`.
+/// The printed name of the lock typed as `typed`.
 fn measured(
     name: &Name<'_>,
     typed: &str,

@@ -1,7 +1,7 @@
-//! Other preloaded libraries that define functions of ours, such as libfaketime.
+//! Other preloaded libraries that define the same functions, such as libfaketime.
 //!
-//! They stand before our library: what they pass on to the next definition comes to ours.  Behind it they
-//! would not be called, and what they change elsewhere, such as clocks, would not fit.
+//! They precede Cohort's library: calls that they pass to the next definition reach Cohort's. After
+//! it, they would not be called, and their other changes, such as to clocks, would be inconsistent.
 
 use crate::library;
 use object::{Object, ObjectSymbol};
@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The functions of locks that our library and the one of that entry of `LD_PRELOAD` both define.
+/// The lock functions defined both by Cohort's library and by that entry of `LD_PRELOAD`.
 pub fn shared(entry: &OsStr) -> Vec<String> {
     let theirs = file(entry).and_then(|file| std::fs::read(file).ok());
     let theirs = theirs.as_deref().map(functions).unwrap_or_default();
@@ -38,7 +38,7 @@ fn functions(library: &[u8]) -> BTreeSet<String> {
     names.filter(is_ours).collect()
 }
 
-/// The file of an entry, as the loader would find it; the loader's cache is not asked.
+/// The file of an entry, as the loader finds it, without the loader's cache.
 fn file(entry: &OsStr) -> Option<PathBuf> {
     if entry.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(entry));
@@ -56,7 +56,7 @@ fn file(entry: &OsStr) -> Option<PathBuf> {
         .map(|folder| folder.join(entry))
 }
 
-/// What `run` and `doctor` say of a library that defines functions of ours.
+/// The remark of `run` and `doctor` about such a library.
 pub fn in_words(entry: &OsStr, shared: &[String]) -> String {
     let name = Path::new(entry).file_name().unwrap_or(entry);
     format!(

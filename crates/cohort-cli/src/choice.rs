@@ -1,4 +1,4 @@
-//! From what a person typed to a lock.
+//! Resolves typed names to locks.
 
 use crate::best;
 use crate::problem::Problem;
@@ -11,26 +11,26 @@ use cohort_lab::world::native::topology;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
-/// The C library's own locks, under the names that are accepted for them.
+/// The accepted names of the C library's own locks.
 pub const SYSTEM: [&str; 2] = SYSTEM_LOCKS;
 
-/// What stands for every lock in a list of names.
+/// The name for all locks in a list.
 pub const ALL: &str = "all";
 
-/// The lock that `cohort run` uses when nobody names one: the catalogue's first.
+/// The default lock of `cohort run`: the catalogue's first.
 pub const DEFAULT: &str = LOCKS[0].name;
 
-/// Which locks a program is to run under.
+/// Choice of a program's locks.
 #[derive(Clone, Debug)]
 pub enum Choice {
     /// The C library's own: nothing is preloaded.
     System,
-    /// One of ours, by its printed name; a composition, by its whole recipe.
+    /// A lock of Cohort's, by its printed name; a composition, by its complete recipe.
     Ours(Cow<'static, str>),
 }
 
 impl Choice {
-    /// The lock called `name`; the error names those that come nearest.
+    /// The lock called `name`; the error suggests the nearest names.
     pub fn named(name: &str) -> Result<Self, Problem> {
         if catalogue::read_delegate(name).is_some() {
             return Err(Problem::usage(format!(
@@ -67,7 +67,7 @@ impl Choice {
         }
     }
 
-    /// The lock that a name means; a composition at the levels of this machine.
+    /// The lock for a parsed name; a composition gets the levels of this machine.
     fn of(name: &Name<'_>) -> Result<Self, String> {
         match name.lock {
             Lock::System => return Ok(Self::System),
@@ -89,8 +89,8 @@ impl Choice {
         Ok(Self::Ours(served.to_string().into()))
     }
 
-    /// Whether the usual library is without it: a composition that is compiled, as all are that let
-    /// waiters give up, or a lock that is placed apart.
+    /// Whether the default library lacks it: a compiled composition, which includes all abortable
+    /// ones, or a lock that is placed apart.
     pub fn is_apart(&self) -> bool {
         let is_placed = |info: &LockInfo| info.storage == Storage::Apart;
         let is_compiled = |name: Name<'_>| name.abortable || name.build == Some(Build::Compiled);
@@ -98,7 +98,7 @@ impl Choice {
             || catalogue::read(self.name()).is_ok_and(is_compiled)
     }
 
-    /// The one name that is printed.
+    /// The printed name.
     pub fn name(&self) -> &str {
         match self {
             Self::System => SYSTEM[0],
@@ -107,9 +107,8 @@ impl Choice {
     }
 }
 
-/// Takes any text for a lock's name, and offers the printed names to the shells'
-/// completion: an unknown name is answered by [`Choice::named`], whose answer
-/// serves the configuration file too.
+/// Accepts any text as a lock's name, and offers the printed names for completion.
+/// [`Choice::named`] rejects unknown names, with the same message as in the configuration file.
 #[derive(Clone)]
 pub struct LockName;
 
@@ -134,7 +133,7 @@ impl TypedValueParser for LockName {
     }
 }
 
-/// What is said of a name that no lock has.
+/// The error for an unknown lock name.
 pub fn wrong(name: &str, why: &Mistake<'_>) -> Problem {
     if catalogue::find_copying(name).is_some() {
         return Problem::usage(format!(

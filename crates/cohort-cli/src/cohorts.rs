@@ -1,4 +1,4 @@
-//! Files of cohorts: what locks are told instead of the machine's.
+//! Cohorts files, which replace the machine's cohorts for locks.
 
 use crate::problem::Problem;
 use cohort::door::cohorts::{What, read};
@@ -7,10 +7,10 @@ use cohort_machine::description::nearest;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A file's text, without what only people read, in one line.
+/// A file's text in one line, without comments.
 ///
 /// # Errors
-/// What is wrong, with the file and the line: no list of cohorts, a CPU in two of a level, or
+/// The mistake, with the file and the line: no list of cohorts, a CPU in two cohorts of a level, or
 /// levels that do not nest.
 pub fn text(file: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(file)
@@ -32,13 +32,12 @@ pub fn text(file: &Path) -> Result<String, Problem> {
     Ok(lines.collect::<Vec<_>>().join("; "))
 }
 
-/// Tells them to the locks of this process.
+/// Sets the cohorts for the locks of this process.
 pub fn tell(text: &str) -> Result<(), Problem> {
     set_cohorts(text).map_err(|mistake| Problem::usage(mistake.to_string()))
 }
 
-/// The cohort of each of that many CPUs, by level; CPUs that a level leaves out are in
-/// one more cohort together.
+/// The cohort of each of `cpus` CPUs, by level; CPUs missing in a level form one more cohort.
 pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Problem> {
     let mut levels: Vec<(Level, Vec<Option<usize>>)> = Vec::new();
     let mut beyond = None;
@@ -67,23 +66,23 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
     Ok(levels.into_iter().map(filled).collect())
 }
 
-/// Whether the cohorts of a file are of these CPUs, each in one cohort of a level, and nest.
+/// Checks that a file's cohorts consist of these CPUs, each in one cohort of a level, and nest.
 ///
 /// # Errors
-/// What is wrong, with the file and the line.
+/// The mistake, with the file and the line.
 pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
     check_shape(file, &text, Some(cpus))
 }
 
-/// The same of a file's text; of any CPUs, if it is not said of which.
+/// [`check`] for a file's text; for any CPUs if none are given.
 fn check_shape(file: &Path, text: &str, cpus: Option<&[usize]>) -> Result<(), Problem> {
     let at = |line: usize, what: &str| {
         let line = line + 1;
         Problem::usage(format!("{}, line {line}: {what}", file.display()))
     };
-    // By level and CPU, the line, and which of its cohorts.
+    // By level and CPU, the line, and the index of its cohort.
     let mut told: BTreeMap<usize, BTreeMap<usize, (usize, usize)>> = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
         let (mut missing, mut twice) = (None, None);

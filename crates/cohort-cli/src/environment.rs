@@ -1,4 +1,4 @@
-//! What the preload library is told: the variables of the program's environment.
+//! The preload library's settings: the variables of the program's environment.
 
 use crate::debug::Scope;
 use crate::page::visible;
@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
-/// What the loader reads.
+/// The loader's variable.
 pub const PRELOAD: &str = "LD_PRELOAD";
 const LOCK: &str = "COHORT_LOCK";
 const RWLOCK: &str = "COHORT_RWLOCK";
@@ -28,42 +28,42 @@ const LEVEL: &str = "COHORT_LEVEL";
 const PROFILE: &str = "COHORT_PROFILE";
 const WATCH: &str = "COHORT_WATCH";
 
-/// The variables that the library reads.
+/// The library's variables.
 pub const OURS: [&str; 15] = [
     LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES, OBSERVE,
     LEVEL, PROFILE, WATCH,
 ];
 
-/// Changes to an environment: a variable with its value, or none to remove it.
+/// Changes of an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
 
-/// Takes empty variables for unset ones, as the library does.
+/// Removes empty variables, which the library treats as unset.
 pub fn forget_empty() {
     for name in [LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, COHORTS] {
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
-            // SAFETY: called at the beginning of `main`, before any thread that
-            // could read the environment.
+            // SAFETY: called at the beginning of `main`, before any thread that could read the
+            // environment.
             unsafe { std::env::remove_var(name) };
         }
     }
 }
 
-/// Whether the environment forbids waiting threads to let the CPU watch a word.  There is
-/// no option for it: it is a way to find out what that gives, and a way out.
+/// Whether the environment disables monitored waits. There is no option for it: the variable serves
+/// for measurements, and as a workaround.
 pub fn forbids_monitor() -> bool {
     std::env::var_os(MONITOR).is_some_and(|value| value == "off")
 }
 
-/// Lets this process's own waiters honour that, as the library does in a program.
+/// Applies that to this process's own waiters, as the library does in a program.
 pub fn heed_monitor() {
     if forbids_monitor() {
-        // SAFETY: to pause takes no instruction that a CPU may lack.
+        // SAFETY: pausing uses no instruction that a CPU may lack.
         unsafe { set_monitor(Monitor::Missing) };
     }
 }
 
-/// What must change in this process's environment for a program to run under
-/// `settings`, served by `library`, and counted in `report` if there is one.
+/// The changes of this process's environment for a program under `settings`, served by `library`,
+/// and counted in `report` if any.
 pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Changes {
     let list = |names: &[OsString]| {
         let joined = names.join(OsStr::new(":"));
@@ -86,19 +86,19 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
     }
 }
 
-/// What a program is observed for.
+/// Purpose of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To find what is wrong: so much of it.
+    /// Finding errors, at that level.
     Debug(Scope),
-    /// To find what costs time.
+    /// Finding lost time.
     Profile,
-    /// Whatever a command wants that comes while it runs.
+    /// Use by later commands while the program runs.
     Watch,
 }
 
-/// The same, for a program that is observed: its processes write down what they do in files in
-/// `folder`, or, if it is to be watched, in files of their own.
+/// The changes for an observed program. Its processes record into files in `folder` or, for later
+/// observation, into files of their own.
 pub fn observing(
     settings: &Settings,
     library: &Path,
@@ -121,7 +121,7 @@ pub fn observing(
     changes
 }
 
-/// The lock that a process was told, if it was; `environment` is its variables, each ended by zero.
+/// The lock passed to a process, if any; `environment` is its variables, each ended by zero.
 pub fn lock_told(environment: &[u8]) -> Option<String> {
     let told = environment.split(|byte| *byte == 0).find_map(|variable| {
         let value = variable.strip_prefix(LOCK.as_bytes())?;
@@ -130,8 +130,8 @@ pub fn lock_told(environment: &[u8]) -> Option<String> {
     Some(visible(&String::from_utf8_lossy(told)))
 }
 
-/// What must change for a program to run under the C library's own locks, even
-/// where this process runs under ours.
+/// The changes for a program under the C library's own locks, even if this process runs under
+/// Cohort's.
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
@@ -139,7 +139,7 @@ pub fn without() -> Changes {
     changes
 }
 
-/// Makes `changes` in what `command` will pass on.
+/// Applies `changes` to the environment of `command`.
 pub fn apply(changes: &Changes, command: &mut Command) {
     for (name, value) in changes {
         match value {
@@ -149,14 +149,14 @@ pub fn apply(changes: &Changes, command: &mut Command) {
     }
 }
 
-/// The value of `LD_PRELOAD`: the libraries that define functions of ours, ours, and then what else
-/// was there, save earlier copies of ours.
+/// The value of `LD_PRELOAD`: libraries that define the same functions as Cohort's, then Cohort's,
+/// then all others except earlier copies of Cohort's.
 pub fn preload(library: Option<&Path>) -> OsString {
     let before = std::env::var_os(PRELOAD).unwrap_or_default();
     join(library, &before, |entry| !beside::shared(entry).is_empty())
 }
 
-/// The preloaded libraries that define functions of ours, in words.
+/// The preloaded libraries that define the same functions as Cohort's, in words.
 pub fn shared() -> Vec<String> {
     let before = std::env::var_os(PRELOAD).unwrap_or_default();
     let said = others(&before).filter_map(|entry| {
@@ -166,7 +166,7 @@ pub fn shared() -> Vec<String> {
     said.collect()
 }
 
-/// The entries of `LD_PRELOAD` but for ours.
+/// The entries of `LD_PRELOAD` except Cohort's.
 fn others(before: &OsStr) -> impl Iterator<Item = &OsStr> {
     let entries = before
         .as_bytes()
@@ -236,7 +236,7 @@ mod tests {
         crate::config::flat(tuning).into_string().unwrap()
     }
 
-    /// A variable that only the library knows would be passed on by `cohort run --lock system`.
+    /// `cohort run --lock system` would pass on a variable unknown to the command.
     #[test]
     fn the_command_knows_every_variable_that_the_library_reads() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cohort-preload/src");

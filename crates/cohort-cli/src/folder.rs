@@ -1,8 +1,8 @@
 //! Folders that this command shares with the processes of a program.
 //!
-//! A folder disappears with its value. The folder of a killed command stays behind; the next command
-//! removes it. The kernel tells the two apart in every container and PID namespace: a folder in use is
-//! locked (`flock`), and the lock ends with its process.
+//! A folder disappears with its value. The folder of a killed command stays behind; the next
+//! command removes it. A folder in use is locked (`flock`), and the lock ends with its process.
+//! This distinction works in every container and PID namespace.
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::Permissions;
@@ -12,28 +12,29 @@ use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// What the names of such folders begin with.
+/// The prefix of such folders' names.
 const PREFIX: &str = "cohort-";
 
 /// The random characters that follow.
 const RANDOM: usize = 16;
 
-/// The age from which an unlocked folder counts as abandoned: its command may have made it, and not have
+/// Age from which an unlocked folder counts as abandoned: its command may have created it and not
 /// locked it yet.
 const UNLOCKED: Duration = Duration::from_secs(60);
 
-/// A folder, locked, which disappears with this value.
+/// Locked folder, removed with this value.
 pub struct Folder {
-    // Before the lock: a folder that is no longer locked may be removed by another command.
+    // Before the lock: another command may remove an unlocked folder.
     folder: TempDir,
     _lock: OwnedFd,
 }
 
 impl Folder {
-    /// Makes an empty folder in `parent` with such permissions, and removes abandoned ones there.
+    /// Creates an empty folder in `parent` with these permissions, and removes abandoned ones
+    /// there.
     ///
     /// # Errors
-    /// The folder cannot be made or locked.
+    /// The folder cannot be created or locked.
     pub fn make_in(parent: &Path, permissions: u32) -> std::io::Result<Self> {
         remove_abandoned(parent, UNLOCKED);
         let folder = tempfile::Builder::new()
@@ -41,7 +42,7 @@ impl Folder {
             .rand_bytes(RANDOM)
             .tempdir_in(parent)?;
         let lock = locked(folder.path())?;
-        // What the process's mask would take away is given here.
+        // Overrides the process's umask.
         std::fs::set_permissions(folder.path(), Permissions::from_mode(permissions))?;
         Ok(Self {
             folder,
@@ -49,7 +50,7 @@ impl Folder {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -63,8 +64,8 @@ fn locked(folder: &Path) -> std::io::Result<OwnedFd> {
     Ok(opened)
 }
 
-/// Removes the folders in `parent` that are unlocked and that old. One that cannot be opened is left to
-/// its user.
+/// Removes unlocked folders of that age in `parent`. Folders that cannot be opened are left to
+/// their users.
 fn remove_abandoned(parent: &Path, age: Duration) {
     let is_named = |name: &str| {
         name.strip_prefix(PREFIX).is_some_and(|rest| {
@@ -95,7 +96,7 @@ mod tests {
             std::fs::create_dir(folder).unwrap();
             std::fs::write(folder.join("17.1"), "records").unwrap();
         }
-        // Young ones stay: their command may not have locked them yet.
+        // Young folders stay: their command may not have locked them yet.
         remove_abandoned(parent.path(), UNLOCKED);
         assert!(abandoned.exists());
         remove_abandoned(parent.path(), Duration::ZERO);

@@ -1,9 +1,8 @@
-//! The preload libraries: embedded in the command, installed beside it,
-//! extracted to a cache folder, or held in memory where no folder can be written.
+//! The preload libraries: embedded in the command, installed beside it, extracted to a cache
+//! folder, or held in memory if no folder is writable.
 //!
-//! A file is used only if its bytes are the embedded ones and nobody but this
-//! user or the super-user can change it, so that a stale or foreign library is
-//! never loaded into a program.
+//! A file is used only if it equals the embedded bytes, and only this user or the super-user can
+//! change it, so that a stale or foreign library is never loaded into a program.
 
 use crate::problem::Problem;
 use rustix::fs::{
@@ -22,12 +21,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A library, as the build script built it.
+/// Library built by the build script.
 #[derive(Debug)]
 pub struct Library {
     /// Its file's name.
     pub file: &'static str,
-    /// The library itself.
+    /// The library's bytes.
     pub bytes: &'static [u8],
 }
 
@@ -40,32 +39,32 @@ macro_rules! embedded {
     };
 }
 
-/// The one that serves programs unless they ask for what only another has.
+/// The default library, without the extensions of the others.
 pub static USUAL: Library = embedded!("libcohort_preload.so");
 
-/// The same with every generated composition compiled in, and the locks that are placed apart.
+/// The library with all generated compositions compiled in, and the locks that are placed apart.
 pub static COMPOSITIONS: Library = embedded!("libcohort_compositions.so");
 
-/// The same again, which writes down what threads hold and wait for.
+/// The library with compositions that also records what threads hold and wait for.
 pub static OBSERVING: Library = embedded!("libcohort_observe.so");
 
-/// All of them.
+/// All libraries.
 pub static ALL: [&Library; 3] = [&USUAL, &COMPOSITIONS, &OBSERVING];
 
-/// Where a process finds its own open files, by number.
+/// The folder of a process's own open files, by number.
 const OWN_FILES: &str = "/proc/self/fd/";
 
 /// The least number of the open file of a library in memory.
 const HIGH: i32 = 256;
 
-/// Write permission for the group or for everybody.
+/// Write permission for the group or for all users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 impl Library {
-    /// The path of a copy that can be preloaded, extracted if need be.
+    /// The path of a copy for preloading, extracted if necessary.
     ///
     /// # Errors
-    /// Each place that was tried, with what is wrong there.
+    /// All places tried, with the reasons.
     pub fn locate(&self) -> Result<PathBuf, Problem> {
         let mut refused = Vec::new();
         if let Some(installed) = self.installed() {
@@ -93,10 +92,11 @@ impl Library {
         )))
     }
 
-    /// The path of the copy in `folder`, or where it is installed: a service must find it at every start,
-    /// and caches come and go.
+    /// The path of the copy in `folder`, or of the installed one: a service must find it at every
+    /// start, and caches are temporary.
     ///
     /// # Errors
+    /// There is none, it is not this command's library, or others may change it.
     /// There is none, it is not this command's library, or others may change it.
     pub fn installed_in(&self, folder: Option<&Path>) -> Result<PathBuf, Problem> {
         let refused = |why: &str| {
@@ -118,15 +118,15 @@ impl Library {
         Ok(path)
     }
 
-    /// Where `make install` puts it, seen from the command's own file.
+    /// The destination of `make install`, relative to the command's own file.
     fn installed(&self) -> Option<PathBuf> {
         let command = std::env::current_exe().ok()?.canonicalize().ok()?;
         let prefix = command.parent()?.parent()?;
         Some(prefix.join("lib/cohort").join(self.file))
     }
 
-    /// The library in a sealed file without a name, for a container in which no folder can be written:
-    /// this process keeps it open, and programs inherit it.
+    /// The library in a sealed unnamed file, for a container without a writable folder. This
+    /// process keeps it open, and programs inherit it.
     fn in_memory(&self) -> Result<PathBuf, String> {
         static MADE: Mutex<BTreeMap<&'static str, PathBuf>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +138,7 @@ impl Library {
             file.write_all(self.bytes)?;
             let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
             fcntl_add_seals(&file, seals)?;
-            // Above the numbers that programs expect to get; where the limit is lower, any number.
+            // Above the numbers that programs expect; under a lower limit, any number.
             match fcntl_dupfd_cloexec(&file, HIGH) {
                 Ok(high) => {
                     fcntl_setfd(&high, FdFlags::empty())?;
@@ -179,7 +179,7 @@ impl Library {
             .collect()
     }
 
-    /// Writes the library so that it appears whole or not at all.
+    /// Writes the library atomically.
     fn write(&self, folder: &Path, library: &Path) -> Result<(), String> {
         let failed =
             |error: std::io::Error| format!("{} cannot be written: {error}", library.display());
@@ -193,7 +193,7 @@ impl Library {
             .map(drop)
     }
 
-    /// Whether the file at `path` is this library to the byte, and safe from others.
+    /// Whether the file at `path` equals this library, and only trusted users can change it.
     fn verify(&self, path: &Path) -> Result<(), String> {
         let unreadable = |error| format!("{} cannot be read: {error}", path.display());
         let metadata = path.symlink_metadata().map_err(unreadable)?;
@@ -212,7 +212,7 @@ impl Library {
     }
 }
 
-/// Whether an entry of `LD_PRELOAD` is a library of ours in memory.
+/// Whether an entry of `LD_PRELOAD` is one of Cohort's libraries in memory.
 pub fn is_in_memory(entry: &OsStr) -> bool {
     let is_own_file = entry.as_bytes().starts_with(OWN_FILES.as_bytes());
     let called = |file: &Path| {
@@ -225,14 +225,14 @@ pub fn is_in_memory(entry: &OsStr) -> bool {
     is_own_file && std::fs::read_link(entry).is_ok_and(|file| called(&file))
 }
 
-/// The user's folder for what can be made again; none if the environment names none.
+/// The user's cache folder; none if the environment names none.
 pub fn cache_folder() -> Option<PathBuf> {
     let names = ["XDG_CACHE_HOME", "HOME"];
     let is_set = names.iter().any(|name| std::env::var_os(name).is_some());
     caches().into_iter().next().filter(|_| is_set)
 }
 
-/// The folders to extract into, the best first.
+/// The folders for extraction, in order of preference.
 fn caches() -> Vec<PathBuf> {
     let folder = |name: &str| {
         std::env::var_os(name)
@@ -258,7 +258,7 @@ fn make_folder(folder: &Path) -> Result<(), String> {
         .mode(0o755)
         .create(folder)
         .map_err(failed)?;
-    // A link could be turned elsewhere later by the user that made it.
+    // A link could be redirected later by its owner.
     let metadata = folder.symlink_metadata().map_err(failed)?;
     if metadata.is_dir() {
         trusted(folder, &metadata)
@@ -278,7 +278,7 @@ fn trusted(path: &Path, metadata: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the loader could take `library` from `LD_PRELOAD` and run it.
+/// Whether the loader can load `library` from `LD_PRELOAD`.
 fn loadable(library: &Path) -> Result<(), String> {
     presentable(library)?;
     let mount = statvfs(library).map_err(|error| format!("{}: {error}", library.display()))?;
@@ -291,7 +291,7 @@ fn loadable(library: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `LD_PRELOAD` can hold this path: it knows no quoting.
+/// Whether `LD_PRELOAD` can contain this path: it has no quoting.
 fn presentable(library: &Path) -> Result<(), String> {
     let path: &OsStr = library.as_os_str();
     let special = |byte: &u8| byte.is_ascii_whitespace() || b":$".contains(byte);

@@ -1,5 +1,4 @@
-//! The `cohort` command: runs unchanged programs under chosen locks, and shows
-//! what that gains.
+//! The `cohort` command: runs unchanged programs under chosen locks, and measures the effect.
 
 mod advise;
 mod bar;
@@ -80,7 +79,7 @@ Examples:
 
 `cohort SUBCOMMAND --help` says more about each.";
 
-/// The subcommands as help shows them.
+/// The subcommands in the help's order.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Use", &["run", "compare", "list", "unit", "doctor", "demo"]),
     (
@@ -187,8 +186,8 @@ fn main() -> ExitCode {
     carry_out(cohort.subcommand, &matches).unwrap_or_else(|problem| problem.report())
 }
 
-/// The parsed command line, with the raw matches of the subcommand, which tell
-/// what was typed from what the environment says.
+/// The parsed command line, with the subcommand's raw matches, which distinguish typed values from
+/// the environment's.
 fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
     let mut matches = command().term_width(page::help_width()).try_get_matches()?;
     let cohort = Cohort::from_arg_matches(&matches)?;
@@ -225,8 +224,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
     }
 }
 
-/// Prints help on stdout and complaints on stderr, these in the command's own
-/// form: `cohort: …`.
+/// Prints help on stdout and errors on stderr, the latter in the command's own form: `cohort: …`.
 fn complain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let mut text = error.render().to_string();
@@ -241,7 +239,7 @@ fn complain(error: &clap::Error) -> ExitCode {
         problem::tell(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
         ExitCode::from(problem::status::USAGE)
     } else {
-        // On a terminal help has letters that stand out.
+        // On a terminal, help is styled.
         let printed = if std::io::stdout().is_terminal() {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             printed.map_err(|error| page::unwritable(&error))
@@ -255,7 +253,7 @@ fn complain(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The variable of the environment that a refused value was taken from, if it was not typed.
+/// The environment variable of a rejected value, if not typed.
 fn source(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return None;

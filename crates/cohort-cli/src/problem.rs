@@ -1,18 +1,17 @@
-//! How a subcommand fails: what to tell the person, and the exit status.
+//! A subcommand's failure: the message and the exit status.
 
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The exit statuses of the command itself; 125 to 127 are what `env`,
-/// `timeout` and the shells use, so that scripts can tell them from the
-/// program's own.
+/// The command's own exit statuses. 125 to 127 are those of `env`, `timeout` and the shells, so
+/// that scripts can distinguish them from the program's own.
 pub mod status {
-    /// The command did its work and the answer is "no".
+    /// The command succeeded, with a negative answer.
     pub const NEGATIVE: u8 = 1;
     /// An option, an argument or a configuration file is wrong.
     pub const USAGE: u8 = 2;
-    /// The command could not do what was asked.
+    /// The command failed.
     pub const REFUSED: u8 = 125;
     /// The program was found and cannot be executed.
     pub const NOT_EXECUTABLE: u8 = 126;
@@ -20,7 +19,7 @@ pub mod status {
     pub const NOT_FOUND: u8 = 127;
 }
 
-/// A failure, in words that say what to do.
+/// Failure with a message that says what to do.
 #[derive(Debug)]
 pub struct Problem {
     message: String,
@@ -36,17 +35,17 @@ impl Problem {
         }
     }
 
-    /// The command could not do what was asked (exit status 125).
+    /// A failure of the command (exit status 125).
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(status::REFUSED, message)
     }
 
-    /// The person wrote something wrong (exit status 2).
+    /// A usage error (exit status 2).
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(status::USAGE, message)
     }
 
-    /// The same failure, with where what is wrong was found.
+    /// The failure, with the place of the mistake.
     pub fn within(self, place: &str) -> Self {
         Self {
             message: format!("{place}: {}", self.message),
@@ -61,7 +60,7 @@ impl Problem {
     }
 }
 
-/// Prints a line on stderr, in the command's own form; that nobody can read it changes nothing.
+/// Prints a line on stderr, in the command's own form; errors are ignored.
 pub fn tell(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "cohort: {text}");
 }

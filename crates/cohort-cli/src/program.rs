@@ -1,5 +1,4 @@
-//! What kind of executable a program is, and whether a library can be put
-//! under it at all.
+//! The kind of a program's executable, and whether a library can be preloaded into it.
 
 mod elf;
 mod privilege;
@@ -12,32 +11,32 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What the C library searches when `PATH` is not set.
+/// The C library's default for an unset `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Kernels follow scripts whose interpreter is a script this far.
+/// The kernel's limit for nested script interpreters.
 const SCRIPT_DEPTH: usize = 5;
 
-/// A program that was found and may be executed.
+/// Executable program.
 #[derive(Debug)]
 pub struct Program {
     /// The file to execute.
     pub path: PathBuf,
-    /// What can be put under it, or the reason why nothing can.
+    /// The executable for preloading, or the reason why there is none.
     pub image: Result<Image, String>,
 }
 
-/// The executable that the kernel will start in the end, and its loader.
+/// Executable that the kernel finally starts, with its loader.
 #[derive(Debug)]
 pub struct Image {
     /// The executable: the program, or the interpreter of a script.
     pub path: PathBuf,
-    /// The dynamic loader that it asks for.
+    /// Its dynamic loader.
     pub loader: PathBuf,
 }
 
 impl Program {
-    /// Finds `name` as the shell would, and looks into it.
+    /// Finds `name` as the shell does, and examines it.
     ///
     /// # Errors
     /// The program does not exist (127) or may not be executed (126).
@@ -48,7 +47,7 @@ impl Program {
     }
 }
 
-/// Whether `path` is a script with an interpreter of its own.
+/// Whether `path` is a script with an interpreter.
 pub fn is_script(path: &Path) -> bool {
     script::start(path).is_ok_and(|start| script::shebang(&start).is_some())
 }
@@ -133,7 +132,7 @@ fn image(path: &Path, depth: usize) -> Result<Image, String> {
         if depth == 0 || start.contains(&0) {
             return Err(format!("{shown} is neither an ELF executable nor a script"));
         }
-        // Shells and `execvp` give text without `#!` to the system's shell.
+        // Shells and `execvp` pass text without `#!` to the system's shell.
         return image(Path::new("/bin/sh"), depth - 1);
     }
     let loader = elf::loader(path)?;

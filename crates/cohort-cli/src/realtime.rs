@@ -1,18 +1,18 @@
-//! Real-time scheduling, where a spinning waiter keeps the holder from running until it
-//! lends its CPU, milliseconds later.
+//! Real-time scheduling, where a spinning waiter keeps the holder from running, until the waiter
+//! sleeps milliseconds later.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The policy under which `command`, started by this thread, will run, if it is
-/// one that a waiting thread must not spin under.
+/// The real-time policy, if any, of `command` when started by this thread; spinning waiters are
+/// unsafe under it.
 pub fn policy(command: &[OsString]) -> Option<&'static str> {
     by_chrt(command).or_else(inherited)
 }
 
-/// The policy of the calling thread, if it is a real-time one.
+/// The calling thread's policy, if real-time.
 pub fn inherited() -> Option<&'static str> {
-    // SAFETY: reads the calling thread's policy and touches no memory.
+    // SAFETY: reads the calling thread's policy and accesses no memory.
     let policy = unsafe { libc::sched_getscheduler(0) };
     match policy & !libc::SCHED_RESET_ON_FORK {
         libc::SCHED_FIFO => Some("SCHED_FIFO"),
@@ -22,7 +22,7 @@ pub fn inherited() -> Option<&'static str> {
     }
 }
 
-/// The policy that `chrt` is told to set.
+/// The policy set by a `chrt` command.
 fn by_chrt(command: &[OsString]) -> Option<&'static str> {
     let (program, arguments) = command.split_first()?;
     if Path::new(program).file_name() != Some(OsStr::new("chrt")) {

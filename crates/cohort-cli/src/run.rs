@@ -1,4 +1,4 @@
-//! `cohort run`: proves that a program can be served, then becomes it.
+//! `cohort run`: checks that a program can be served, then executes it.
 
 use crate::choice::Choice;
 use crate::destination;
@@ -93,8 +93,7 @@ A configuration file:
 Exit status: the program's own; 2 for a mistake in the options or the configuration file, 125 if \
 the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
 
-/// Carries out `cohort run`; returns only if the program did not run in this
-/// process.
+/// Executes `cohort run`; returns only if the program did not run in this process.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     let mut settings = Settings::new(arguments.options, matches)?;
     if arguments.observe {
@@ -189,27 +188,27 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     supervise::end_alike(ending)
 }
 
-/// Runs the program to its end as if this process were it; how it ended, and what it and all
-/// that it waited for used.
+/// Runs the program to its end in place of this process. Returns how it ended, and the resources
+/// used by it and by all its reaped children.
 fn watch(
     program: &Program,
     words: &[OsString],
     changes: &Changes,
 ) -> Result<(Ending, Usage), Problem> {
-    // The loader that was asked is a child too.
+    // The loader run for the check is a child too.
     let before = Usage::of_children();
     let ending = supervise::run(command(program, words, changes))
         .map_err(|error| cannot_start(&words[0], &error))?;
     Ok((ending, Usage::of_children().since(&before)))
 }
 
-/// The summary with where it comes from, or why there is none.
+/// The summary with its origin, or the reason for its absence.
 fn in_json(summary: &Summary) -> String {
     page::json(Origin::here(), summary).unwrap_or_else(|problem| format!("cohort: {problem}\n"))
 }
 
-/// Writes the report to the file, or prints it on stderr. The command ends as the program ended all the
-/// same: a failure is reported on stderr.
+/// Writes the report to the file, or prints it on stderr. The command's exit status remains the
+/// program's; a failure is reported on stderr.
 fn show(text: &str, output: Option<&Path>) {
     let written = output.map(|file| destination::write(file, text.as_bytes()));
     match written {
@@ -221,7 +220,7 @@ fn show(text: &str, output: Option<&Path>) {
     }
 }
 
-/// Whether the library will be in the program.
+/// Checks that the library will be loaded into the program.
 ///
 /// # Errors
 /// The reason why it will not.
@@ -265,7 +264,7 @@ fn become_it(
     Err(cannot_start(&words[0], &command.exec()))
 }
 
-/// Why a program could not be started.
+/// The error that a program could not be started.
 pub fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
     Problem::new(
         status::NOT_EXECUTABLE,

@@ -1,4 +1,4 @@
-//! What serves a program's rwlocks: the values of `--rwlock`.
+//! Locks for a program's rwlocks: the values of `--rwlock`.
 
 use cohort::door::{Level, cohorts, lowest_of};
 use cohort_lab::world::Topology;
@@ -33,7 +33,7 @@ impl Rwlocks {
         Self::System,
     ];
 
-    /// The word that the library understands.
+    /// The library's word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rwlock => "rwlock",
@@ -43,15 +43,15 @@ impl Rwlocks {
         }
     }
 
-    /// What serves them where nobody has said it.  One word serves readers best as long as they
-    /// share a cache; between caches it travels with each of them.
+    /// The default. One word serves readers best as long as they share a cache; between caches,
+    /// each reader transfers it.
     pub fn for_machine(told: Option<&str>) -> Self {
         Self::for_groups(cache_groups(&allowed_cpus(), told))
     }
 
-    /// The same, of a machine that a workload runs on.
+    /// The default on a machine that a workload runs on.
     pub fn on(topology: &Topology) -> Self {
-        // As the locks find their cache groups: nothing smaller stands for them.
+        // As the locks determine their cache groups: nothing smaller substitutes for them.
         let stand_in = |name: &str| {
             topology
                 .levels()
@@ -76,12 +76,11 @@ impl Rwlocks {
     }
 }
 
-/// In how many groups these CPUs share their last cache: by the kernel, or by the cohorts of a
-/// text in its place.
+/// The number of last-level caches that these CPUs use: by the kernel, or by the cohorts of a text.
 fn cache_groups(cpus: &[usize], told: Option<&str>) -> usize {
     let mut groups = BTreeMap::new();
     if let Some(text) = told {
-        // A text with a mistake is refused where it is read.
+        // A mistake in the text is reported elsewhere.
         let _ = cohorts::read(text, &mut |level, cohort, cpu| {
             if level == Level::CacheGroup {
                 groups.insert(cpu, cohort);
@@ -125,7 +124,7 @@ mod tests {
         for (told, groups, served) in [
             ("cache 0-3", 1, Rwlocks::Rwlock),
             ("cache 0-1; cache 2-3", 2, Rwlocks::Neutral),
-            // CPUs that are left out are together.
+            // Missing CPUs form one cohort.
             ("cache 0-1", 2, Rwlocks::Neutral),
             ("cache 8-9; cache 0-7", 1, Rwlocks::Rwlock),
         ] {

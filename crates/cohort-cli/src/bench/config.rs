@@ -1,4 +1,4 @@
-//! The numbers of `sanl`, or of `glk`, that a benchmark is run with.
+//! The parameters of `sanl` or `glk` for a benchmark.
 
 use super::Place;
 use crate::config::{self, Configuration};
@@ -9,11 +9,11 @@ use cohort_lab::world::Tunings;
 use cohort_machine::description::nearest;
 use std::path::Path;
 
-/// Those of a file, or those of `sanl` that are shipped for a machine; says so if they are another
-/// machine's than that place.
+/// The parameters in a file, or those of `sanl` shipped for a machine. Warns if they are another
+/// machine's.
 ///
 /// # Errors
-/// It cannot be read, or is no such file: where, what stands there and what may.
+/// The place of a mistake in the file, its text and the alternatives.
 pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
     let text = text(named)?;
     let is_of_glk = toml::from_str(&text).is_ok_and(|table: toml::Table| table.contains_key("glk"));
@@ -44,7 +44,7 @@ pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
     })
 }
 
-/// What a configuration of `cohort run` says of `glk`.
+/// The parameters of `glk` in a configuration of `cohort run`.
 fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, Problem> {
     let shape = Shape::of(match place {
         Place::Here(host) => host.topology(),
@@ -69,7 +69,7 @@ fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, 
     })
 }
 
-/// The text of a file, or of a shipped one: whatever has a `/` or ends in `.toml` is a path.
+/// The text of a file, or of a shipped one: a name with a `/` or the ending `.toml` is a path.
 fn text(named: &Path) -> Result<String, Problem> {
     let is_toml = named.extension().is_some_and(|ending| ending == "toml");
     let name = named

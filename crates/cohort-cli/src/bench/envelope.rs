@@ -18,7 +18,7 @@ use cohort_machine::description::shipped::MACHINES;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-/// Carries it out.
+/// Executes `cohort bench --envelope`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let turned = arguments.knobs != Knobs::NONE || !arguments.outside.is_empty();
     if arguments.placement != Placement::Compact || turned {
@@ -70,7 +70,7 @@ fn machines(arguments: &Arguments) -> Result<Vec<Machine>, Problem> {
     names.iter().map(open).collect()
 }
 
-/// The locks that are judged, by their printed names, the reference among them.
+/// The judged locks by their printed names, including the reference.
 fn judged(arguments: &Arguments) -> Result<Vec<String>, Problem> {
     let mut judged: Vec<String> = Vec::new();
     if arguments.locks.is_empty() {
@@ -140,7 +140,7 @@ fn table(envelope: &Envelope, points: &[Point]) -> String {
     page::lines(table, 4..4 + envelope.judged.len())
 }
 
-/// What is unusual about a point, in a word.
+/// A point's special condition, in a word.
 const fn how(point: &Point) -> &'static str {
     match (point.placement, point.critical_ns) {
         (Placement::Free, None) => "free",
@@ -150,7 +150,7 @@ const fn how(point: &Point) -> &'static str {
     }
 }
 
-/// A title in lines that are no wider than a share, where its name has hyphens.
+/// A title in narrow lines, broken at the name's hyphens.
 fn narrow(title: &str) -> String {
     title.replace('-', "-\n")
 }

@@ -1,4 +1,4 @@
-//! A benchmark for people: a table, and what stands behind it.
+//! A benchmark as text: a table, and its background.
 
 use crate::page;
 use cohort_lab::bench::efficiency::Efficiency;
@@ -11,17 +11,17 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A workload as the list shows it.
+/// Workload in the list.
 #[derive(Serialize)]
 pub struct Listed {
     name: &'static str,
     about: &'static str,
     source: &'static str,
-    /// Each of its options, and where it stands.
+    /// Its options, with their defaults.
     options: BTreeMap<&'static str, Option<String>>,
 }
 
-/// Every workload, its options and where they stand.
+/// All workloads with their options and defaults.
 pub fn listed() -> Vec<Listed> {
     let of = |info: &'static Info| {
         let stands = info.defaults.shown();
@@ -39,7 +39,7 @@ pub fn listed() -> Vec<Listed> {
     WORKLOADS.iter().map(of).collect()
 }
 
-/// The same as a table.
+/// The list as a table.
 pub fn workloads() -> String {
     let mut table = page::titled(&["workload", "what it is", "its options"]);
     for info in listed() {
@@ -57,7 +57,7 @@ pub fn workloads() -> String {
     page::lines(table, 0..0)
 }
 
-/// The table, how it came about, and the details if they are wanted.
+/// The table, its background and, on request, the details.
 pub fn text(report: &Report, detail: bool) -> String {
     let mut parts = vec![table(report), page::prose(&closing(report))];
     if detail {
@@ -71,13 +71,13 @@ pub fn text(report: &Report, detail: bool) -> String {
     parts.join("\n\n")
 }
 
-/// Whether the points are a machine's that nobody has.
+/// Whether the points are a simulated machine's.
 fn is_simulated(report: &Report) -> bool {
     report.hash.is_some()
 }
 
-/// The points, one in a line, a long name above its figures.  On a page that is too narrow for that, it is a
-/// number there, and stands below.
+/// The points, one per line, with long names above their figures. On a page too narrow for that, a
+/// number replaces the name, which is listed below.
 fn table(report: &Report) -> String {
     let text = with_names(report, &str::to_owned);
     let mut broken = report.locks();
@@ -99,7 +99,7 @@ fn table(report: &Report) -> String {
     text
 }
 
-/// The same with locks by such names.
+/// The table with these names of locks.
 fn with_names(report: &Report, name: &dyn Fn(&str) -> String) -> String {
     let columns = columns(report);
     let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
@@ -113,14 +113,14 @@ fn with_names(report: &Report, name: &dyn Fn(&str) -> String) -> String {
     page::lines_below_names(table, figures.unwrap_or(1)..titles.len())
 }
 
-/// What is shown of every point.
+/// Column of the table.
 struct Column {
     title: String,
     of: fn(&Point) -> String,
     is_figure: bool,
 }
 
-/// The columns of a report.  Titles are broken where a page of 80 columns asks for it.
+/// The columns of a report. Titles are broken to fit a page of 80 columns.
 fn columns(report: &Report) -> Vec<Column> {
     let column = |title: &str, of: fn(&Point) -> String, is_figure| Column {
         title: title.to_owned(),
@@ -154,7 +154,7 @@ fn columns(report: &Report) -> Vec<Column> {
     if !simulated {
         columns.push(column("interval", interval, true));
     }
-    // Ten figures fill a page; those of giving up and of several intervals take the place of others.
+    // Ten figures fill a page; those of timeouts and of several intervals replace others.
     let timed = is_timed(report);
     if is_weighed(report) {
         columns.push(column(
@@ -204,12 +204,12 @@ fn columns(report: &Report) -> Vec<Column> {
     columns
 }
 
-/// Whether threads might give up.
+/// Whether threads may time out.
 fn is_timed(report: &Report) -> bool {
     report.options.contains_key("timeout")
 }
 
-/// Whether locks are compared by all the work that they let do.
+/// Whether locks are compared by total work.
 fn is_weighed(report: &Report) -> bool {
     report.points.iter().any(|point| point.efficiency.is_some())
 }
@@ -222,7 +222,7 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(nothing, |share| format!("{:.1}", 100.0 * share))
 }
 
-/// What all points have in common, if it is the same for all.
+/// The common value of all points, if any.
 fn common(report: &Report, of: fn(&Point) -> String) -> Option<String> {
     let first = report.points.first().map(of)?;
     let same = report.points.iter().all(|point| of(point) == first);
@@ -253,20 +253,19 @@ fn jain(point: &Point) -> String {
     format!("{:.3}", point.middle.fairness.jain)
 }
 
-/// A time in nanoseconds, or in cycles where they are a machine's that nobody has.
+/// A time in nanoseconds, or in cycles on a simulated machine.
 fn time(point: &Point, latency: Option<Latency>, of: fn(&Latency) -> u64) -> String {
     let scale = scale(&point.middle);
     latency.map_or_else(nothing, |latency| figure(of(&latency) as f64 * scale))
 }
 
-/// How long something took on average, in nanoseconds, or in cycles where they are a machine's
-/// that nobody has.
+/// A mean duration in nanoseconds, or in cycles on a simulated machine.
 fn mean(point: &Point, latency: Option<Latency>) -> String {
     let scale = scale(&point.middle);
     latency.map_or_else(nothing, |latency| figure(latency.mean * scale))
 }
 
-/// An interval between sections, whole as far as it is typed so.
+/// An interval between critical sections, with a suffix if it is a round number.
 fn apart(cycles: u64) -> String {
     match cycles {
         cycles if cycles >= 10_000 && cycles.is_multiple_of(1_000) => {
@@ -276,7 +275,7 @@ fn apart(cycles: u64) -> String {
     }
 }
 
-/// What a cycle of the clock is in the unit that is shown.
+/// A clock cycle in the displayed unit.
 fn scale(middle: &Outcome) -> f64 {
     if middle.simulated.is_some() {
         1.0
@@ -285,7 +284,7 @@ fn scale(middle: &Outcome) -> f64 {
     }
 }
 
-/// Whether no thread did anything: then nothing was shared out, fairly or not.
+/// Whether no thread did anything, which makes fairness undefined.
 const fn is_idle(point: &Point) -> bool {
     point.middle.fairness.most == 0
 }
@@ -298,7 +297,7 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
-/// The points at which threads completed no operation, each with its time.
+/// The points without any completed operation, each with its time.
 fn unserved(report: &Report) -> Option<String> {
     let points: Vec<String> = report
         .points
@@ -318,7 +317,7 @@ fn unserved(report: &Report) -> Option<String> {
     (!points.is_empty()).then(|| format!("Threads without any operation: {}.", points.join(", ")))
 }
 
-/// Where the figures come from.
+/// The origin of the figures.
 fn closing(report: &Report) -> String {
     let options: Vec<String> = report
         .options
@@ -450,7 +449,7 @@ fn rules(report: &Report) -> String {
     format!("{}.", rules.join("; or "))
 }
 
-/// A point in words; with its interval, if that is not the same for all.
+/// A point in words; with its interval if the report has several.
 fn named(point: &Point, sweeps: bool) -> String {
     let name = format!("{} with {} threads", point.lock, point.threads);
     match point.outside.filter(|_| sweeps) {
@@ -459,7 +458,7 @@ fn named(point: &Point, sweeps: bool) -> String {
     }
 }
 
-/// What each thread and each cohort did.
+/// The work of each thread and each cohort.
 fn details(point: &Point, sweeps: bool) -> String {
     let Outcome {
         per_thread,
@@ -506,7 +505,7 @@ fn details(point: &Point, sweeps: bool) -> String {
     text
 }
 
-/// In which modes locks that adapt were, and why they changed them.
+/// The modes of adaptive locks, and the reasons of changes.
 fn modes(heard: &Heard) -> String {
     let by_mode = |counts: &BTreeMap<&'static str, u64>| {
         let words = counts.iter().map(|(mode, count)| format!("{mode} {count}"));
@@ -537,8 +536,8 @@ fn modes(heard: &Heard) -> String {
     text
 }
 
-/// What a lock does for a section besides: how often and how long it is counted, its name, and what it
-/// took Zhang et al. 2017 (§4.2), in cycles.
+/// Additional costs of a lock per critical section: the counter of its number and duration, its
+/// name, and the result of Zhang et al. 2017 (§4.2), in cycles.
 const COSTS: [(&str, &str, &str, &str); 3] = [
     (
         "places",

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::ffi::OsString;
 use toml::Spanned;
 
-/// The table `[glk]`; what it leaves out stays as it is.
+/// Table `[glk]`; missing values keep their defaults.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Glk {
@@ -18,7 +18,7 @@ pub struct Glk {
 }
 
 impl Glk {
-    /// The numbers.
+    /// The parameters.
     pub fn tuning(&self) -> Tuning {
         let said = |said: &Option<Spanned<u32>>, usual| {
             said.as_ref().map_or(usual, |said| *said.get_ref())
@@ -31,12 +31,12 @@ impl Glk {
         }
     }
 
-    /// Where they are from, if that is written.
+    /// Their origin, if given.
     pub fn tuned(&self) -> Option<&Origin> {
         self.tuned.as_ref()
     }
 
-    /// What no lock can follow, and where it stands if it is written.
+    /// An impossible setting, and its place if given.
     pub fn complaint(&self) -> Option<(Option<usize>, String)> {
         let at = |said: &Option<Spanned<u32>>| said.as_ref().map(|said| said.span().start);
         let tuning = self.tuning();
@@ -78,7 +78,7 @@ impl Glk {
     }
 }
 
-/// A tuning as the library is told it.
+/// A tuning in the library's format.
 pub fn flat(tuning: &Tuning) -> OsString {
     let Tuning {
         up,

@@ -1,5 +1,5 @@
-//! What the control groups of a container leave of the CPUs: the quota and the
-//! set, in both versions, with every group above counted too.
+//! The CPU quota and CPU set of the container's control groups, in both versions, including all
+//! parent groups.
 
 use super::{Finding, sysfs};
 use std::path::{Path, PathBuf};
@@ -44,10 +44,10 @@ pub fn quota() -> Finding {
     }
 }
 
-/// What limits a process; `None` where nothing does.
+/// Limits of a process; `None` if unlimited.
 #[derive(Debug, Default, PartialEq)]
 struct Limits {
-    /// Whether its groups' folders can be looked into at all.
+    /// Whether its groups' folders are accessible.
     seen: bool,
     /// CPUs' worth of time: the least of all groups from its own to the root.
     cpus: Option<f64>,
@@ -103,11 +103,11 @@ fn folders(mounts: &str, controller: Option<&str>, path: &str) -> Vec<PathBuf> {
     let Some((root, point)) = mounts.lines().find_map(|line| mount(line, controller)) else {
         return Vec::new();
     };
-    // The mounted tree is another namespace's, and this group lies outside.
+    // The mounted tree is another namespace's, and this group is outside.
     if root.starts_with("/..") {
         return Vec::new();
     }
-    // A container may see only a part of the tree, mounted as if it were all.
+    // A container may see a part of the tree as the root.
     let below = path.strip_prefix(&root).unwrap_or(path);
     let mut folder = point.join(below.trim_start_matches('/'));
     if !folder.is_dir() {
@@ -131,7 +131,7 @@ fn mount(line: &str, controller: Option<&str>) -> Option<(String, PathBuf)> {
     };
     let mut fields = before.split(' ').skip(3);
     let (root, point) = (fields.next()?, fields.next()?);
-    // Spaces in paths are written as octal.
+    // Spaces in paths are written in octal.
     fits.then(|| (root.to_owned(), PathBuf::from(point.replace("\\040", " "))))
 }
 

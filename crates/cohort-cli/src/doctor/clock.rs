@@ -1,4 +1,4 @@
-//! The clock that bounds spinning, and what it costs to read.
+//! The clock that bounds spinning, and the cost of reading it.
 
 use super::{Finding, sysfs};
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use std::time::Instant;
 const READS: u32 = 2_000;
 const ROUNDS: usize = 15;
 
-/// Which clock, and how long a reading takes.
+/// The clock, and the time of a reading.
 pub fn clock() -> Finding {
     let source = sysfs::text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .unwrap_or_else(|| "unknown".to_owned());
@@ -18,7 +18,7 @@ pub fn clock() -> Finding {
         // SAFETY: takes no arguments, touches no memory and cannot fail.
         black_box(unsafe { libc::syscall(libc::SYS_getpid) });
     });
-    // A clock that is read in the kernel cannot be this much faster than a call.
+    // A clock read in the kernel cannot be this much faster than a system call.
     let in_user_space = reading < call / 2.0;
     let way = if in_user_space {
         "without entering the kernel"

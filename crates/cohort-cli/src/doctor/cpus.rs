@@ -5,7 +5,7 @@ use super::{Finding, sysfs};
 const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
-/// What the CPUs are called.
+/// The CPUs' model name.
 pub fn model() -> String {
     sysfs::field("/proc/cpuinfo", "model name")
         .or_else(|| {
@@ -56,7 +56,7 @@ pub fn siblings() -> Finding {
     }
 }
 
-/// How many nodes the memory has.
+/// The number of memory nodes.
 pub fn nodes() -> Finding {
     let counted =
         |file: &str| sysfs::text(format!("{NODES}/{file}")).and_then(|list| sysfs::count(&list));

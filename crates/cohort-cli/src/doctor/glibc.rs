@@ -1,11 +1,11 @@
-//! What the C library offers: its version, and restartable sequences.
+//! Features of the C library: its version, and restartable sequences.
 
 use super::Finding;
 use std::ffi::CStr;
 
 /// The release that merged the thread library into the C library.
 const MERGED: (u32, u32) = (2, 34);
-/// The release that says whether a process has one thread.
+/// The release with the flag for single-threaded processes.
 const SINGLE_THREADED: (u32, u32) = (2, 32);
 
 /// The auxiliary vector's AT_RSEQ_FEATURE_SIZE.
@@ -67,8 +67,8 @@ pub fn rseq() -> Finding {
     }
 }
 
-/// The fields that the kernel keeps up to date, by the end of each in `struct
-/// rseq`.  Kernels that announce no size (before 6.3) have the first alone.
+/// The fields that the kernel updates, by the end of each in `struct rseq`. Kernels without a size
+/// (before 6.3) have only the first.
 fn fields(size: u64) -> Vec<&'static str> {
     [("cpu_id", 0), ("node_id", 24), ("mm_cid", 28)]
         .into_iter()
@@ -82,12 +82,12 @@ fn auxiliary(key: libc::c_ulong) -> u64 {
     unsafe { libc::getauxval(key) }
 }
 
-/// The value of one of the C library's variables, if it has it.
+/// The value of a variable of the C library, if it exists.
 fn symbol<T: Copy>(name: &CStr) -> Option<T> {
     // SAFETY: the name ends with zero.
     let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.cast::<T>();
-    // SAFETY: these symbols are constants of the type that the C library's
-    // header declares, which the callers name.
+    // SAFETY: these symbols are constants of the type in the C library's header, which the callers
+    // name.
     (!at.is_null()).then(|| unsafe { at.read() })
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel offers, by trying it.
+//! The kernel's features, determined by use.
 
 use super::{Finding, sysfs};
 use crate::realtime;
@@ -25,7 +25,7 @@ pub fn release() -> Finding {
     )
 }
 
-/// The scheduling policy that programs inherit from here.
+/// The inherited scheduling policy.
 pub fn policy() -> Finding {
     const TOPIC: &str = "scheduling";
     match realtime::inherited() {
@@ -62,13 +62,13 @@ pub fn seccomp() -> Finding {
     Finding::good(TOPIC, format!("{mode}{privileges}"), used)
 }
 
-/// Whether a thread can sleep on a word and be told from others.
+/// Whether a thread can sleep on a word, in a class of its own.
 pub fn futex() -> Finding {
     const USED: &str = "waiting threads sleep in it";
     let word = AtomicU32::new(0);
     let private = futex::Flags::PRIVATE;
     let all = NonZeroU32::MAX;
-    // A wrong expectation must be noticed, and waking nobody must wake nobody.
+    // A wrong expectation must be detected, and a wake-up without sleepers must wake none.
     let slept = futex::wait_bitset(&word, private, 1, None, all);
     let woken = futex::wake_bitset(&word, private, 1, all);
     match (slept, woken) {
@@ -94,7 +94,7 @@ pub fn futex_waitv() -> Finding {
     const USED: &str = "no lock of this version sleeps on several words";
     let flags = futex::WaitvFlags::empty();
     match futex::waitv(&[], flags, None, rustix::thread::ClockId::Monotonic) {
-        // An empty list is refused by a kernel that knows the call.
+        // A kernel with the call refuses an empty list.
         Err(Errno::INVAL) => Finding::unused(TOPIC, "available", USED),
         other => Finding::unused(
             TOPIC,
@@ -104,7 +104,7 @@ pub fn futex_waitv() -> Finding {
     }
 }
 
-/// Which barriers across all threads there are.
+/// The available barriers across all threads.
 pub fn membarrier() -> Finding {
     const TOPIC: &str = "membarrier";
     let query = membarrier_query();
@@ -170,8 +170,8 @@ pub fn wipe_on_fork() -> Finding {
 fn wiped_in_child() -> rustix::io::Result<bool> {
     let size = rustix::param::page_size();
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the mapping is new, used as bytes within its size, and unmapped
-    // once; the child makes no call but `_exit`, and this process has one thread.
+    // SAFETY: the mapping is new, used as bytes within its size, and unmapped once; the child calls
+    // only `_exit`, and this process has one thread.
     unsafe {
         let page = mmap_anonymous(std::ptr::null_mut(), size, protection, MapFlags::PRIVATE)?;
         let result = madvise(page, size, Advice::LinuxWipeOnFork).and_then(|()| {

@@ -1,13 +1,13 @@
-//! Whether the CPU watches a word for a waiting thread.
+//! Whether the CPU supports monitored waits.
 
 use super::{Finding, sysfs};
 use crate::environment;
 use cohort::door::{Monitor, offered_monitor};
 
-/// How long the kernel lets a thread stand still at once, in ticks of the TSC.
+/// The kernel's limit for a single monitored wait, in ticks of the TSC.
 const LIMIT: &str = "/sys/devices/system/cpu/umwait_control/max_time";
 
-/// What the CPU has, and whether it is used.
+/// The CPU's feature, and whether it is used.
 pub fn monitor() -> Finding {
     const TOPIC: &str = "monitored waits";
     let offered = match offered_monitor() {

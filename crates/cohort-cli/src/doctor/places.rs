@@ -1,4 +1,4 @@
-//! Where files can be put, and whether a library can be preloaded at all.
+//! Places for files, and whether preloading works.
 
 use super::Finding;
 use crate::bar::own_path;
@@ -9,7 +9,7 @@ use cohort_lab::runner::{self, in_words};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-/// Whether reports can be counted in memory.
+/// Whether reports can use memory.
 pub fn shared_memory() -> Finding {
     const TOPIC: &str = "/dev/shm";
     match tempfile::tempfile_in(TOPIC) {
@@ -26,7 +26,7 @@ pub fn shared_memory() -> Finding {
     }
 }
 
-/// Where the preload library is taken from.
+/// The source of the preload library.
 pub fn library() -> Finding {
     const TOPIC: &str = "library";
     match library::USUAL.locate() {

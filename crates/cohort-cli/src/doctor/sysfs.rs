@@ -9,12 +9,12 @@ pub fn text(path: impl AsRef<Path>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// How many numbers a list like `0-3,8` holds.
+/// The count of numbers in a list like `0-3,8`.
 pub fn count(list: &str) -> Option<usize> {
     numbers(list).map(|numbers| numbers.len())
 }
 
-/// These numbers.
+/// The numbers in such a list.
 pub fn numbers(list: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for range in list.split(',') {

@@ -1,17 +1,18 @@
-//! What the kernel tells of the CPUs' hierarchy beyond what locks are told, and what is odd in it.
+//! Irregularities of the CPUs' hierarchy, and levels that the kernel reports beyond the locks'
+//! levels.
 
 use super::{Finding, sysfs};
 use cohort_lab::discover::list;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The levels that kernels tell of and that locks have no name for.
+/// The kernel's levels without a name for locks.
 const LEVELS: [(&str, &str); 2] = [("cluster_cpus_list", "clusters"), ("die_cpus_list", "dies")];
 
-/// What is odd, and what it costs.
+/// Irregularities with their costs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Shape {
-    /// Levels, with how many cohorts each has.
+    /// Levels, each with its number of cohorts.
     levels: Vec<String>,
     odd: Vec<String>,
 }
@@ -130,7 +131,7 @@ fn look(root: &Path) -> Shape {
 mod tests {
     use super::*;
 
-    /// A tree of small files, as they were recorded or as they are described.
+    /// A tree of small files, recorded or constructed.
     fn tree(files: &[(&str, &str)]) -> Shape {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -1,5 +1,5 @@
-//! A process of which a core dump is left, as the kernel writes one, or GDB's `gcore`: the registers
-//! of its threads, the files that were mapped, and the memory that was written to.
+//! A process in a core dump, written by the kernel or by GDB's `gcore`: the registers of its
+//! threads, the mapped files, and the modified memory.
 
 use super::process::{Core, Process, Source};
 use crate::observe::process::Process as Observed;
@@ -19,32 +19,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Where the kernel's description of a thread (`elf_prstatus`) has its number and its registers.
+/// Offsets of the ID and the registers in the kernel's description of a thread (`elf_prstatus`).
 const THREAD: usize = 32;
 const REGISTERS: usize = 112;
-/// Which of the registers (`user_regs_struct`) has the number of the system call, and which have its
-/// arguments: rdi, rsi, rdx, r10, r8, r9.
+/// Indices of the system call's number and of its arguments (rdi, rsi, rdx, r10, r8, r9) in the
+/// registers (`user_regs_struct`).
 const CALL: usize = 15;
 const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
 /// The number of the futex call on x86-64, whatever this machine is.
 const FUTEX: u64 = 202;
-/// Where the kernel's description of a process (`elf_prpsinfo`) has its number and its name.
+/// Offsets of the ID and the name in the kernel's description of a process (`elf_prpsinfo`).
 const PROCESS: usize = 24;
 const NAME: Range<usize> = 40..56;
-/// What the kernel tells a program at its start: where the name is by which it was started.  The
-/// environment ends there.
+/// Entry of the auxiliary vector with the address of the program's name, where the environment
+/// ends.
 const STARTED_AS: u64 = 31;
-/// More than an environment takes.
+/// More than an environment's size.
 const ENVIRONMENT: u64 = 8 << 20;
-/// Of a file that is mapped, what the kernel keeps in any case.
+/// The part of a mapped file that the kernel always dumps.
 const PAGE: usize = 4096;
 
 /// More parts than a process has mappings.
 const MOST_PARTS: usize = 1 << 22;
-/// More bytes than the notes of 10,000 threads with all their registers.
+/// More than the notes of 10,000 threads with all their registers.
 const LONGEST_NOTES: u64 = 256 << 20;
-/// How often the list of mapped files comes back to one, at most: where libraries are loaded several
-/// times it does.
+/// Maximum number of returns of the list of mapped files to one file, as with libraries loaded
+/// several times.
 const MOST_RETURNS: usize = 64;
 
 const CUT_OFF: &str = "is cut off: the disk was full, or `ulimit -c` is too low";
@@ -52,39 +52,39 @@ const CUT_OFF: &str = "is cut off: the disk was full, or `ulimit -c` is too low"
 type Header = FileHeader64<Endianness>;
 type Segment = elf::ProgramHeader64<Endianness>;
 
-/// A part of the memory.
+/// Part of the memory.
 #[derive(Clone, Copy)]
 struct Piece {
     start: u64,
     size: u64,
-    /// How much of it was kept, and where.
+    /// The dumped size, and its offset.
     kept: u64,
     offset: u64,
     flags: u32,
 }
 
-/// A file that was mapped.
+/// Mapped file.
 struct Mapped<'data> {
     range: Range<u64>,
     offset: u64,
     path: &'data Path,
 }
 
-/// The contents of a core dump.
+/// Content of a core dump.
 struct Dump {
     file: File,
-    /// In the order of their addresses.
+    /// In ascending order of addresses.
     pieces: Vec<Piece>,
-    /// Each thread's system call and its arguments.
+    /// Each thread's system call with its arguments.
     threads: BTreeMap<u32, (u64, [u64; 6])>,
     maps: String,
     environment: Option<Vec<u8>>,
 }
 
-/// The process of which that file is the core dump.
+/// The process in that core dump.
 ///
 /// # Errors
-/// The file cannot be read, is none or not whole, or the process did not run under Cohort.
+/// The file cannot be read, is not a complete core dump, or the process did not run under Cohort.
 pub fn open(path: &Path) -> Result<Process, Problem> {
     let shown = path.display();
     let unread = |error: Error| match error.kind() {
@@ -191,7 +191,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     Ok(process)
 }
 
-/// What kind of ELF file it is, for which machine, and whether that has 64 bits.
+/// An ELF file's type, machine, and whether it is 64-bit.
 fn kind<Any: FileHeader<Endian = Endianness>>(
     data: &ReadCache<File>,
 ) -> object::Result<(u16, u16, bool)> {
@@ -201,18 +201,18 @@ fn kind<Any: FileHeader<Endian = Endianness>>(
     Ok((header.e_type(endian), header.e_machine(endian), is_64))
 }
 
-/// What a core dump notes beside the memory.
+/// Notes of a core dump.
 #[derive(Default)]
 struct Notes<'data> {
     threads: BTreeMap<u32, (u64, [u64; 6])>,
-    /// The process's number and name.
+    /// The process's ID and name.
     process: Option<(u32, String)>,
     mapped: Option<&'data [u8]>,
     started_as: Option<u64>,
 }
 
 impl<'data> Notes<'data> {
-    /// All of them.
+    /// All notes.
     ///
     /// # Errors
     /// They are not where they should be.
@@ -235,7 +235,7 @@ impl<'data> Notes<'data> {
         Ok(notes)
     }
 
-    /// One note; nothing, if it is another one or shorter than it should be.
+    /// Adds a note; ignores other kinds and short ones.
     fn take(&mut self, kind: u32, note: &'data [u8]) {
         match kind {
             elf::NT_PRSTATUS => self.threads.extend(thread(note)),
@@ -251,19 +251,19 @@ impl<'data> Notes<'data> {
     }
 }
 
-/// The eight bytes at a place.
+/// The eight bytes at an offset.
 fn long(bytes: &[u8], at: usize) -> Option<u64> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*bytes))
 }
 
-/// Four of them.
+/// The four bytes at an offset.
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_le_bytes(*bytes))
 }
 
-/// A thread's number, its system call and the arguments of that.
+/// A thread's ID, its system call and the arguments.
 fn thread(note: &[u8]) -> Option<(u32, (u64, [u64; 6]))> {
     let register = |number: usize| long(note, REGISTERS + 8 * number);
     let mut arguments = [0; 6];
@@ -273,15 +273,15 @@ fn thread(note: &[u8]) -> Option<(u32, (u64, [u64; 6]))> {
     Some((word(note, THREAD)?, (register(CALL)?, arguments)))
 }
 
-/// The process's number, and the first letters of its program's name.
+/// The process's ID, and the beginning of its program's name.
 fn process(note: &[u8]) -> Option<(u32, String)> {
     let name = note.get(NAME)?.split(|byte| *byte == 0).next()?;
     let name = String::from_utf8_lossy(name).into_owned();
     Some((word(note, PROCESS)?, name))
 }
 
-/// The files that were mapped, in the order of their addresses: a number of them, the unit of their
-/// offsets, for each three numbers, and all names.
+/// The mapped files in ascending order of addresses. The note has their number, the unit of
+/// offsets, three numbers for each, and all names.
 fn files(note: &[u8]) -> Option<Vec<Mapped<'_>>> {
     let (count, unit) = (usize::try_from(long(note, 0)?).ok()?, long(note, 8)?);
     let names = note.get(count.checked_mul(24)?.checked_add(16)?..)?;
@@ -314,7 +314,7 @@ fn pieces(segments: &[Segment], endian: Endianness) -> Vec<Piece> {
     pieces
 }
 
-/// The number that a build has given a file, in the file's first page.
+/// A file's build ID, in its first page.
 fn build(page: &[u8]) -> Option<Vec<u8>> {
     let header = Header::parse(page).ok()?;
     let endian = header.endian().ok()?;
@@ -332,21 +332,21 @@ fn build(page: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Dump {
-    /// The piece with an address in it.
+    /// The piece that contains an address.
     fn piece(&self, at: u64) -> Option<&Piece> {
         let behind = self.pieces.partition_point(|piece| piece.start <= at);
         let piece = &self.pieces[behind.checked_sub(1)?];
         (at - piece.start < piece.size).then_some(piece)
     }
 
-    /// Whether code was mapped there: what is not known may be code.
+    /// Whether code was mapped there; true if unknown.
     fn is_code(&self, at: u64) -> bool {
         self.piece(at)
             .is_none_or(|piece| piece.flags & elf::PF_X != 0)
     }
 
-    /// The variables that end at an address: strings with a `=`, upwards from those of the command
-    /// line.
+    /// The variables that end at an address: strings with a `=`, down to the command line's
+    /// strings.
     fn environment_before(&self, end: u64) -> Option<Vec<u8>> {
         let piece = self.piece(end)?;
         let length = (end - piece.start).min(ENVIRONMENT);
@@ -358,7 +358,7 @@ impl Dump {
         Some(variables.join(&0))
     }
 
-    /// The files with code that are not as they were, or are gone.
+    /// The files with code that have changed or disappeared.
     fn changed<'data>(&self, mapped: &[Mapped<'data>]) -> BTreeSet<&'data Path> {
         let with_code = mapped.iter().filter(|file| self.is_code(file.range.start));
         let with_code: BTreeSet<&Path> = with_code.map(|file| file.path).collect();
@@ -374,7 +374,7 @@ impl Dump {
                 return true;
             };
             page.clear();
-            // A file that cannot be read to its end names nothing either.
+            // A file that cannot be read provides no symbols.
             if now.take(PAGE as u64).read_to_end(&mut page).is_err() {
                 return true;
             }
@@ -384,10 +384,10 @@ impl Dump {
         changed.map(|file| file.path).collect()
     }
 
-    /// The list of mappings as a process that runs has it.
+    /// The list of mappings in a running process's format.
     fn listed(&self, mapped: &[Mapped<'_>], unnamed: &BTreeSet<&Path>) -> String {
         let line = |file: &Mapped<'_>| {
-            // Nothing is asked of a file without code.
+            // Files without code are irrelevant.
             let is_code = self.is_code(file.range.start) && !unnamed.contains(file.path);
             format!(
                 "{:x}-{:x} r-{}p {:x} 00:00 0 {}\n",
@@ -440,7 +440,8 @@ impl Source for Dump {
     }
 
     fn observed(&self) -> Option<Observed> {
-        // It is in a file that is shared, which no core dump has, and which goes with the command.
+        // The records are in a shared file, which no core dump contains, and which the command
+        // removes.
         None
     }
 }

@@ -1,4 +1,4 @@
-//! The machines that are shipped, a row each.
+//! The shipped machines, one per row.
 
 use crate::page::{self, Origin};
 use crate::problem::Problem;
@@ -7,7 +7,7 @@ use comfy_table::Cell;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// A machine as JSON shows it.
+/// Machine in JSON.
 #[derive(Serialize)]
 struct Row {
     name: String,
@@ -21,7 +21,7 @@ struct Row {
     fingerprint: String,
 }
 
-/// How many figures stand on what.
+/// Numbers of figures by source.
 #[derive(Default, Serialize)]
 pub struct Figures {
     paper: usize,
@@ -31,7 +31,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Counts those of a machine.
+    /// Counts a machine's figures.
     pub fn of(machine: &Machine) -> Self {
         let mut figures = Self::default();
         for entry in machine.entries() {
@@ -46,7 +46,7 @@ impl Figures {
         figures
     }
 
-    /// `14 paper, 10 vendor, 38 estimate`, without what there is none of.
+    /// `14 paper, 10 vendor, 38 estimate`, without zeroes.
     pub fn text(&self) -> String {
         let words = [
             (self.paper, Source::Paper),
@@ -62,7 +62,7 @@ impl Figures {
     }
 }
 
-/// Carries out `cohort machines` alone.
+/// Executes `cohort machines` alone.
 pub fn run(json: bool) -> Result<ExitCode, Problem> {
     let rows = shipped::MACHINES
         .iter()

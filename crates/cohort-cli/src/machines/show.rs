@@ -1,4 +1,4 @@
-//! One machine: its tree, its costs, and where each figure comes from.
+//! One machine: its tree, its costs, and the source of each figure.
 
 use super::list::Figures;
 use super::{MachineName, tree};
@@ -35,7 +35,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Carries out `cohort machines show`.
+/// Executes `cohort machines show`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let (Some(shape), Some(like)) = (&arguments.synthetic, &arguments.like) {
         let template = open(like)?;
@@ -81,7 +81,7 @@ fn open(named: &str) -> Result<Machine, Problem> {
     Machine::open(named).map_err(Problem::usage)
 }
 
-/// The papers that files of machines number, as everybody else cites them.
+/// Citations for the papers' numbers in machine files.
 const PAPERS: [(&str, &str); 5] = [
     ("000", "Dice et al. 2015"),
     ("001", "Zhang et al. 2017"),
@@ -90,7 +90,7 @@ const PAPERS: [(&str, &str); 5] = [
     ("004", "Antić et al. 2016"),
 ];
 
-/// A note of a file with its papers named.
+/// A file's note with citations.
 fn cited(note: &str) -> String {
     let words = note.split(' ').map(|word| {
         let paper = PAPERS.iter().find(|(number, _)| *number == word);
@@ -118,7 +118,7 @@ Cycles, for a line that another cache within that level has modified. p: from a 
 vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps \
 others waiting.";
 
-/// What each distance costs.
+/// The cost of each distance.
 fn costs(machine: &Machine) -> String {
     let titles = [
         "within",

@@ -1,4 +1,4 @@
-//! A machine as a tree of cohorts, with those that are alike drawn once.
+//! A machine as a tree of cohorts, with equal ones drawn once.
 
 use cohort_machine::description::{Hierarchy, Level};
 use termtree::Tree;
@@ -12,7 +12,7 @@ pub fn draw(hierarchy: &Hierarchy) -> String {
     tree.to_string().trim_end().to_owned()
 }
 
-/// Levels whose cohorts are the same, together; smallest first.
+/// Levels with the same cohorts, grouped; smallest first.
 fn tiers(levels: &[Level]) -> Vec<Vec<&Level>> {
     let mut tiers: Vec<Vec<&Level>> = Vec::new();
     for level in levels {
@@ -24,7 +24,7 @@ fn tiers(levels: &[Level]) -> Vec<Vec<&Level>> {
     tiers
 }
 
-/// The first cohort of the largest tier, drawn whole, and the rest in a line.
+/// The first cohort of the largest tier in full, and the rest in one line.
 fn branches(hierarchy: &Hierarchy, tiers: &[Vec<&Level>]) -> Vec<Tree<String>> {
     let Some((tier, below)) = tiers.split_last() else {
         return Vec::new();
@@ -32,7 +32,7 @@ fn branches(hierarchy: &Hierarchy, tiers: &[Vec<&Level>]) -> Vec<Tree<String>> {
     let mut first = Tree::new(label(hierarchy, tier, 0));
     first.extend(branches(hierarchy, below));
     let mut branches = vec![first];
-    // The first cohorts of all tiers begin at the same place.
+    // The first cohorts of all tiers start at the same CPU.
     let parent = hierarchy
         .levels()
         .iter()
@@ -73,7 +73,7 @@ fn label(hierarchy: &Hierarchy, tier: &[&Level], cohort: usize) -> String {
     format!("{}: {count}{}", names.join(", "), ranges(&cpus))
 }
 
-/// Ascending numbers with runs as ranges, the first few: `0-2 48-50`.
+/// The first few ascending numbers, with runs as ranges: `0-2 48-50`.
 fn ranges(numbers: &[usize]) -> String {
     const SHOWN: usize = 6;
     let mut runs: Vec<[usize; 2]> = Vec::new();

@@ -1,4 +1,4 @@
-//! What an ELF file asks for: its machine and its dynamic loader.
+//! An ELF file's machine and dynamic loader.
 
 use super::runtime;
 use object::endian::Endian;
@@ -10,17 +10,17 @@ use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The machine that the preload library is built for.
+/// The preload library's machine.
 #[cfg(target_arch = "x86_64")]
 const MACHINE: u16 = elf::EM_X86_64;
-/// The machine that the preload library is built for.
+/// The preload library's machine.
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = elf::EM_AARCH64;
 
-/// The dynamic loader that `path` names.
+/// The dynamic loader of `path`.
 ///
 /// # Errors
-/// Why no library of ours can be loaded into it.
+/// The reason why Cohort's library cannot be loaded into it.
 pub fn loader(path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let broken = |error: &dyn std::fmt::Display| format!("{shown} is a damaged ELF file ({error})");

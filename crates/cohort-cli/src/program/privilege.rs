@@ -1,5 +1,5 @@
-//! Secure execution: the kernel tells the loader to drop `LD_PRELOAD` when a
-//! program gains privileges by being executed.
+//! Secure execution: the kernel makes the loader drop `LD_PRELOAD` when a program gains privileges
+//! by being executed.
 
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use rustix::process::{getegid, geteuid, getgid, getuid};
@@ -10,10 +10,10 @@ const SET_USER: u32 = 0o4000;
 /// Without the group's execute bit, the set-group bit means file locking.
 const SET_GROUP: u32 = 0o2010;
 
-/// Whether executing `path` keeps `LD_PRELOAD`.
+/// Checks that executing `path` keeps `LD_PRELOAD`.
 ///
 /// # Errors
-/// The reason why it is dropped, and what to do.
+/// The reason why it is dropped, and a remedy.
 pub fn check(path: &Path) -> Result<(), String> {
     let shown = path.display();
     let refusal = |what: &str| {
@@ -46,14 +46,14 @@ pub fn check(path: &Path) -> Result<(), String> {
     if group != getgid().as_raw() {
         return Err(refusal("gains another group's rights (setgid)"));
     }
-    // The super-user has every capability already and gains none.
+    // The super-user already has all capabilities.
     if !getuid().is_root() && has_capabilities(path) {
         return Err(refusal("gains capabilities (`getcap` shows which)"));
     }
     Ok(())
 }
 
-/// Whether privileges on files mean nothing here.
+/// Whether file privileges have no effect here.
 fn inert(path: &Path) -> bool {
     let mount = statvfs(path).is_ok_and(|fs| fs.f_flag.contains(StatVfsMountFlags::NOSUID));
     mount || rustix::thread::no_new_privs().unwrap_or(false)

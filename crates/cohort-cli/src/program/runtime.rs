@@ -1,5 +1,4 @@
-//! What a program brings along that locks by itself, or watches every lock: Go's runtime and
-//! sanitizers.
+//! Runtimes with locks of their own, or that track all locks: Go's runtime and sanitizers.
 
 use object::read::ReadCache;
 use object::read::elf::ElfFile64;
@@ -7,22 +6,22 @@ use object::{Endianness, Object, ObjectSection};
 use std::fs::File;
 use std::path::Path;
 
-/// Under this option AddressSanitizer accepts a library that comes before its own.
+/// With this option, AddressSanitizer accepts a library before its own.
 const ACCEPT: &str = "verify_asan_link_order=0";
 
-/// The variable that has such options.
+/// The variable for such options.
 const OPTIONS: &str = "ASAN_OPTIONS";
 
-/// Whether `path` is a program in Go.
+/// Whether `path` is a Go program.
 pub fn is_go(path: &Path) -> bool {
     examine(path, |file| file.section_by_name(".go.buildinfo").is_some())
 }
 
-/// Whether a sanitizer lets `path` run behind another library, `libraries` being what the
-/// loader lists for it.
+/// Whether a sanitizer allows `path` to run with another library before it; `libraries` is the
+/// loader's list for it.
 ///
 /// # Errors
-/// The reason why not, and what to do.
+/// The reason why not, and a remedy.
 pub fn check(path: &Path, libraries: &str) -> Result<(), String> {
     let shown = path.display();
     let brings = |name: &str| libraries.lines().any(|line| line.trim().starts_with(name));
@@ -45,8 +44,7 @@ pub fn check(path: &Path, libraries: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the executable has a symbol of that name: a library that is linked statically is
-/// known by nothing else.
+/// Whether the executable defines that symbol: the only sign of a statically linked library.
 fn defines(path: &Path, symbol: &[u8]) -> bool {
     examine(path, |file| {
         let names = file.section_by_name(".strtab");
@@ -56,7 +54,7 @@ fn defines(path: &Path, symbol: &[u8]) -> bool {
     })
 }
 
-/// What `question` finds in a file; nothing in one that cannot be read.
+/// The result of `question` for a file; none if it cannot be read.
 fn examine(
     path: &Path,
     question: impl FnOnce(&ElfFile64<'_, Endianness, &ReadCache<File>>) -> bool,

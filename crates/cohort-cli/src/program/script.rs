@@ -1,4 +1,4 @@
-//! Scripts: which program their first line names.
+//! Scripts: the program in their first line.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// As much of a file's start as the kernel looks at.
+/// The part of a file's start that the kernel examines.
 const START: u64 = 256;
 
 /// The interpreter line of a script.
@@ -40,7 +40,7 @@ pub fn shebang(start: &[u8]) -> Option<Shebang> {
     })
 }
 
-/// The program that will run: the one named, or the one that `env` looks up.
+/// The program that will run: the interpreter, or the program that `env` looks up.
 pub fn interpreter(shebang: &Shebang) -> Result<OsString, String> {
     if shebang.program.is_empty() {
         return Err("nothing follows `#!`".to_owned());
@@ -55,8 +55,7 @@ pub fn interpreter(shebang: &Shebang) -> Result<OsString, String> {
     behind_env(argument.as_bytes())
 }
 
-/// The program in the argument of `#!/usr/bin/env`: behind `-S`, other flags
-/// and assignments.
+/// The program in the argument of `#!/usr/bin/env`: after `-S`, other flags and assignments.
 fn behind_env(argument: &[u8]) -> Result<OsString, String> {
     let split = argument
         .strip_prefix(b"-S")

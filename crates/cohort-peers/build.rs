@@ -1,10 +1,10 @@
-//! Compiles the shims of those C and C++ libraries that are installed; the others are
-//! left out, and the benchmark says which package has them.
+//! Compiles the shims of installed C and C++ libraries. Missing ones are skipped, and the benchmark
+//! names their packages.
 
 use std::path::Path;
 
-/// A library: its name in `cfg(peer)`, its shim, a header that shows whether it is
-/// here, and what to link.
+/// Library: its name in `cfg(peer)`, its shim, a header that shows its presence, and its link
+/// option.
 struct Library {
     name: &'static str,
     shim: &'static str,
@@ -43,7 +43,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=shim");
     for library in LIBRARIES {
-        // While it is missing this counts as changed, so installing it is noticed.
+        // A missing file counts as changed, so its installation is noticed.
         println!("cargo::rerun-if-changed={}", library.header);
         if !Path::new(library.header).exists() {
             continue;
@@ -53,7 +53,7 @@ fn main() {
         build
             .file(library.shim)
             .cpp(is_cpp)
-            // What distributions build with, whatever the profile here.
+            // Distributions' optimisation level, in any profile.
             .opt_level(2)
             .define("NDEBUG", None);
         if is_cpp {

@@ -1,14 +1,14 @@
-//! What interleaved rounds say about each lock against the system's own.
+//! Verdicts on each lock against the system's own, from interleaved rounds.
 
 use crate::metric::{Metric, Words};
 use crate::rounds::Series;
 use crate::stats::{Estimate, median};
 use serde::Serialize;
 
-/// A comparison, ready to be shown.
+/// Comparison, ready for display.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// What the figures are.
+    /// The figures' title.
     pub metric: String,
     /// Whether less is better.
     pub lower_is_better: bool,
@@ -16,7 +16,7 @@ pub struct Comparison {
     pub rows: Vec<Row>,
 }
 
-/// What is known about one lock.
+/// Results of one lock.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// Its name.
@@ -25,20 +25,19 @@ pub struct Row {
     pub values: Vec<f64>,
     /// The figure's median.
     pub figure: Option<Estimate>,
-    /// How much better than the system's locks, paired by rounds: 2 is twice as
-    /// good.
+    /// The gain over the system's locks, paired by rounds: 2 is twice as good.
     pub gain: Option<Estimate>,
     /// Median seconds from start to end.
     pub wall: Option<f64>,
     /// Median CPU seconds.
     pub cpu: Option<f64>,
-    /// Median number of times a thread gave up its CPU.
+    /// Median voluntary context switches.
     pub voluntary: Option<f64>,
-    /// Median number of times a CPU was taken from a thread.
+    /// Median involuntary context switches.
     pub involuntary: Option<f64>,
-    /// Rounds in which others used the CPUs too much.
+    /// Rounds disturbed by other processes.
     pub disturbed: usize,
-    /// Why the program failed under this lock.
+    /// The program's failure under this lock.
     pub failure: Option<String>,
     /// The answer; none for the system's own locks.
     pub answer: Option<Answer>,
@@ -46,7 +45,7 @@ pub struct Row {
     pub verdict: Option<String>,
 }
 
-/// What a comparison comes to.
+/// Answer of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -54,16 +53,16 @@ pub enum Answer {
     Better,
     /// Worse.
     Worse,
-    /// No difference that the rounds could tell from noise.
+    /// No difference beyond noise.
     Noise,
-    /// Too few rounds to tell.
+    /// Too few rounds for an answer.
     Unsure,
-    /// The program failed, or there was nothing to compare it with.
+    /// The program failed, or there was no reference.
     Failed,
 }
 
 impl Answer {
-    /// What an interval of gains says.
+    /// The answer for an interval of gains.
     #[must_use]
     pub fn of(gain: Option<Estimate>) -> Self {
         match gain {
@@ -91,7 +90,7 @@ impl Comparison {
         }
     }
 
-    /// A comparison for each of several metrics, whose figures each sample has in that order.
+    /// A comparison for each of several metrics; each sample has the figures in that order.
     #[must_use]
     pub fn several(metrics: &[Metric], series: &[Series<Vec<f64>>]) -> Vec<Self> {
         let of = |place: usize| -> Vec<Series<f64>> {
@@ -111,7 +110,7 @@ impl Comparison {
 }
 
 fn row(metric: &Metric, series: &Series<f64>, system: Option<&Series<f64>>) -> Row {
-    // A failed program's figures mean nothing, not even those before it failed.
+    // A failed program's figures mean nothing, including earlier ones.
     let samples = match series.failure {
         Some(_) => &[],
         None => series.samples.as_slice(),
@@ -147,7 +146,7 @@ fn row(metric: &Metric, series: &Series<f64>, system: Option<&Series<f64>>) -> R
     }
 }
 
-/// How much better `series` is than `system`, round by round.
+/// The gain of `series` over `system`, round by round.
 fn gain(metric: &Metric, series: &Series<f64>, system: &Series<f64>) -> Option<Estimate> {
     let pairs = series.samples.iter().zip(&system.samples);
     let gains: Vec<f64> = pairs
@@ -190,7 +189,7 @@ pub fn in_words(gain: Estimate, words: Words) -> String {
     let difference = difference(gain.median, words);
     match Answer::of(Some(gain)) {
         Answer::Noise => "no difference shown".to_owned(),
-        // An interval may be narrower than what is worth a word.
+        // An interval may exclude 1 by less than is worth reporting.
         _ if (gain.median - 1.0).abs() < 0.005 => "no difference worth naming".to_owned(),
         Answer::Unsure if gain.holds(1.0) => format!(
             "no difference shown, and {} too few to be sure",
@@ -204,7 +203,7 @@ pub fn in_words(gain: Estimate, words: Words) -> String {
     }
 }
 
-/// A gain in words: a factor where it is large, per cent where it is small.
+/// A gain in words: a factor if large, per cent if small.
 fn difference(gain: f64, words: Words) -> String {
     let factor = if gain >= 1.0 { gain } else { 1.0 / gain };
     let (Words::Rate(better, worse) | Words::Amount(better, worse)) = words;
@@ -230,7 +229,7 @@ fn rounds(count: usize) -> String {
     }
 }
 
-/// A factor with as many digits as it deserves.
+/// A factor with suitable digits.
 #[must_use]
 pub fn times(factor: f64) -> String {
     match factor {

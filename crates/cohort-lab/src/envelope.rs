@@ -1,8 +1,8 @@
-//! The envelope: what the best lock of all reaches at each point of a grid of machines,
-//! workloads and numbers of threads, and what share of it a program gets from one lock.
+//! The envelope: the best lock's performance at each point of a grid of machines, workloads and
+//! numbers of threads, and the share of it that a program gets from one lock.
 //!
-//! All of it is simulated.  [`grid`] says which points there are, [`measure`] runs them,
-//! [`heat`] draws them; `cohort bench --envelope` shows them and `cohort bar envelope` judges.
+//! Everything is simulated. [`grid`] lists the points, [`measure`] runs them, [`heat`] draws them;
+//! `cohort bench --envelope` shows them and `cohort bar envelope` judges.
 
 pub mod grid;
 pub mod heat;
@@ -20,11 +20,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
-/// What others are compared with: the C library's mutex.
+/// The reference: the C library's mutex.
 pub const REFERENCE: &str = "posix";
 
 /// The locks whose best is the envelope: some of each kind, so that a point takes seconds and not
-/// minutes, and the rivals of today.
+/// minutes, and current rivals.
 pub const CANDIDATES: &[&str] = &[
     "futex-hmcs",
     "futex",
@@ -45,7 +45,7 @@ pub const CANDIDATES: &[&str] = &[
     "fissile",
 ];
 
-/// The locks that are judged unless others are named.
+/// The locks judged by default.
 pub const JUDGED: &[&str] = &[
     "futex-hmcs",
     "futex",
@@ -56,15 +56,15 @@ pub const JUDGED: &[&str] = &[
     "hmcs-4",
 ];
 
-/// How long a section is where it is not as the workload has it, in nanoseconds.
+/// The length of long critical sections, in nanoseconds.
 pub const LONG: u64 = 20_000;
 
-/// Virtual seconds that a point is measured at least, and for each thread.
+/// Minimum virtual seconds of a point, in total and per thread.
 const SECONDS: f64 = 0.004;
 const SECONDS_EACH: f64 = 0.000_02;
-/// The same for each thread where sections are long: four of each.
+/// Per thread with long critical sections: four of each.
 const SECONDS_EACH_LONG: f64 = 0.000_08;
-/// Virtual seconds where threads share CPUs: some time slices.
+/// With threads that share CPUs: several time slices.
 const SECONDS_CROWDED: f64 = 0.04;
 
 /// One lock at one point.
@@ -72,38 +72,38 @@ const SECONDS_CROWDED: f64 = 0.04;
 pub struct Run {
     /// The lock.
     pub lock: String,
-    /// Whether it was raw, so that it counts for the envelope.
+    /// Whether it was raw, and so counts for the envelope.
     pub is_raw: bool,
-    /// Whether it is judged: as programs have it, or raw where that is asked for.
+    /// Whether it is judged: as served, or raw on request.
     pub is_judged: bool,
-    /// Operations a second.
+    /// Operations per second.
     pub per_second: f64,
-    /// What the thread did that did least, as a share of what each would have done if all had
-    /// done the same.
+    /// Work of the least-served thread, relative to an even share.
     pub least: f64,
-    /// The time from asking for the lock to having it that all but one acquisition in a thousand
-    /// stayed under, in nanoseconds; none if none was timed.
+    /// The 99.9th percentile of the time from the request of the lock to its acquisition, in
+    /// nanoseconds; none without timings.
     pub waits_p999: Option<f64>,
-    /// The energy proxy for each section, in cycles of a running CPU; none if there was none.
+    /// Estimated energy per critical section, in cycles of a running CPU; none without critical
+    /// sections.
     pub energy: Option<f64>,
 }
 
-/// One point, measured.
+/// Measured point.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
     /// The machine.
     pub machine: String,
     /// The fingerprint of its file.
     pub hash: String,
-    /// How many CPUs it has.
+    /// The number of its CPUs.
     pub cpus: usize,
     /// The workload.
     pub workload: &'static str,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Where they ran.
+    /// Their placement.
     pub placement: Placement,
-    /// How long sections are, in nanoseconds; none where they are as the workload has them.
+    /// The length of critical sections in nanoseconds; none for the workload's own.
     pub critical_ns: Option<u64>,
     /// Each lock.
     pub runs: Vec<Run>,
@@ -117,20 +117,20 @@ impl Point {
         raw.max_by(|one, other| one.per_second.total_cmp(&other.per_second))
     }
 
-    /// A lock that is judged.
+    /// The run of a judged lock.
     #[must_use]
     pub fn judged(&self, lock: &str) -> Option<&Run> {
         let mut judged = self.runs.iter().filter(|run| run.is_judged);
         judged.find(|run| run.lock == lock)
     }
 
-    /// A judged lock's throughput over that of the best raw one.
+    /// A judged lock's throughput over that of the best raw lock.
     #[must_use]
     pub fn share(&self, lock: &str) -> Option<f64> {
         Some(over(self.judged(lock)?.per_second, self.best()?.per_second))
     }
 
-    /// A figure of a judged lock over that of the reference; none where it has none.
+    /// A figure of a judged lock over that of the reference; none if unknown.
     #[must_use]
     pub fn against(&self, lock: &str, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
         Some(over(of(self.judged(lock)?)?, of(self.judged(REFERENCE)?)?))
@@ -176,7 +176,7 @@ impl Point {
         words
     }
 
-    /// What is unusual about it: threads that are not pinned, long sections.
+    /// Its special conditions: unpinned threads, long critical sections.
     #[must_use]
     pub fn manner(&self) -> String {
         let free = (self.placement == Placement::Free).then(|| "free".to_owned());
@@ -185,53 +185,53 @@ impl Point {
     }
 }
 
-/// A quotient; nothing over nothing is as good.
+/// A quotient; 1 for two zeroes.
 fn over(ours: f64, theirs: f64) -> f64 {
     if ours == theirs { 1.0 } else { ours / theirs }
 }
 
-/// The geometric mean; none of nothing.
+/// The geometric mean; none without values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let logarithms: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (logarithms / values.len() as f64).exp())
 }
 
-/// All that was measured.
+/// Result of the envelope.
 #[derive(Clone, Debug, Serialize)]
 pub struct Envelope {
-    /// Whether the judged locks are as programs have them.
+    /// Whether the judged locks were measured as served.
     pub served: bool,
-    /// Whether only a part of the grid was wanted.
+    /// Whether only a part of the grid was requested.
     pub quick: bool,
-    /// What all random choices depend on.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many points were wanted; a signal may have ended it before.
+    /// The number of requested points; a signal may have ended it before.
     pub wanted: usize,
-    /// The locks that are judged.
+    /// The judged locks.
     pub judged: Vec<String>,
     /// The points.
     pub points: Vec<Point>,
 }
 
-/// What is to be measured.
+/// Plan of the envelope.
 #[derive(Debug)]
 pub struct Plan {
     /// The points.
     pub grid: Grid,
     /// The locks whose best is the envelope.
     pub candidates: &'static [&'static str],
-    /// The locks that are judged, by their printed names; the reference is one of them.
+    /// The judged locks, by their printed names, including the reference.
     pub judged: Vec<String>,
-    /// Whether they are as programs have them.
+    /// Whether they are measured as served.
     pub served: bool,
-    /// Virtual seconds that each run takes at most, if that is less than it needs.
+    /// Maximum virtual seconds of each run, if less than it needs.
     pub seconds: Option<f64>,
-    /// What all random choices depend on.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// A lock, raw or as programs have it.
+/// Lock, raw or as served.
 struct Contestant {
     lock: String,
     is_raw: bool,
@@ -239,7 +239,7 @@ struct Contestant {
 }
 
 impl Plan {
-    /// How many runs there will be.
+    /// The number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.grid.spots.len() * self.contestants().len()
@@ -266,11 +266,11 @@ impl Plan {
     }
 }
 
-/// Measures every point of a plan, several runs at a time.  The result depends on the plan alone,
-/// but for a signal: then it has the points that were complete.  Blocks for as long as an hour.
+/// Measures every point of a plan, several runs at a time. The result depends only on the plan;
+/// after a signal, it has the completed points. Blocks for up to an hour.
 ///
 /// # Errors
-/// A run failed: which, and why.
+/// The failed run, and the reason.
 pub fn measure(
     plan: &Plan,
     observer: &mut (dyn Observer + Send),
@@ -284,7 +284,7 @@ pub fn measure(
     let observer = Mutex::new(observer);
     let runs: Vec<Option<Run>> = jobs
         .into_par_iter()
-        // One at a time, so that a signal leaves few points half done.
+        // One at a time, so that a signal leaves few incomplete points.
         .with_max_len(1)
         .map(|(spot, form)| {
             if interrupt::check().is_err() {
@@ -338,7 +338,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
     let course = Course {
         until: Until::Seconds(seconds(spot, is_crowded).min(plan.seconds.unwrap_or(f64::INFINITY))),
         placement: spot.placement,
-        // Where CPUs are scarce a spinning lock's waiters would only be in the way.
+        // Under oversubscription, a spinning lock's waiters would only waste CPU time.
         wait: is_crowded.then_some(Wait::Park),
         background: 0,
         served,
@@ -368,7 +368,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
 fn knobs(info: &Info, is_long: bool) -> Result<Knobs, String> {
     let turned = Knobs {
         critical: is_long.then_some(Span::Nanoseconds(LONG)),
-        // The shortest run has them all.
+        // The shortest run includes all of them.
         phase: (info.phases > 0)
             .then(|| Span::Nanoseconds((SECONDS * 1e9) as u64 / info.phases as u64)),
         ..Knobs::NONE
@@ -395,7 +395,7 @@ fn least(outcome: &Outcome) -> f64 {
     over(outcome.fairness.least as f64, even)
 }
 
-/// The workload of that name, which a grid names.
+/// The grid's workload of that name.
 fn workload(name: &str) -> &'static Info {
     find(name).unwrap_or_else(|| panic!("the grid has a workload `{name}` that there is not"))
 }

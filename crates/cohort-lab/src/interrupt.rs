@@ -1,5 +1,5 @@
-//! Ctrl-C and its like: end the program that is being measured, then the
-//! measurement, so that nothing is left behind.
+//! Handles Ctrl-C and similar signals: ends the measured program, then the measurement, leaving
+//! nothing behind.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end by itself once asked.
+/// Time for a program to end by itself on request.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A signal that comes again within this time is the same one: `timeout` sends one to its command
-/// and one to the command's group, and a terminal's user and a script may both send theirs.
+/// Repetitions of a signal within this time count as the same one. `timeout` sends one to its
+/// command and one to the command's group; a terminal's user and a script may both send theirs.
 const SAME: Duration = Duration::from_millis(200);
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
@@ -32,11 +32,11 @@ impl Interrupted {
     }
 }
 
-/// From now on the signals that end a process end the measured program first;
-/// a second one, later than the same signal's echo, ends this process at once.
+/// Makes signals that end a process end the measured program first. A second one, after this
+/// signal's echo, ends this process immediately.
 ///
 /// # Errors
-/// The signals cannot be caught, or no thread can be made to wait for them.
+/// The signals cannot be caught, or the waiting thread cannot be created.
 pub fn arm() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new()
@@ -65,10 +65,10 @@ pub fn check() -> Result<(), Interrupted> {
     }
 }
 
-/// Adds a process group that a signal ends; it must not be reaped before [`forget`].
+/// Adds a process group to end on a signal; it must not be reaped before [`forget`].
 pub fn watch(group: Pid) {
     groups().push(group);
-    // The signal may have arrived while the program was being started.
+    // The signal may have arrived during the program's start.
     if check().is_err() {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -96,7 +96,7 @@ fn end_group() {
 
 fn end_group_with(signal: Signal) {
     for group in groups().iter() {
-        // It may have ended in between.
+        // It may have ended meanwhile.
         let _ = kill_process_group(*group, signal);
     }
 }

@@ -1,11 +1,10 @@
-//! Workloads, measurement and speed bars.
+//! Workloads, measurements and speed targets.
 //!
-//! [`runner`] runs a program once and measures what it used; [`rounds`] lets
-//! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
-//! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
-//! [`workloads`] is what is run when nobody names a program.  [`mod@bench`] holds the
-//! papers' workloads, written once for every [`world`], and [`claims`] what the papers
-//! say of them.  [`survey`] runs real programs, each with a check of what it did.
+//! [`runner`] runs a program once and measures its resource usage; [`rounds`] runs contestants in
+//! turn; [`stats`] computes intervals. [`compare`] and [`bars`] turn figures into verdicts,
+//! [`plot`] into pictures. [`workloads`] are the bundled loads. [`mod@bench`] holds the papers'
+//! workloads, written once for every [`world`], and [`claims`] the papers' claims about them.
+//! [`survey`] runs real programs, each with a check of its result.
 
 pub mod bars;
 pub mod bench;
@@ -25,5 +24,6 @@ pub mod survey;
 pub mod tune;
 pub mod workloads;
 
-/// Where workloads run: a package of its own, since every lock is compiled there once for each world.
+/// The worlds of workloads: a separate package, since every lock is compiled there once for each
+/// world.
 pub use cohort_world as world;

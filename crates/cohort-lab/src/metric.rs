@@ -1,23 +1,23 @@
-//! The figure that a comparison is about.
+//! The figure compared.
 
 use crate::runner::Run;
 use crate::workloads::Outcome;
 use regex::{Regex, RegexBuilder};
 
-/// What is read from each run.
+/// Figure of a run.
 #[derive(Clone, Debug)]
 pub enum Metric {
     /// Seconds from start to end.
     Wall,
-    /// CPU seconds of the program and all that it started in its process group.
+    /// CPU seconds of the program and its process group.
     Cpu,
-    /// Operations a second, as a bundled load prints them.
+    /// Operations per second, as printed by a bundled load.
     Throughput,
     /// A figure in the program's output.
     Output {
-        /// What the figure is called.
+        /// The figure's name.
         name: Option<String>,
-        /// Its one group holds the figure; the last match counts.
+        /// An expression with one group for the figure; the last match counts.
         pattern: Regex,
         /// Whether less is better.
         lower_is_better: bool,
@@ -25,10 +25,11 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// `wall`, `cpu`, or a regular expression with one group; a name and `=` may stand before it.
+    /// Parses `wall`, `cpu`, or a regular expression with one group; optionally after a name and
+    /// `=`.
     ///
     /// # Errors
-    /// What is wrong with the expression, and what to write instead.
+    /// The mistake in the expression, and a correction.
     pub fn parse(text: &str, lower_is_better: bool) -> Result<Self, String> {
         let (name, text) = match named(text) {
             Some((name, text)) => (Some(name.to_owned()), text),
@@ -59,7 +60,7 @@ impl Metric {
         }
     }
 
-    /// What a person calls it, if that is said.
+    /// Its name, if given.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -80,7 +81,7 @@ impl Metric {
         }
     }
 
-    /// What a table's narrow column is called.
+    /// The title of a narrow column.
     #[must_use]
     pub fn column(&self) -> String {
         match self {
@@ -89,7 +90,7 @@ impl Metric {
         }
     }
 
-    /// What the figures are.
+    /// The figures' title.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -103,7 +104,7 @@ impl Metric {
         }
     }
 
-    /// How a verdict says better and worse.
+    /// The words for better and worse.
     #[must_use]
     pub fn words(&self) -> Words {
         match self {
@@ -116,7 +117,7 @@ impl Metric {
     /// The figure of one run.
     ///
     /// # Errors
-    /// The output holds no such figure, or one that is no positive number.
+    /// The output has no such figure, or the figure is not a positive number.
     pub fn read(&self, run: &Run) -> Result<f64, String> {
         let (pattern, text) = match self {
             Self::Wall => return Ok(run.wall),
@@ -144,7 +145,7 @@ impl Metric {
     }
 }
 
-/// How a verdict says better and worse.
+/// Words for better and worse.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {
     /// As "1.3 times faster", "2 % slower".
@@ -153,8 +154,8 @@ pub enum Words {
     Amount(&'static str, &'static str),
 }
 
-/// A name before `=`, and what stands behind.  An expression that begins with letters and `=` itself is
-/// written with brackets round them, `(?:time)=…`.
+/// The name before `=`, and the text after it. An expression that itself begins with letters and
+/// `=` needs brackets, `(?:time)=…`.
 fn named(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once('=')?;
     let is_letter = |letter: char| letter.is_alphanumeric() || "_-./%".contains(letter);

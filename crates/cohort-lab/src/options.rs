@@ -1,8 +1,8 @@
-//! Values of options that several subcommands take.
+//! Common values of subcommands' options.
 
 use std::ops::RangeInclusive;
 
-/// Ten days: a user who waits longer has mistyped.
+/// Ten days: more is a typing error.
 const MOST_SECONDS: f64 = 864_000.0;
 
 /// Parses a positive number of seconds.
@@ -18,7 +18,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The most threads that anybody may ask for.
+/// The limit of threads.
 const MOST_THREADS: u32 = 100_000;
 
 /// Parses a count, or a range of counts as in `1-8`.

@@ -9,14 +9,14 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use sheet::{Area, Drawn, FAINT, GRID, INK, bold, plain};
 use std::path::Path;
 
-/// One picture.
+/// Picture.
 #[derive(Debug)]
 pub struct Picture {
-    /// What stands above it.
+    /// Its title.
     pub title: String,
-    /// What stands below the title: how it was measured.
+    /// Its subtitle: how it was measured.
     pub subtitle: String,
-    /// Parts with an axis each, one below the other.
+    /// Panels with an axis each, one below the other.
     pub panels: Vec<Panel>,
 }
 
@@ -25,13 +25,13 @@ pub struct Picture {
 pub struct Panel {
     /// What was run.
     pub title: String,
-    /// What the axis counts, and which way is better.
+    /// The axis's quantity, and its better direction.
     pub axis: String,
-    /// Those that are compared.
+    /// The compared rows.
     pub rows: Vec<PlotRow>,
 }
 
-/// One of those that are compared.
+/// Row of a panel.
 #[derive(Debug)]
 pub struct PlotRow {
     /// Its name.
@@ -40,9 +40,9 @@ pub struct PlotRow {
     pub values: Vec<f64>,
     /// Their median; none if it failed.
     pub estimate: Option<Estimate>,
-    /// What stands at the end of the row.
+    /// A note at the end of the row.
     pub note: String,
-    /// Whether it is what the others are compared with.
+    /// Whether it is the reference.
     pub is_reference: bool,
 }
 
@@ -63,7 +63,7 @@ impl Picture {
     /// Writes the picture as SVG.
     ///
     /// # Errors
-    /// The picture cannot be drawn, or the file cannot be written: why.
+    /// The reason why the picture cannot be drawn, or the file cannot be written.
     pub fn save(&self, file: &Path) -> Result<(), String> {
         sheet::save(self.svg(), file)
     }
@@ -115,7 +115,7 @@ impl Panel {
             bold(16, &INK).pos(Pos::new(HPos::Left, VPos::Top)),
         ))?;
         let bottom = -f64::from(u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
-        // The axis begins at zero, so that lengths compare as figures do.
+        // The axis starts at zero, so that lengths are proportional to figures.
         let mut chart = ChartBuilder::on(&body)
             .margin_left(MARGIN)
             .margin_right(NOTES)
@@ -195,8 +195,7 @@ impl PlotRow {
     }
 }
 
-/// A figure with three digits that count, and a letter for thousands and
-/// millions.
+/// A figure with three significant digits, and a suffix for thousands and millions.
 #[must_use]
 pub fn figure(value: f64) -> String {
     let (scaled, letter) = match value.abs() {

@@ -1,4 +1,4 @@
-//! Progress on stderr while something is measured, where somebody watches.
+//! Progress of measurements on stderr, on a terminal.
 
 use crate::rounds::Observer;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-/// A bar that counts runs; it shows nothing unless stderr is a terminal.
+/// Progress bar of runs; hidden unless stderr is a terminal.
 pub struct Progress {
     bar: ProgressBar,
     show_output: bool,
@@ -14,7 +14,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar over `runs` runs; `show_output` passes on what programs write.
+    /// A bar over `runs` runs; `show_output` passes the programs' output on.
     #[must_use]
     pub fn new(runs: usize, show_output: bool) -> Self {
         let target = if std::io::stderr().is_terminal() {
@@ -37,13 +37,13 @@ impl Progress {
     }
 }
 
-/// Prints a line on stderr; that nobody can read it changes nothing.
+/// Prints a line on stderr; errors are ignored.
 pub fn tell(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// What fits into a line of so many columns, 0 if that is not known: a line that the terminal
-/// has to break is drawn again and again.  The message is cut to the room that is left.
+/// The template for a line of that many columns, 0 if unknown: a wrapped line would be redrawn
+/// repeatedly. The message is truncated to the remaining room.
 const fn template(columns: u16) -> &'static str {
     match columns {
         1..30 => "{pos}/{len}",
@@ -52,7 +52,7 @@ const fn template(columns: u16) -> &'static str {
     }
 }
 
-/// How much time is left: nothing until the first run has ended, which tells how long one takes.
+/// The time left; none before the first run has ended.
 fn left(state: &ProgressState, to: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(to, ", about {:#} left", HumanDuration(state.eta()));

@@ -1,55 +1,55 @@
-//! Interleaved rounds: every contestant runs once a round, in an order that
-//! rotates, so that whatever drifts on the machine drifts for all alike.
+//! Interleaved rounds: every contestant runs once a round, in a rotating order, so that drift
+//! affects all alike.
 
 use crate::interrupt::Interrupted;
 use crate::runner::{self, Address, Client, Failure, Launch, Look, Run};
 use std::time::Duration;
 
-/// How often one run may be repeated because others used the CPUs.
+/// Repetitions of one run because of other processes.
 const REPEATS: usize = 2;
 
-/// The last lines of a failed program's output that are worth showing.
+/// The number of last lines to show of a failed program's output.
 const LINES: usize = 12;
 
-/// Something that a contestant must prove after its warm-up run.
+/// Check of a contestant after its warm-up run.
 pub type Proof<'a> = Box<dyn Fn() -> Result<(), String> + 'a>;
 
-/// One of those that are compared.
+/// Contestant of a comparison.
 pub struct Contestant<'a> {
-    /// How results call it.
+    /// Its name in results.
     pub name: String,
-    /// What is measured.
+    /// The measured launch.
     pub launch: Launch,
-    /// What is run once before, and not measured; none to do without.
+    /// An unmeasured run before all others, if any.
     pub warm_up: Option<Launch>,
-    /// What is run before each of its runs, and not measured.
+    /// An unmeasured command before each run, if any.
     pub prepare: Option<Launch>,
-    /// What must hold after the warm-up run.
+    /// The check after the warm-up run.
     pub proof: Option<Proof<'a>>,
 }
 
 /// One measured run.
 #[derive(Clone, Debug)]
 pub struct Sample<T> {
-    /// The figure that was read from it.
+    /// The figure of the run.
     pub value: T,
-    /// What it used.
+    /// The run's resource usage.
     pub run: Run,
 }
 
-/// All that is known about one contestant.
+/// Results of one contestant.
 #[derive(Clone, Debug)]
 pub struct Series<T> {
     /// Its name.
     pub name: String,
-    /// One sample for each round; fewer if it failed.
+    /// One sample per round; fewer after a failure.
     pub samples: Vec<Sample<T>>,
-    /// Why it was taken out.
+    /// The reason for its removal.
     pub failure: Option<String>,
 }
 
 impl<T> Series<T> {
-    /// How many rounds stayed disturbed in spite of repeats.
+    /// The number of rounds still disturbed after repetitions.
     #[must_use]
     pub fn disturbed(&self) -> usize {
         self.samples
@@ -65,7 +65,7 @@ impl<T> Series<T> {
 }
 
 impl Series<Vec<f64>> {
-    /// The same with one figure of each sample, by its place.
+    /// The series of one figure, by its index.
     #[must_use]
     pub fn figure(&self, place: usize) -> Series<f64> {
         let samples = self.samples.iter().map(|sample| Sample {
@@ -80,32 +80,32 @@ impl Series<Vec<f64>> {
     }
 }
 
-/// What a round reports while it goes on.
+/// Observer of rounds.
 pub trait Observer {
-    /// `name` is about to run; `again` if only because it was disturbed.
+    /// `name` is about to run; `again` if only because of a disturbance.
     fn starts(&mut self, name: &str, again: bool);
-    /// `name` has written this.
+    /// `name` has written `output`.
     fn wrote(&mut self, name: &str, output: &str);
 }
 
-/// How rounds are played.
+/// Rules of rounds.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// How often each contestant is measured.
+    /// The number of measurements of each contestant.
     pub rounds: usize,
-    /// How often each runs before: once for its proof, and then as it is measured.
+    /// The number of warm-up runs: the first for the check, the others as measured.
     pub warm_ups: usize,
-    /// What measures the contestants, if they are servers.
+    /// The measuring client, for servers.
     pub client: Option<&'a Client>,
-    /// Whether the first program is looked at as it warms up: without a time limit, it is ended if it
-    /// listens and stays idle, as a server does.
+    /// Whether to examine the first program during its warm-up. Without a time limit, it is ended
+    /// if it listens and stays idle, as a server does.
     pub looks: bool,
-    /// The place of a contestant that takes part only if such a look saw several threads.
+    /// The index of a contestant included only if that examination saw several threads.
     pub if_threaded: Option<usize>,
 }
 
 impl Rules<'_> {
-    /// So many rounds after a warm-up round.
+    /// That many rounds after a warm-up round.
     #[must_use]
     pub fn of(rounds: usize) -> Self {
         Self {
@@ -118,17 +118,17 @@ impl Rules<'_> {
     }
 }
 
-/// What came of rounds, all of them or those before a signal.
+/// Results of rounds, up to a signal if any.
 pub struct Played<T> {
-    /// What is known of each contestant that took part.
+    /// The results of each participating contestant.
     pub series: Vec<Series<T>>,
-    /// Where the first one's program listens, if it was ended as a server.
+    /// The first program's addresses, if it was ended as a server.
     pub listens: Vec<Address>,
     /// The signal that ended the rounds.
     pub interrupted: Option<Interrupted>,
 }
 
-/// How many runs [`play`] makes where nothing is repeated and nothing fails.
+/// The number of runs by [`play`] without repetitions and failures.
 #[must_use]
 pub fn planned(contestants: &[Contestant], rounds: usize) -> usize {
     let warm_ups = contestants
@@ -137,12 +137,10 @@ pub fn planned(contestants: &[Contestant], rounds: usize) -> usize {
     warm_ups.count() + contestants.len() * rounds
 }
 
-/// Lets the contestants run `rounds` times after a warm-up round, and reads a
-/// figure from each run.  A contestant that fails is taken out; if the first one
-/// fails, with which the others are compared, nothing more is run.  A run without a
-/// time limit of its own gets one from the first contestant's, twenty times as
-/// long and half a minute more: a lock that hangs a program must not hang the
-/// measurement.  Blocks.
+/// Runs the contestants `rounds` times after a warm-up round, and reads a figure from each run. A
+/// failing contestant is removed; if the first one, the reference, fails, everything stops. A run
+/// without a time limit gets twenty times the first contestant's time plus half a minute: a lock
+/// that hangs a program must not hang the measurement. Blocks.
 ///
 /// # Errors
 /// A signal asked this process to end.
@@ -159,7 +157,7 @@ pub fn play<T>(
     }
 }
 
-/// The same by other rules; after a signal, what is known until then.  Blocks.
+/// [`play`] by other rules; after a signal, the results so far. Blocks.
 pub fn play_by<T>(
     rules: &Rules,
     contestants: &[Contestant],
@@ -273,7 +271,7 @@ fn limited(launch: &Launch, limit: Option<Duration>) -> Launch {
     }
 }
 
-/// A contestant that is about to run.
+/// Run about to start.
 struct Attempt<'a, 'b> {
     contestant: &'a Contestant<'b>,
     launch: &'a Launch,
@@ -282,8 +280,7 @@ struct Attempt<'a, 'b> {
 }
 
 impl Attempt<'_, '_> {
-    /// Runs it until it is left alone, as often as is allowed; the least
-    /// disturbed run counts.
+    /// Runs until undisturbed, within the allowed repetitions; the least disturbed run counts.
     fn settled<T>(
         mut self,
         read: &impl Fn(&Run) -> Result<T, String>,

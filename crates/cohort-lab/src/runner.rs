@@ -1,4 +1,4 @@
-//! Runs a program once and measures what it used.
+//! Runs a program once and measures its resource usage.
 
 mod look;
 mod served;
@@ -19,23 +19,23 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How much of a program's output is kept: the last of it.
+/// The kept amount of a program's output: its end.
 const KEPT: u64 = 16 << 20;
 
-/// A program that is to be run.
+/// Program to run.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The program and its arguments.
     pub words: Vec<OsString>,
-    /// Variables that it shall see changed, or not at all.
+    /// Variables to change or remove.
     pub environment: Vec<(String, Option<OsString>)>,
-    /// The CPUs that it may use; none for those of this process.
+    /// Its CPUs; none for this process's.
     pub cpus: Option<Vec<usize>>,
-    /// When it is ended by force.
+    /// Its time limit.
     pub limit: Option<Duration>,
 }
 
-/// What one run used, and what it said.
+/// Resource usage and output of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Seconds from start to end.
@@ -44,13 +44,13 @@ pub struct Run {
     pub user: f64,
     /// CPU seconds in the kernel.
     pub system: f64,
-    /// How often its threads gave up a CPU to wait.
+    /// Voluntary context switches.
     pub voluntary: u64,
-    /// How often a CPU was taken from them.
+    /// Involuntary context switches.
     pub involuntary: u64,
-    /// The share of its CPUs' time that others used, where that is known.
+    /// The share of its CPUs' time used by other processes, where known.
     pub foreign: Option<f64>,
-    /// What it wrote on standard output and standard error, in order.
+    /// Its standard output and standard error, in order.
     pub output: String,
 }
 
@@ -61,23 +61,23 @@ impl Run {
         self.user + self.system
     }
 
-    /// Whether others used more of the CPUs than is tolerable.
+    /// Whether other processes used too much of the CPUs.
     #[must_use]
     pub fn is_disturbed(&self) -> bool {
         self.foreign.is_some_and(|share| share > disturb::TOLERANCE)
     }
 }
 
-/// Why a run counts for nothing.
+/// Reason for a missing run.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// The whole measurement has to end.
+    /// The whole measurement must end.
     Interrupted(Interrupted),
     /// The program could not be started, or failed.
     Program {
-        /// What happened, in words.
+        /// The reason, in words.
         why: String,
-        /// What it had written.
+        /// Its output so far.
         output: String,
     },
 }
@@ -88,18 +88,17 @@ impl From<Interrupted> for Failure {
     }
 }
 
-/// Runs `launch` in a process group of its own, with nothing to read; ends what it
-/// leaves running there, and counts what that used as well.  Blocks until the
-/// program ends.
+/// Runs `launch` in a process group of its own, without input. Ends the processes that it leaves
+/// running, and includes their usage. Blocks until the program ends.
 ///
 /// # Errors
-/// A signal that asks this process to end; a program that cannot be started, or
-/// that ends with another status than 0, by a signal, or by its time limit.
+/// A signal that asks this process to end; a program that cannot be started, or that ends with
+/// another status than 0, by a signal, or by its time limit.
 pub fn run(launch: &Launch) -> Result<Run, Failure> {
     measured(launch, None)
 }
 
-/// The same, with a look at the program's threads while it runs.  Without a time limit, a program that
+/// [`run`], examining the program's threads while it runs. Without a time limit, a program that
 /// listens and stays idle is ended: a server does not end by itself.
 ///
 /// # Errors
@@ -142,14 +141,14 @@ fn measured(launch: &Launch, seen: Option<&mut Look>) -> Result<Run, Failure> {
     Ok(usage.run(wall, watch, output))
 }
 
-/// Waits until `is_over` is closed, or until a process listens and stays idle: then its group is ended, and
-/// this is where it listens.
+/// Waits until `is_over` is closed, or until a process listens and stays idle; then ends its group
+/// and returns its addresses.
 #[must_use]
 pub fn look_for_server(pid: Pid, is_over: &mpsc::Receiver<()>) -> Vec<Address> {
     look::look(pid, is_over, true).listens
 }
 
-/// Does something while a process is looked at.
+/// Runs `act` while a process is examined.
 fn looked_at<T>(pid: Pid, ends_servers: bool, act: impl FnOnce() -> T) -> (T, Look) {
     let (over, is_over) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -160,11 +159,11 @@ fn looked_at<T>(pid: Pid, ends_servers: bool, act: impl FnOnce() -> T) -> (T, Lo
     })
 }
 
-/// Begins to watch the CPUs that a program may use.
+/// Starts measuring the other use of a program's CPUs.
 fn watched(launch: &Launch) -> Option<Watch> {
     let cpus = launch.cpus.clone().unwrap_or_else(disturb::allowed_cpus);
-    // Servers that the program leaves running become children of this process,
-    // which then learns what they used; without, they would look foreign.
+    // Servers that the program leaves running become children of this process, which then accounts
+    // for their usage; otherwise it would look foreign.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     Watch::start(&cpus)
 }
@@ -176,7 +175,7 @@ fn failed(why: String) -> Failure {
     }
 }
 
-/// A program that was started, leads a process group, and is to be reaped.
+/// Started program that leads a process group and must be reaped.
 struct Started {
     pid: Pid,
     file: File,
@@ -204,9 +203,9 @@ impl Started {
         })
     }
 
-    /// Ends what is left of the group, and says how the program ended and what all of it used.
+    /// Ends the rest of the group; returns how the program ended and the total usage.
     fn reap(&mut self) -> Result<(ExitStatus, Usage), Failure> {
-        // The ended program still owns its number here, so that the group is its.
+        // The ended program still owns its ID here, so the group is its own.
         let _ = kill_process_group(self.pid, Signal::KILL);
         let reaped = reap_group(self.pid);
         self.is_reaped = true;
@@ -220,7 +219,7 @@ impl Started {
 }
 
 impl Drop for Started {
-    /// Nothing that was started outlives an error.
+    /// Ends the processes after an error.
     fn drop(&mut self) {
         if !self.is_reaped {
             let _ = self.reap();
@@ -228,8 +227,8 @@ impl Drop for Started {
     }
 }
 
-/// Carries out a command that is not measured, in a process group of its own, with nothing to read; even
-/// after a signal that asks this process to end.  Blocks until it ends, for that time at most.
+/// Runs an unmeasured command in a process group of its own, without input, even after a signal
+/// that asks this process to end. Blocks until it ends, up to that limit.
 ///
 /// # Errors
 /// It cannot be started, or ends with another status than 0, by a signal, or by its time limit.
@@ -244,8 +243,8 @@ pub fn carry_out(command: &mut Command, limit: Duration) -> Result<(), String> {
     complaint(status, in_time, Some(limit)).map_or(Ok(()), Err)
 }
 
-/// Ends every child of this process, adopted orphans outside the process group too.  The caller has no
-/// children of its own left to run.
+/// Ends every child of this process, including adopted orphans outside the process group. The
+/// caller has no other running children.
 pub fn end_children() {
     const ROUNDS: usize = 100;
     for _ in 0..ROUNDS {
@@ -270,7 +269,7 @@ pub fn end_children() {
     }
 }
 
-/// What ended processes used.
+/// Usage of ended processes.
 #[derive(Default)]
 struct Usage {
     user: f64,
@@ -280,7 +279,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// A run of that length, which used this.
+    /// A run of that duration, with this usage.
     fn run(&self, wall: Duration, watch: Option<Watch>, output: String) -> Run {
         let used = Duration::from_secs_f64(self.user + self.system);
         Run {
@@ -302,13 +301,13 @@ impl Usage {
     }
 }
 
-/// Whether a process was refused because too many files are open.
+/// Whether a process could not start because of too many open files.
 #[must_use]
 pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// Why a process cannot be started, and what helps where the program is not to blame.
+/// The reason why a process cannot start, with a remedy if the program is not the cause.
 #[must_use]
 pub fn in_words(error: &io::Error) -> String {
     if is_out_of_files(error) {
@@ -320,8 +319,7 @@ pub fn in_words(error: &io::Error) -> String {
     error.to_string()
 }
 
-/// What has nothing to read: `/dev/null`, or where a container lacks it a pipe that nobody
-/// writes to.
+/// Empty input: `/dev/null`, or in a container without it a pipe without a writer.
 ///
 /// # Errors
 /// Neither can be opened.
@@ -356,7 +354,7 @@ fn command(launch: &Launch, output: &File) -> io::Result<Command> {
         set
     });
     let confine = move || {
-        // Nothing goes on running if the measurement itself is killed.
+        // Ends the program if the measurement itself is killed.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if let Some(cpus) = &cpus {
             sched_setaffinity(None, cpus)?;
@@ -369,12 +367,11 @@ fn command(launch: &Launch, output: &File) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Waits for the program's end without reaping it; false if it had to be ended
-/// because its time was up.
+/// Waits for the program's end without reaping it; false if its time limit ended it.
 fn wait_for_end(pid: Pid, limit: Option<Duration>) -> bool {
     let ended = || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        // An error other than an interruption shows up again when it is reaped.
+        // Other errors than an interruption reappear when it is reaped.
         while let Err(Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
     };
     let Some(limit) = limit else {
@@ -396,8 +393,8 @@ fn wait_for_end(pid: Pid, limit: Option<Duration>) -> bool {
     })
 }
 
-/// Reaps every process of the group that is a child of this one: the status of
-/// the one that leads it, and what all of them used.
+/// Reaps all of the group's processes that are children of this one. Returns the leader's status,
+/// and the total usage.
 fn reap_group(leader: Pid) -> io::Result<(ExitStatus, Usage)> {
     let leader = leader.as_raw_nonzero().get();
     let mut ended = None;
@@ -511,7 +508,7 @@ mod tests {
             Err("it ended with exit status 3".to_owned())
         );
         let started = Instant::now();
-        // What it has started waits too.
+        // Its children wait too.
         let why = run("sleep 60 & sleep 60", short);
         assert!(why.is_err_and(|why| why.contains("did not end within 0.1 s")));
         assert!(started.elapsed() < Duration::from_secs(30));
@@ -521,7 +518,7 @@ mod tests {
     fn what_a_server_in_the_background_used_is_counted() {
         let script = "(while :; do :; done) & sleep 0.5";
         let run = run(&shell(script)).unwrap();
-        // Half a second of spinning, on a machine that may be busy.
+        // Half a second of spinning, on a possibly busy machine.
         assert!(run.cpu() > 0.02, "{}", run.cpu());
     }
 

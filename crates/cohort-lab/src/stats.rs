@@ -1,35 +1,33 @@
-//! Medians, and intervals that assume nothing about how runs scatter.
+//! Medians with distribution-free intervals.
 
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The confidence that an interval should have.
+/// The wanted confidence of an interval.
 const WANTED: f64 = 0.95;
 
-/// Below this confidence no interval supports a verdict; five runs reach it.
+/// The least confidence for a verdict; five runs reach it.
 pub const ENOUGH: f64 = 0.9;
 
-/// A median, and how sure it is.
+/// Median with an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The middle of the values.
+    /// The median.
     pub median: f64,
     /// The interval's lower end.
     pub low: f64,
     /// The interval's upper end.
     pub high: f64,
-    /// The probability that the interval holds the true median; zero for a single
-    /// value.
+    /// The probability that the interval holds the true median; zero for a single value.
     pub confidence: f64,
-    /// How many values there were.
+    /// The number of values.
     pub count: usize,
 }
 
 impl Estimate {
-    /// The median of `values`, with the narrowest interval between two of them
-    /// that holds the true median with 95 % confidence; with fewer than six
-    /// values the whole range, and the confidence that this has.  None for no
-    /// values, or for one that is not a number.
+    /// The median of `values`, with the narrowest interval between two values that holds the true
+    /// median with 95 % confidence. With fewer than six values, the whole range with its
+    /// confidence. None without values, or with a NaN.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
@@ -57,16 +55,15 @@ impl Estimate {
         self.low <= value && value <= self.high
     }
 
-    /// Whether there were values enough to base a verdict on the interval.
+    /// Whether there are enough values for a verdict from the interval.
     #[must_use]
     pub fn is_sure(&self) -> bool {
         self.confidence >= ENOUGH
     }
 }
 
-/// The confidence of the interval from the value `inwards` places above the
-/// least to the one as many places below the greatest: each value is above the
-/// true median with probability one half.
+/// The confidence of the interval between the values `inwards` places from either end: each value
+/// is above the true median with probability one half.
 fn confidence(count: usize, inwards: usize) -> f64 {
     if count < 2 {
         return 0.0;
@@ -84,14 +81,13 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The middle of `values`; none if there are none.
+/// The median of `values`; none without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     Estimate::of(values).map(|estimate| estimate.median)
 }
 
-/// The geometric mean of `values`, which must be positive; none if there are
-/// none.
+/// The geometric mean of positive `values`; none without values.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;

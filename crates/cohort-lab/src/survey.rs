@@ -1,5 +1,5 @@
-//! A survey of real programs: each with a check of what it did, under the system's locks and
-//! under ours in turn, with several numbers of threads, on all CPUs and on one.
+//! A survey of real programs: each with a check of its result, under the system's locks and
+//! Cohort's in turn, with several numbers of threads, on all CPUs and on one.
 
 pub mod here;
 pub mod judge;
@@ -17,11 +17,11 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
 
-/// Which CPUs a program may use.
+/// CPUs for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cpus {
-    /// All of this process.
+    /// All CPUs of this process.
     All,
     /// Only the first of them.
     One,
@@ -45,10 +45,10 @@ impl Cpus {
     }
 }
 
-/// Makes the contestants, the system's locks first, that are to run a launch.
+/// Creates the contestants of a launch, the system's locks first.
 pub type Contestants<'a> = dyn Fn(&Launch) -> Result<Vec<Contestant<'static>>, String> + 'a;
 
-/// What a survey is to do.
+/// Plan of a survey.
 pub struct Plan<'a> {
     /// The programs.
     pub rows: Vec<Row>,
@@ -56,20 +56,20 @@ pub struct Plan<'a> {
     pub threads: Vec<u32>,
     /// The CPUs.
     pub cpus: Vec<Cpus>,
-    /// Rounds that count.
+    /// The number of counted rounds.
     pub rounds: usize,
-    /// The variables that a row's texts see beside those of a case.
+    /// Additional variables for a row's texts, beside those of a case.
     pub variables: Vec<(String, Option<OsString>)>,
-    /// What must change in the environment for the system's locks.
+    /// The changes of the environment for the system's locks.
     pub system: Vec<(String, Option<OsString>)>,
-    /// The contestant that runs each launch.
+    /// Creates the contestants of each launch.
     pub contestants: &'a Contestants<'a>,
 }
 
-/// One way to run a program.
+/// Configuration of a program's run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Case {
-    /// The number of threads it is told to use.
+    /// The number of threads passed to it.
     pub threads: u32,
     /// The CPUs it may use.
     pub cpus: Cpus,
@@ -90,21 +90,21 @@ impl fmt::Display for Case {
     }
 }
 
-/// What was found about a program run in one way.
+/// Result of a program in one configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
-    /// How it was run.
+    /// The configuration.
     #[serde(flatten)]
     pub case: Case,
-    /// Ours over the system's.
+    /// Cohort's figures over the system's.
     pub ratios: Ratios,
     /// Figures under the system's locks.
     pub system: Medians,
-    /// Figures under ours.
+    /// Figures under Cohort's locks.
     pub ours: Medians,
-    /// Rounds in which others used the CPUs too much.
+    /// Rounds disturbed by other processes.
     pub disturbed: usize,
-    /// What that comes to.
+    /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
@@ -122,29 +122,29 @@ impl Cell {
     }
 }
 
-/// What was found about a program.
+/// Result of a program.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// Something it needs is not here: what, or the package that has it.
+    /// A missing prerequisite, or its package.
     NotHere(String),
-    /// It could not be prepared.
+    /// Its preparation failed.
     Unprepared(String),
     /// It was run.
     Cells(Vec<Cell>),
 }
 
-/// A program and what was found.
+/// Program with its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Surveyed {
     /// The program's name.
     pub name: String,
-    /// What was found.
+    /// The result.
     pub found: Finding,
 }
 
 impl Surveyed {
-    /// Whether the survey fails for it.
+    /// Whether the survey fails because of it.
     #[must_use]
     pub fn is_bad(&self) -> bool {
         match &self.found {
@@ -156,17 +156,16 @@ impl Surveyed {
 }
 
 impl Plan<'_> {
-    /// How many runs there will be, if nothing is missing, repeated or fails.
+    /// The number of runs without missing programs, repetitions and failures.
     #[must_use]
     pub fn runs(&self) -> usize {
         let here = self.rows.iter().filter(|row| row.missing().is_none());
         let cases: usize = here.map(|row| self.cases(row).len()).sum();
-        // The system's locks and ours, with a warm-up round.
+        // The system's locks and Cohort's, with a warm-up round.
         cases * 2 * (self.rounds + 1)
     }
 
-    /// Runs everything.  Blocks.  A signal that asks this process to end leaves what was found
-    /// before it.
+    /// Runs everything. Blocks. A signal that asks this process to end leaves the results so far.
     pub fn run(&self, observer: &mut dyn Observer) -> (Vec<Surveyed>, Option<Interrupted>) {
         let mut all = Vec::new();
         for row in &self.rows {
@@ -197,7 +196,7 @@ impl Plan<'_> {
         threads.iter().flat_map(with).collect()
     }
 
-    /// Prepares a row and runs it in every way.
+    /// Prepares a row and runs it in every configuration.
     fn survey(&self, row: &Row, observer: &mut dyn Observer) -> Result<Finding, Interrupted> {
         let place = match Place::prepared(row, self) {
             Ok(place) => place,

@@ -4,7 +4,7 @@ use cohort_lab::workloads::Exclusion;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// A lock's functions; `shim/peer.h` has the same.
+/// Functions of a lock, as in `shim/peer.h`.
 #[repr(C)]
 pub struct Table {
     lock_bytes: usize,
@@ -16,7 +16,7 @@ pub struct Table {
     pairs: unsafe extern "C" fn(*mut c_void, *mut c_void, u32),
 }
 
-/// A table, if its library was there when this was built.
+/// A table, if its library was present at build time.
 macro_rules! table {
     ($library:literal, $symbol:ident) => {{
         #[cfg(peer = $library)]
@@ -42,14 +42,13 @@ pub struct Foreign {
     lock: *mut c_void,
 }
 
-/// What a thread brings along.
+/// State of a thread.
 pub struct Token(*mut c_void);
 
-// SAFETY: a lock of C is made to be used by several threads through one pointer.
+// SAFETY: a C lock supports concurrent use through one pointer.
 unsafe impl Sync for Foreign {}
 
-/// Zeroed cache lines of their own, never freed: queue nodes of some locks wander from
-/// thread to thread.
+/// Zeroed cache lines of their own, never freed: queue nodes of some locks move between threads.
 fn lines(bytes: usize) -> *mut c_void {
     #[repr(align(128))]
     struct Line(#[allow(dead_code)] [u8; 128]);
@@ -61,7 +60,7 @@ impl Foreign {
     /// A free lock.
     pub fn new(table: &'static Table) -> Self {
         let lock = lines(table.lock_bytes);
-        // SAFETY: the memory is as large as the table asks, and aligned for anything.
+        // SAFETY: the memory has the table's size, aligned for any type.
         unsafe { (table.make)(lock) };
         Self { table, lock }
     }
@@ -72,17 +71,17 @@ impl Exclusion for Foreign {
 
     fn token(&self) -> Token {
         let token = lines(self.table.token_bytes);
-        // SAFETY: the lock is made, and the token's memory is as large as asked.
+        // SAFETY: the lock is initialised, and the token's memory has the required size.
         unsafe { (self.table.join)(self.lock, token) };
         Token(token)
     }
 
     #[inline]
     fn with<R>(&self, token: &mut Token, section: impl FnOnce() -> R) -> R {
-        // SAFETY: the lock is made, and the token has joined it.
+        // SAFETY: the lock is initialised, and the token has joined it.
         unsafe { (self.table.take)(self.lock, token.0) };
         let result = section();
-        // SAFETY: taken above, by this thread, with this token.
+        // SAFETY: acquired above, by this thread, with this token.
         unsafe { (self.table.give)(self.lock, token.0) };
         result
     }

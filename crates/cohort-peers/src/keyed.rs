@@ -1,11 +1,11 @@
-//! Locks that are found by keys: ours by GLS, others in a concurrent map.
+//! Locks found by keys: Cohort's by GLS, others in a concurrent map.
 
 use cohort_lab::workloads::Exclusion;
 use cohort_lab::workloads::address::{ByAddress, Place};
 use cohort_service::gls;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// GLS, as programs in Rust have it.
+/// GLS, as in Rust programs.
 pub struct Gls;
 
 impl ByAddress for Gls {
@@ -16,8 +16,8 @@ impl ByAddress for Gls {
     }
 }
 
-/// Hashes an address as GLS does, by one multiplication: what the maps have otherwise withstands
-/// keys that somebody has chosen to collide, and takes longer.
+/// Hashes an address as GLS does, by one multiplication. The maps' default hashers resist colliding
+/// keys chosen by an attacker, and are slower.
 #[derive(Default)]
 pub struct Mixer(u64);
 
@@ -31,7 +31,7 @@ impl Hasher for Mixer {
     #[inline]
     fn write_usize(&mut self, key: usize) {
         let product = (self.0 ^ key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // Some maps go by the low bits, which addresses leave zero.
+        // Some maps use the low bits, which are zero in addresses.
         self.0 = product ^ (product >> 32);
     }
 
@@ -43,13 +43,12 @@ impl Hasher for Mixer {
 
 type Mixed = BuildHasherDefault<Mixer>;
 
-/// A map from addresses to locks, which stay where they are, so that nobody needs the map while
-/// it has a lock.
+/// A map from addresses to locks. Locks do not move, so a held lock needs no access to the map.
 pub trait Map<L: 'static>: Default + Sync {
     /// A key's lock.
     fn find(&self, key: usize) -> Option<&'static L>;
 
-    /// Puts in a key's lock, if it has none yet.
+    /// Inserts a key's lock, if it has none yet.
     fn put(&self, key: usize, lock: &'static L);
 }
 
@@ -67,7 +66,7 @@ impl<L: Sync + 'static> Map<L> for Papaya<L> {
     }
 }
 
-/// The map of `scc` in which readers write nothing.
+/// The map of `scc` with read operations that write nothing.
 pub type Scc<L> = scc::HashIndex<usize, &'static L, Mixed>;
 
 impl<L: Sync + 'static> Map<L> for Scc<L> {
@@ -77,7 +76,7 @@ impl<L: Sync + 'static> Map<L> for Scc<L> {
     }
 
     fn put(&self, key: usize, lock: &'static L) {
-        // It is there already, or it is now.
+        // The key is present afterwards in either case.
         let _ = self.insert_sync(key, lock);
     }
 }
@@ -96,14 +95,14 @@ impl<L: Sync + 'static> Map<L> for Dashmap<L> {
     }
 }
 
-/// Locks in a map, made when their keys are first used, and kept.
+/// Locks in a map, created at the first use of their keys, and kept.
 pub struct Mapped<M, L> {
     map: M,
     make: fn() -> Result<L, String>,
 }
 
 impl<M: Map<L>, L: 'static> Mapped<M, L> {
-    /// An empty map, for which such locks are made.
+    /// An empty map, with a constructor for its locks.
     pub fn new(make: fn() -> Result<L, String>) -> Self {
         Self {
             map: M::default(),

@@ -1,11 +1,11 @@
-//! What is run under each lock, in a process of its own.
+//! Loads for each lock, each run in a process of its own.
 
 use crate::peers::{Origin, Peer};
 use cohort_lab::workloads::address::{self, ByAddress};
 use cohort_lab::workloads::{Exclusion, Outcome, handover, mutex, uncontended};
 use std::ffi::CStr;
 
-/// The file name of the preload library begins so.
+/// The prefix of the preload library's file name.
 const LIBRARY: &str = "libcohort_preload";
 
 /// A load.
@@ -32,7 +32,7 @@ impl Load {
         }
     }
 
-    /// Runs the load with locks that are found by addresses.  Blocks.
+    /// Runs the load with locks found by address. Blocks.
     pub fn by_address(&self, locks: &impl ByAddress) -> Result<Outcome, String> {
         match self {
             Self::Keys(options) => address::under(locks, options),
@@ -40,8 +40,7 @@ impl Load {
         }
     }
 
-    /// Runs the load under `peer`, once it is sure whose pthread functions this process
-    /// has.  Blocks.
+    /// Runs the load under `peer`, after checking whose pthread functions this process has. Blocks.
     pub fn run(&self, peer: &Peer) -> Result<Outcome, String> {
         let run = peer
             .run
@@ -66,7 +65,7 @@ fn provider() -> String {
     if !found || info.dli_fname.is_null() {
         return "an unknown file".to_owned();
     }
-    // SAFETY: the loader's names are strings and stay where they are.
+    // SAFETY: the loader's names are strings that stay in place.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     name.to_string_lossy().into_owned()
 }

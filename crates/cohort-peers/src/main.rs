@@ -1,4 +1,4 @@
-//! Cohort's locks beside those of others, on this machine.
+//! Comparison of Cohort's locks with others on this machine.
 
 mod foreign;
 mod keyed;
@@ -139,7 +139,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
     })
 }
 
-/// The points that were asked for.
+/// The requested points.
 fn chosen(arguments: &Arguments) -> Result<Vec<Point>, String> {
     let mut all = measure::points(&arguments.threads);
     let known: Vec<&str> = all.iter().map(|point| point.name.as_str()).collect();
@@ -178,7 +178,7 @@ fn list(points: &[Point], setup: &Setup) {
     }
 }
 
-/// A preloaded file is looked for by its whole path.
+/// Preloaded files are found by absolute paths only.
 fn absolute(file: PathBuf) -> Result<PathBuf, String> {
     file.canonicalize()
         .map_err(|error| format!("{}: {error}", file.display()))

@@ -12,35 +12,35 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How the measurement is to be made.
+/// Setup of a measurement.
 pub struct Setup {
-    /// This program's file, which children run.
+    /// This program's file, run as a child.
     pub program: PathBuf,
-    /// The preload library; without one the preloaded locks are left out.
+    /// The preload library; without it the preloaded locks are skipped.
     pub interposer: Option<PathBuf>,
     /// Rounds that count.
     pub rounds: usize,
-    /// How much longer than usual each run is.
+    /// Factor for the duration of each run.
     pub stretch: f64,
 }
 
-/// What figure a point is about.
+/// Kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
-    /// Nanoseconds for a pair or a hand-over: less is better.
+    /// Nanoseconds per pair or hand-over: less is better.
     Nanoseconds,
-    /// Sections a second: more is better.
+    /// Critical sections per second: more is better.
     Throughput,
 }
 
-/// Something that every lock is put through.
+/// Test applied to every lock.
 pub struct Point {
     /// Its name on the command line and in file names.
     pub name: String,
-    /// What is run.
+    /// Its description.
     pub about: String,
-    /// What counts.
+    /// Its figure.
     pub figure: Figure,
     words: Vec<String>,
     threads: Option<u16>,
@@ -50,13 +50,13 @@ pub struct Point {
     keyed: bool,
 }
 
-/// How long a thread stays away between sections: as in the bars of `cohort bar`.
+/// The pause between critical sections, as in `cohort bar`.
 const GAP: &str = "1000";
 
-/// Lengths of sections, as in the bars.
+/// Lengths of critical sections, as in `cohort bar`.
 const SECTIONS: [(&str, &str); 2] = [("200", "200 ns"), ("2000", "2 µs")];
 
-/// Threads on two CPUs, and for how long: everybody must get some turns of a CPU.
+/// Numbers of threads on two CPUs, and durations: all threads must run several times.
 const CROWDS: [(u16, f64); 6] = [
     (2, 0.05),
     (4, 0.06),
@@ -66,10 +66,11 @@ const CROWDS: [(u16, f64); 6] = [
     (64, 0.2),
 ];
 
-/// How many keys have locks: one as in the bars, so many that their locks stay in the caches, and more.
+/// Numbers of keys with locks: one as in `cohort bar`, enough for locks that fit the caches, and
+/// more.
 const KEYS: [&str; 3] = ["1", "512", "65536"];
 
-/// Those that are run unless others are asked for.
+/// The default numbers of threads.
 pub const USUAL_CROWDS: [u16; 3] = [2, 8, 64];
 
 /// Every point, with crowds of these sizes.
@@ -161,27 +162,27 @@ pub fn points(crowds: &[u16]) -> Vec<Point> {
     all
 }
 
-/// What came of a point.
+/// Result of a point.
 #[derive(Debug, Serialize)]
 pub struct Table {
     /// The point's name.
     pub name: String,
-    /// What was run.
+    /// Its description.
     pub about: String,
-    /// What the figures are.
+    /// The kind of figures.
     pub figure: Figure,
     /// Every lock.
     pub rows: Vec<Row>,
 }
 
-/// What came of a lock at a point.
+/// Result of a lock at a point.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// The lock.
     pub lock: &'static str,
     /// Its kind.
     pub kind: Kind,
-    /// Whether it is ours.
+    /// Whether it is Cohort's.
     pub ours: bool,
     /// How it was called.
     pub called: &'static str,
@@ -191,25 +192,24 @@ pub struct Row {
     pub figure: Option<Estimate>,
     /// The figure over that of glibc's mutex, round by round.
     pub of_glibc: Option<Estimate>,
-    /// Of locks that are found by keys, instead of that: what the figure is beyond that of GLS's lock where it
-    /// lies, round by round; what finding it takes, where it is that lock.
+    /// For locks found by keys, instead: the figure beyond that of GLS's lock in place, round by
+    /// round. For that same lock, this is the cost of finding it.
     pub beyond: Option<Estimate>,
     /// The figure over that of the best peer of its kind, round by round.
     pub of_best: Option<Estimate>,
-    /// Nanoseconds that all but one acquisition in a thousand stayed below: the rounds'
-    /// median, for crowds.
+    /// The 99.9th percentile of acquisitions in nanoseconds: the rounds' median, for crowds.
     pub p999: Option<f64>,
-    /// Sections of the thread that got least, over an even share: the rounds' median.
+    /// Critical sections of the least-served thread, relative to an even share: the rounds' median.
     pub least: Option<f64>,
-    /// Sections of the thread that got most, over an even share: the rounds' median.
+    /// Critical sections of the most-served thread, relative to an even share: the rounds' median.
     pub most: Option<f64>,
-    /// Rounds in which others used the CPUs too much.
+    /// Rounds disturbed by other processes.
     pub disturbed: usize,
-    /// Why it was taken out.
+    /// The reason for its removal.
     pub failure: Option<String>,
 }
 
-/// Why a lock cannot be measured here.
+/// The reason why a lock cannot be measured here.
 pub fn missing(peer: &Peer, setup: &Setup) -> Option<String> {
     match peer.from {
         Origin::Package(package) if peer.run.is_none() => Some(format!("install {package}")),
@@ -220,7 +220,7 @@ pub fn missing(peer: &Peer, setup: &Setup) -> Option<String> {
     }
 }
 
-/// How many runs there will be if none is repeated.
+/// The number of runs without repetitions.
 pub fn planned(points: &[Point], setup: &Setup) -> usize {
     let all = points.iter().map(|point| point.peers(setup).len());
     all.sum::<usize>() * setup.rounds
@@ -239,7 +239,7 @@ pub fn measure(
 }
 
 impl Point {
-    /// Those that are put through it.
+    /// The peers that it applies to.
     fn peers(&self, setup: &Setup) -> Vec<&'static Peer> {
         let asked = |peer: &&Peer| (peer.kind == Kind::Keyed) == self.keyed;
         let here = |peer: &&Peer| missing(peer, setup).is_none();
@@ -268,10 +268,10 @@ impl Point {
                 words,
                 environment,
                 cpus: self.on_one_cpu.then(first).flatten(),
-                // Strict spin locks come to a stand where threads exceed CPUs.
+                // Strict spin locks stall with more threads than CPUs.
                 limit: Some(Duration::from_secs(60)),
             },
-            // A run finds its own pace; the lock's first moments are a small part of it.
+            // A run settles quickly; the lock's start is a small part of it.
             warm_up: None,
             proof: None,
         }
@@ -281,7 +281,7 @@ impl Point {
         let values: Vec<Vec<f64>> = series
             .iter()
             .map(|series| match series.failure {
-                // Figures from before it failed mean nothing.
+                // Figures from before a failure mean nothing.
                 Some(_) => Vec::new(),
                 None => series.figures(|sample| self.figure.of(&sample.value)),
             })
@@ -325,7 +325,7 @@ impl Point {
     }
 }
 
-/// The middle of what the rounds tell; none if they do not.
+/// The median of the rounds' values; none if missing.
 fn middle(series: &Series<Outcome>, of: impl Fn(&Outcome) -> Option<f64>) -> Option<f64> {
     if series.failure.is_some() {
         return None;
@@ -358,7 +358,7 @@ impl Figure {
         }
     }
 
-    /// The place of the best lock of a kind that is not ours.
+    /// The index of the best lock of a kind that is not Cohort's.
     fn best(self, peers: &[&Peer], values: &[Vec<f64>], kind: Kind) -> Option<usize> {
         let theirs = (0..peers.len()).filter(|place| {
             let peer = peers[*place];

@@ -1,4 +1,4 @@
-//! Every lock that is compared: what it is, how it is called, where it comes from.
+//! The compared locks: their kinds, their calls and their origins.
 
 use crate::foreign::{Foreign, table};
 use crate::keyed::{Dashmap, Gls, Mapped, Papaya, Scc};
@@ -12,30 +12,30 @@ use cohort_lab::workloads::address::{InPlace, Place};
 use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 
-/// Locks are compared with others of their kind: those of the same idea.
+/// Kind of lock; locks are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Waiters sleep in the end.
+    /// Waiters finally sleep.
     Sleeping,
-    /// Waiters never sleep, and come in any order.
+    /// Waiters only spin, and acquire in any order.
     Spinning,
-    /// The same, and they look ever more rarely.
+    /// Waiters only spin, with backoff.
     Backoff,
-    /// Waiters draw numbers.
+    /// Waiters draw tickets.
     Ticket,
     /// Waiters queue, each with a node that its predecessor writes.
     Mcs,
-    /// Waiters queue, each looking at what its predecessor owns.
+    /// Waiters queue, each reading its predecessor's node.
     Clh,
     /// Waiters queue in an array.
     Array,
-    /// Many locks, each of which is found by a key; they are compared by themselves.
+    /// Many locks found by keys; compared separately.
     Keyed,
 }
 
 impl Kind {
-    /// All kinds, in the order in which they are shown.
+    /// All kinds, in the order of display.
     pub const ALL: [Self; 8] = [
         Self::Sleeping,
         Self::Spinning,
@@ -47,7 +47,7 @@ impl Kind {
         Self::Keyed,
     ];
 
-    /// What they are called together.
+    /// The kind's title.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Sleeping => "Sleeping mutexes",
@@ -62,12 +62,12 @@ impl Kind {
     }
 }
 
-/// The maker of the lock.
+/// Origin of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Ours, compiled into the program.
+    /// Cohort's, compiled into the program.
     Ours,
-    /// Ours under the C library's names: the preloaded library under `COHORT_LOCK` and
+    /// Cohort's under the C library's names: the preloaded library with `COHORT_LOCK` and
     /// `COHORT_WAIT`.
     Preloaded {
         /// The lock.
@@ -75,31 +75,31 @@ pub enum Origin {
         /// How its waiters wait.
         wait: &'static str,
     },
-    /// Somebody else's, always here.
+    /// Others', always available.
     Theirs,
-    /// Somebody else's, in a Debian package.
+    /// Others', in a Debian package.
     Package(&'static str),
 }
 
 /// Runs a load under a lock.
 pub type Run = fn(&Load) -> Result<Outcome, String>;
 
-/// A lock that is compared.
+/// Compared lock.
 pub struct Peer {
     /// Its name here.
     pub name: &'static str,
     /// The peers with which it is compared.
     pub kind: Kind,
-    /// Where it comes from.
+    /// Its origin.
     pub from: Origin,
     /// How it is called, by its users and here.
     pub called: &'static str,
-    /// Runs a load under it; none if its library was not there when this was built.
+    /// Runs a load under it; none if its library was missing at build time.
     pub run: Option<Run>,
 }
 
 impl Peer {
-    /// Whether it is one of ours.
+    /// Whether it is Cohort's.
     pub fn is_ours(&self) -> bool {
         matches!(self.from, Origin::Ours | Origin::Preloaded { .. })
     }
@@ -110,14 +110,14 @@ pub fn find(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name)
 }
 
-/// A lock of Rust, or one that the C library's names stand for.
+/// A Rust lock, or the lock behind the C library's names.
 macro_rules! here {
     ($make:expr) => {
         Some(|load| load.under(&$make))
     };
 }
 
-/// One of our locks by itself, in its spin-only form where it has two.
+/// A lock of Cohort's without an adapter, in its spin-only form if it has two.
 macro_rules! raw {
     ($lock:ty) => {
         Some(|load| {
@@ -127,7 +127,7 @@ macro_rules! raw {
     };
 }
 
-/// A lock of a C or C++ library, if it was there.
+/// A lock of a C or C++ library, if present.
 macro_rules! foreign {
     ($library:literal, $symbol:ident) => {
         match table!($library, $symbol) {
@@ -140,14 +140,14 @@ macro_rules! foreign {
     };
 }
 
-/// Many locks, each of which is found by a key.
+/// Many locks found by keys.
 macro_rules! keyed {
     ($make:expr) => {
         Some(|load| load.by_address(&$make))
     };
 }
 
-/// The same in a map, with the mutex of `parking_lot`.
+/// Many locks in a map, with `parking_lot`'s mutex.
 macro_rules! mapped {
     ($map:ident) => {
         keyed!(Mapped::<$map<_>, _>::new(|| Ok(Own::new(
@@ -158,8 +158,8 @@ macro_rules! mapped {
 
 macro_rules! peers {
     ($($kind:ident $name:literal, $from:expr, $called:expr, $run:expr;)+) => {
-        /// Every lock; of single locks glibc's mutex, with which all are compared, comes first, and of those
-        /// that are found by keys the lock where it lies.
+        /// All locks. glibc's mutex, the reference, is first among single locks; the in-place lock
+        /// is first among locks found by keys.
         pub static PEERS: &[Peer] = &[$(Peer {
             name: $name,
             kind: Kind::$kind,
@@ -245,7 +245,7 @@ peers! {
     Keyed "papaya", Origin::Theirs, "inlined", mapped!(Papaya);
     Keyed "scc", Origin::Theirs, "inlined", mapped!(Scc);
     Keyed "dashmap", Origin::Theirs, "inlined", mapped!(Dashmap);
-    // With the lock that GLS has.
+    // With GLS's lock.
     Keyed "papaya-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Papaya<_>, _>::new(Place::new));
     Keyed "scc-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Scc<_>, _>::new(Place::new));
     Keyed "dashmap-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Dashmap<_>, _>::new(Place::new));
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// The crowd's load itself notices a lock that lets two threads in.
+    /// The crowd's load detects violations of mutual exclusion.
     #[test]
     fn every_lock_excludes_and_hands_over() {
         let crowd = load("crowd --threads 3 --section 300 --gap 100 --latency --seconds 0.03");

@@ -1,4 +1,4 @@
-//! Locks of Rust and of the C library, as their users write them.
+//! Locks of Rust and of the C library, in their users' form.
 
 use cohort_lab::workloads::{CachePadded, Exclusion};
 use std::cell::UnsafeCell;
@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 pub struct Own<L>(CachePadded<L>);
 
 impl<L> Own<L> {
-    /// `lock`, apart from everything else.
+    /// `lock` on lines of its own.
     pub fn new(lock: L) -> Self {
         Self(CachePadded(lock))
     }
@@ -61,7 +61,7 @@ mcslock!(
     mcslock::raw::yields::Mutex<()>
 );
 
-/// Implements [`Exclusion`] for `clhlock`'s locks, whose nodes change hands.
+/// Implements [`Exclusion`] for `clhlock`'s locks, whose nodes change owners.
 macro_rules! clhlock {
     ($($lock:ty),+) => {
         $(impl Exclusion for Own<$lock> {
@@ -91,14 +91,14 @@ clhlock!(
 /// A `pthread_spinlock_t`.
 pub struct Spin(CachePadded<UnsafeCell<libc::pthread_spinlock_t>>);
 
-// SAFETY: pthread spin locks are made to be used by several threads.
+// SAFETY: pthread spin locks are thread-safe.
 unsafe impl Sync for Spin {}
 
 impl Spin {
     /// A free spin lock.
     pub fn new() -> Self {
         let lock = Self(CachePadded::default());
-        // SAFETY: the memory is a spin lock's, and nobody uses it yet.
+        // SAFETY: the memory is a spin lock's, and not yet shared.
         unsafe { libc::pthread_spin_init(lock.0.0.get(), libc::PTHREAD_PROCESS_PRIVATE) };
         lock
     }
@@ -114,7 +114,7 @@ impl Exclusion for Spin {
         // SAFETY: the lock is initialised.
         unsafe { libc::pthread_spin_lock(self.0.0.get()) };
         let result = section();
-        // SAFETY: taken above, by this thread.
+        // SAFETY: acquired above, by this thread.
         unsafe { libc::pthread_spin_unlock(self.0.0.get()) };
         result
     }

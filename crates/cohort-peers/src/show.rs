@@ -7,13 +7,13 @@ use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
-/// From here on a lock is behind: ten percent are allowed.
+/// The ratio from which a lock is behind: ten percent are allowed.
 const BEHIND: f64 = 1.1;
 
 /// A point's table, as Markdown.
 pub fn table(table: &Table) -> String {
     let crowd = table.figure == Figure::Throughput;
-    // All of one kind, and called in one way.
+    // All of one kind, and called in the same way.
     let keyed = table.rows.iter().all(|row| row.kind == Kind::Keyed);
     let what = if keyed {
         vec!["lock"]
@@ -75,7 +75,7 @@ pub fn table(table: &Table) -> String {
     format!("## {}: {}\n\n{drawn}\n", table.name, table.about)
 }
 
-/// Which of ours are more than a tenth behind the best peer of their kind.
+/// Cohort's locks that are more than a tenth behind the best peer of their kind.
 pub fn behind(tables: &[Table]) -> String {
     let mut lines = Vec::new();
     for table in tables {
@@ -149,7 +149,7 @@ fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Nanoseconds in a suitable unit.
 fn duration(nanoseconds: f64) -> String {
     match nanoseconds {
         short if short < 999.5 => format!("{short:.0} ns"),

@@ -1,4 +1,4 @@
-//! The judgement at a comparison's end, from what was counted and measured.
+//! A comparison's final judgement, from counts and measurements.
 
 use super::contestants::ONE_CPU;
 use crate::report::counts::Counts;
@@ -11,7 +11,7 @@ fn ours(comparison: &Comparison) -> impl Iterator<Item = &Row> {
     comparison.rows.iter().filter(is_ours)
 }
 
-/// The greatest gain that is shown, if any is.
+/// The greatest proven gain, if any.
 pub fn gain(comparison: &Comparison) -> Option<String> {
     let gain = |row: &Row| row.gain.map_or(0.0, |gain| gain.median);
     let best = ours(comparison)

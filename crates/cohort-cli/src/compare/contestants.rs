@@ -1,4 +1,4 @@
-//! The program under each lock, ready to run.
+//! The contestants: the program under each lock.
 
 use super::Arguments;
 use super::subject::Subject;
@@ -20,18 +20,18 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What the warm-up runs counted, by the lock's name.
+/// Counts of the warm-up runs, by the lock's name.
 pub type Counted = Rc<RefCell<BTreeMap<String, Counts>>>;
 
 /// The compared configurations, and the options of the comparison.
 pub struct Field {
     /// Each lock, the system's first.
     pub contestants: Vec<Contestant<'static>>,
-    /// The place of the system's locks on one CPU, if that depends on the program's threads.
+    /// The index of the system's locks on one CPU, if included only for programs with threads.
     pub if_threaded: Option<usize>,
-    /// What measures them, if they are servers.
+    /// The client, if the program is a server.
     pub client: Option<Client>,
-    /// What their warm-up runs counted.
+    /// The counts of the warm-up runs.
     pub counted: Counted,
 }
 
@@ -94,10 +94,10 @@ fn on_one_cpu(launch: &Launch) -> Result<Contestant<'static>, Problem> {
     })
 }
 
-/// What the row of the system's locks on one CPU is called.
+/// The row name of the system's locks on one CPU.
 pub const ONE_CPU: &str = "system, one CPU";
 
-/// A text for the shell, which runs under the system's locks whatever comes after it.
+/// A text for the shell, run under the system's locks, including its child processes.
 pub fn by_shell(text: &OsStr, limit: Option<Duration>) -> Launch {
     let system = Settings::of(Choice::System);
     Launch {
@@ -108,8 +108,8 @@ pub fn by_shell(text: &OsStr, limit: Option<Duration>) -> Launch {
     }
 }
 
-/// `launch` under those settings.  Its warm-up run counts acquisitions, which the
-/// measured runs are spared, and proves that the lock serves the program.
+/// `launch` under those settings. The warm-up run counts acquisitions, unlike the measured runs,
+/// and proves that the lock serves the program.
 pub fn under(
     settings: &Settings,
     library: &Path,
@@ -118,7 +118,7 @@ pub fn under(
     counting(settings, library, launch, Counted::default())
 }
 
-/// The same, with what the warm-up run counted.
+/// [`under`], with the counts of the warm-up run.
 pub fn counting(
     settings: &Settings,
     library: &Path,
@@ -155,7 +155,7 @@ pub fn counting(
     })
 }
 
-/// What must change in the environment for a program to run under those settings.
+/// The changes of the environment for a program under those settings.
 pub fn environment(
     settings: &Settings,
     library: &Path,

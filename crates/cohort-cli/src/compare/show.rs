@@ -1,4 +1,4 @@
-//! A comparison for people: a table, its verdicts, a picture.
+//! A comparison as text: a table, its verdicts, a picture.
 
 use crate::page;
 use cohort_lab::compare::{Comparison, Row, times};
@@ -8,7 +8,7 @@ use cohort_lab::stats::Estimate;
 use comfy_table::Table;
 use std::fmt::Write as _;
 
-/// The table, a verdict for each lock, how sure all this is, and the closing sentence.
+/// The table, a verdict for each lock, the confidence, and the closing sentence.
 pub fn text(
     comparisons: &[Comparison],
     metrics: &[Metric],
@@ -37,7 +37,7 @@ pub fn text(
         let _ = write!(text, "\n{closing}");
     }
     if markdown {
-        // A list, since Markdown would make one paragraph of the lines.
+        // A list, since Markdown would join the lines into one paragraph.
         let lines: Vec<String> = text.lines().map(|line| format!("- {line}")).collect();
         return format!(
             "{}\n\n{}",
@@ -52,7 +52,7 @@ pub fn text(
     format!("{table}\n\n{}", page::prose(&text))
 }
 
-/// The table as Markdown has it.
+/// The table as Markdown.
 fn markdown_table(comparisons: &[Comparison], metrics: &[Metric]) -> String {
     page::markdown(match (comparisons, metrics) {
         ([comparison], [metric]) => rows(comparison, metric, usize::MAX),
@@ -60,7 +60,7 @@ fn markdown_table(comparisons: &[Comparison], metrics: &[Metric]) -> String {
     })
 }
 
-/// A line for each lock with a verdict on each metric, and what went wrong under it.
+/// A line for each lock with a verdict on each metric, and failures.
 fn verdicts_on_several(comparisons: &[Comparison]) -> String {
     let mut lines = Vec::new();
     for (place, row) in comparisons[0].rows.iter().enumerate() {
@@ -81,7 +81,7 @@ fn verdicts_on_several(comparisons: &[Comparison]) -> String {
     lines.join("\n")
 }
 
-/// A row for each lock, a figure and a gain for each metric; with intervals where there is room.
+/// A row for each lock, with a figure and a gain for each metric; with intervals if there is room.
 fn table_of_several(comparisons: &[Comparison], metrics: &[Metric]) -> String {
     let whole = rows_of_several(comparisons, metrics, true);
     let columns = whole.column_iter().count();
@@ -173,7 +173,7 @@ pub fn csv(comparisons: &[Comparison], parameters: &[(String, String)], titled: 
     text
 }
 
-/// A cell as RFC 4180 has it.
+/// A cell in RFC 4180's format.
 fn csv_cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -182,7 +182,7 @@ fn csv_cell(text: &str) -> String {
     }
 }
 
-/// A line for each lock, and what went wrong under it.
+/// A line for each lock, and failures.
 pub fn verdicts(comparison: &Comparison) -> String {
     let mut lines = Vec::new();
     for row in &comparison.rows {
@@ -196,11 +196,10 @@ pub fn verdicts(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// The columns that a table has on the narrowest page: the lock, its figure and its gain.
+/// The columns of a table on the narrowest page: the lock, its figure and its gain.
 const FEWEST: usize = 5;
 
-/// A row for each lock.  A page that is too narrow for all columns has the first ones, which say
-/// most.
+/// A row for each lock. On a narrow page, only the first, most important columns.
 pub fn table(comparison: &Comparison, metric: &Metric) -> String {
     let whole = rows(comparison, metric, usize::MAX);
     let columns = whole.column_iter().count();
@@ -214,7 +213,7 @@ pub fn table(comparison: &Comparison, metric: &Metric) -> String {
     page::lines(table, 1..columns)
 }
 
-/// A row for each lock, with so many columns at most.
+/// A row for each lock, with at most `columns` columns.
 fn rows(comparison: &Comparison, metric: &Metric, columns: usize) -> Table {
     let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
@@ -262,7 +261,7 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(nothing, figure)
 }
 
-/// The two ends of an interval, unless a single value gave none.
+/// The two ends of an interval; none for a single value.
 fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
     estimate
         .filter(|estimate| estimate.count > 1)
@@ -271,8 +270,7 @@ fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
         })
 }
 
-/// A panel for each comparison, with a row for each lock; each has a title of its own where there are
-/// several.
+/// A panel for each comparison, with a row for each lock; titled if there are several.
 pub fn picture(program: &str, panels: &[(String, &Comparison)]) -> Picture {
     let rounds = panels[0].1.rows[0].values.len();
     let panels = panels.iter().map(|(title, comparison)| {
@@ -311,7 +309,7 @@ fn plot_row(row: &Row) -> PlotRow {
     }
 }
 
-/// The median, and the gain where there is one.
+/// The median, and the gain if any.
 fn note(row: &Row) -> String {
     match (row.figure, row.gain) {
         (Some(median), Some(gain)) => {

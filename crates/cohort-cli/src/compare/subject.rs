@@ -1,18 +1,18 @@
-//! What is compared: a program, or a server with its client; with values put in for parameters.
+//! The subject of a comparison: a program, or a server with its client; with values for parameters.
 
 use super::Arguments;
 use crate::problem::Problem;
 use cohort_lab::runner::{Address, PORT, Ready};
 use std::ffi::{OsStr, OsString};
 
-/// A program and what belongs to it.
+/// Program with its accessories.
 #[derive(Clone)]
 pub struct Subject {
     /// The program under each lock, and its arguments.
     pub words: Vec<OsString>,
-    /// The client of a server, for the shell, and where the server listens.
+    /// The client of a server, for the shell, and the server's address.
     pub client: Option<(OsString, Ready)>,
-    /// What runs before each run, once before all, and once after all; for the shell.
+    /// Commands before each run, once before all, and once after all; for the shell.
     pub prepare: Option<OsString>,
     pub setup: Option<OsString>,
     pub cleanup: Option<OsString>,
@@ -21,7 +21,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// One for each combination of the parameters' values.
+    /// A subject for each combination of the parameters' values.
     pub fn all(arguments: &Arguments) -> Result<Vec<Self>, Problem> {
         let subject = Self::new(arguments)?;
         let mut all = vec![subject];
@@ -43,7 +43,7 @@ impl Subject {
         Ok(all)
     }
 
-    /// A program that ends.
+    /// A program that ends by itself.
     pub fn of(command: &[OsString]) -> Self {
         Self {
             words: command.to_vec(),
@@ -102,7 +102,7 @@ impl Subject {
         self.words.iter().chain(client).chain(others)
     }
 
-    /// The same with a value in place of a parameter's name.
+    /// The subject with a value in place of a parameter's name.
     fn with(&self, name: &str, value: &str) -> Self {
         let put = |word: &OsString| put(word, name, value);
         let mut parameters = self.parameters.clone();
@@ -137,7 +137,7 @@ fn put(word: &OsStr, name: &str, value: &str) -> OsString {
     }
 }
 
-/// A server that is known: its name, how it is told a port, and a client with a figure of its output.
+/// Known server: its name, its port option, and a client with the figure in its output.
 struct Known {
     server: &'static str,
     port: &'static str,
@@ -172,7 +172,7 @@ const KNOWN: [Known; 4] = [
     },
 ];
 
-/// What to type for a program that was found to be a server.
+/// The command line to suggest for a program that turned out to be a server.
 pub fn line_for_server(words: &[OsString], listens: &[Address]) -> String {
     let file = std::path::Path::new(&words[0]).file_name();
     let known = KNOWN
@@ -216,7 +216,7 @@ pub fn line_for_server(words: &[OsString], listens: &[Address]) -> String {
     )
 }
 
-/// A word as it stands between single quotes: with {port} bare.
+/// A word within single quotes: with {port} unquoted.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "{}_-./:=,@%+".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,5 +1,5 @@
-//! What `cohort tune sanl` and `cohort tune glk` have in common: a lock is analysed on a machine, and
-//! what was found is drawn, written and printed.
+//! Common parts of `cohort tune sanl` and `cohort tune glk`: a lock is analysed on a machine, and
+//! the result is drawn, written and printed.
 
 use super::{Place, command};
 use crate::destination;
@@ -32,7 +32,7 @@ pub struct Common {
     json: bool,
 }
 
-/// What is printed as JSON.
+/// JSON output.
 #[derive(Serialize)]
 struct Sheet<'a, T> {
     machine: &'a str,
@@ -44,7 +44,7 @@ struct Sheet<'a, T> {
 }
 
 impl Common {
-    /// The machine, if what is to be written can be.
+    /// The machine, after checking that the output can be written.
     pub fn place(&self) -> Result<Place, Problem> {
         if let Some(file) = &self.plot {
             destination::plot(file)?;
@@ -55,8 +55,8 @@ impl Common {
         Place::of(self.on.as_deref())
     }
 
-    /// Draws, writes and prints what was found: `write` is given the command and the machine's
-    /// shape, `text` is for people.
+    /// Draws, writes and prints the result: `write` gets the command and the machine's shape,
+    /// `text` is the printed text.
     pub fn show(
         &self,
         place: &Place,

@@ -1,4 +1,4 @@
-//! `cohort tune --explain`: what each part of a tuned composition is worth.
+//! `cohort tune --explain`: the worth of each part of a tuned composition.
 
 use super::{Arguments, Place, Stop, cohorts_of, here};
 use crate::config;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Carries out `cohort tune --explain`.
+/// Executes `cohort tune --explain`.
 pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
     let text = config::text(file)?;
     let read = File::parse(&text).map_err(|error| config::misread(&error, &text, file))?;

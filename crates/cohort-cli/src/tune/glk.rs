@@ -1,5 +1,5 @@
-//! `cohort tune glk`: when the lock that adapts should change its mode on a machine, for `cohort run
-//! --config`.
+//! `cohort tune glk`: finds when the adaptive lock should change its mode on a machine, for `cohort
+//! run --config`.
 
 use super::analysis::Common;
 use super::{Place, Stop, arm};
@@ -43,7 +43,7 @@ Then: cohort run --lock glk --config glk.toml -- PROGRAM
 Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// What is printed as JSON of an analysis.
+/// JSON output of an analysis.
 #[derive(Serialize)]
 struct Found<'a> {
     glk: Numbers,
@@ -60,10 +60,10 @@ struct Numbers {
     consider: u32,
 }
 
-/// Rounds on this machine in which points are measured.
+/// Measuring rounds on this machine.
 const ROUNDS: usize = 5;
 
-/// Carries out `cohort tune glk`.
+/// Executes `cohort tune glk`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let common = &arguments.common;
     let place = common.place()?;
@@ -130,7 +130,7 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Analysi
     })
 }
 
-/// The tables, and what follows from them.
+/// The tables, with conclusions.
 fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
     let tuning = analysis.tuning();
     let mut parts = vec![
@@ -175,7 +175,7 @@ fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
     parts.join("\n\n")
 }
 
-/// A row for each length of a section.
+/// A row for each length of a critical section.
 fn gains(analysis: &Analysis, plan: &Plan) -> String {
     let threads = plan.threads();
     let mut titles = vec!["cycles a\nsection".to_owned()];

@@ -1,9 +1,9 @@
-//! `cohort tune -- PROGRAM`: the lock under which a program is fastest, found by successive halving, and
-//! a configuration of it.
+//! `cohort tune -- PROGRAM`: finds the fastest lock for a program by successive halving, and writes
+//! a configuration.
 //!
-//! One run of each lock drops all but three; more rounds, and other rwlocks and ways to wait, drop all but
-//! one. The final, of fresh rounds only, compares this one with the default: what chance has brought
-//! forward in earlier rounds brings no gain there.
+//! One run of each lock drops all but three. More rounds, and other rwlocks and ways to wait, drop
+//! all but one. The final compares this one with the default in fresh rounds only: accidental leads
+//! from earlier rounds give no gain there.
 
 use super::{Arguments, arm, command};
 use crate::choice::{Choice, DEFAULT};
@@ -45,18 +45,18 @@ const FIELD: [&str; 12] = [
     "c-tkt-mcs",
 ];
 
-/// How many locks stay after the first run of each, the default besides.
+/// The number of locks kept after the first run of each, beside the default.
 const STAY: usize = 3;
 
-/// Rounds of the final: at least enough for a verdict.
+/// Bounds of the final's rounds; the least suffices for a verdict.
 const FEWEST: usize = 6;
 const MOST: usize = 15;
 
-/// The share of the time that the first runs may take, and the middle ones.
+/// The shares of the time for the first runs, and for the middle ones.
 const FIRST: f64 = 0.5;
 const MIDDLE: f64 = 0.15;
 
-/// A lock, a rwlock and a way to wait, with what was measured of them.
+/// Lock, rwlock and way to wait, with their measurements.
 struct Candidate {
     settings: Settings,
     figures: Vec<f64>,
@@ -88,7 +88,7 @@ impl Candidate {
         median(&self.figures).filter(|_| self.failure.is_none())
     }
 
-    /// The same lock with another rwlock, or another way to wait, than its own.
+    /// The lock with another rwlock, or another way to wait, than its own.
     fn variants(&self) -> Vec<Self> {
         let with = |change: &dyn Fn(&mut Settings)| {
             let mut settings = self.settings.clone();
@@ -107,7 +107,7 @@ impl Candidate {
     }
 }
 
-/// Sorts candidates, the best first; those without a figure last.
+/// Sorts candidates, the best first; candidates without a figure last.
 fn rank(candidates: &mut [Candidate], lower_is_better: bool) {
     let sign = if lower_is_better { 1.0 } else { -1.0 };
     let key = |candidate: &Candidate| {
@@ -118,13 +118,13 @@ fn rank(candidates: &mut [Candidate], lower_is_better: bool) {
     candidates.sort_by(|one, other| key(one).total_cmp(&key(other)));
 }
 
-/// How many rounds of `runs` runs each fit into a time, between these bounds.
+/// The number of rounds of `runs` runs each that fit into a time, within these bounds.
 fn fitting(left: Duration, runs: usize, seconds: f64, (least, most): (usize, usize)) -> usize {
     let fit = left.as_secs_f64() / (runs as f64 * seconds.max(1e-3));
     (fit as usize).clamp(least, most)
 }
 
-/// What runs the candidates.
+/// Runs the candidates.
 struct Runner<'a> {
     launch: Launch,
     metric: &'a Metric,
@@ -151,7 +151,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Runs these in interleaved rounds.
+    /// Runs candidates in interleaved rounds.
     fn play(
         &mut self,
         candidates: &[&Candidate],
@@ -175,8 +175,8 @@ impl Runner<'_> {
         ))
     }
 
-    /// Runs these in interleaved rounds and keeps their figures; returns the exit status after a
-    /// signal.
+    /// Runs candidates in interleaved rounds and adds their figures; returns the exit status after
+    /// a signal.
     fn measure(
         &mut self,
         candidates: &mut [Candidate],
@@ -193,7 +193,7 @@ impl Runner<'_> {
         Ok(played.interrupted.map(|signal| signal.status()))
     }
 
-    /// The same in as many rounds as there is time for in the middle of a search.
+    /// [`measure`](Self::measure) in as many rounds as there is time for in the middle of a search.
     fn measure_more(
         &mut self,
         candidates: &mut [Candidate],
@@ -203,7 +203,7 @@ impl Runner<'_> {
         self.measure(candidates, fitting(time, candidates.len(), seconds, (1, 3)))
     }
 
-    /// What is left of a share of the time.
+    /// The rest of a share of the time.
     fn left(&self, share: f64) -> Duration {
         self.within
             .mul_f64(share)
@@ -211,23 +211,23 @@ impl Runner<'_> {
     }
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Debug, Serialize)]
 struct Found {
     metric: String,
-    /// What the counts of the first run say, if they end the search.
+    /// The judgement from the first run's counts, if it ends the search.
     judgement: Option<String>,
-    /// The locks that were tried, the best first.
+    /// The tried locks, the best first.
     tried: Vec<Tried>,
     /// Candidates skipped for lack of time.
     untried: Vec<&'static str>,
     /// The best candidate besides the default.
     best: Option<String>,
-    /// Its gain over the default in the final, and the verdict.
+    /// Its gain over the default in the final, with the verdict.
     gain: Option<Estimate>,
     answer: Option<Answer>,
     verdict: String,
-    /// The configuration, if one was written.
+    /// The configuration, if written.
     file: Option<PathBuf>,
 }
 
@@ -248,7 +248,7 @@ impl Tried {
     }
 }
 
-/// Carries out `cohort tune -- PROGRAM`.
+/// Executes `cohort tune -- PROGRAM`.
 ///
 /// # Errors
 /// The program cannot be served, fails, or is a server.
@@ -282,7 +282,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         progress: Progress::new(FIELD.len() + 2 * FEWEST, false),
     };
     let found = search(&mut runner, words);
-    // Processes outside the process group too.
+    // Includes processes outside the process group.
     runner::end_children();
     let (mut found, best, interrupted) = found?;
     drop(runner);
@@ -303,8 +303,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is found, the best candidate's settings if it is not the default, and the status to end with after
-/// a signal.
+/// The result, the best candidate's settings if it is not the default, and the exit status after a
+/// signal.
 type Outcome = (Found, Option<Settings>, Option<u8>);
 
 fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, Problem> {
@@ -343,7 +343,7 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
         found.tried.push(Tried::of(&default));
         return Ok((found, None, None));
     }
-    // A lock under which the program takes twice as long is not the best, whatever it would still do.
+    // A lock that doubles the program's time cannot be the best.
     runner.launch.limit = Some(Duration::from_secs_f64(2.0 * seconds + 1.0));
     let mut candidates = vec![default];
     let mut interrupted = None;
@@ -367,7 +367,7 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
         let mut variants = candidates[0].variants();
         interrupted = runner.measure_more(&mut variants, seconds)?;
         let all = stayed + variants.len();
-        // Behind the best candidate: an equally fast variant is not worth a line.
+        // After the best candidate: an equally fast variant is not worth a setting.
         drop(candidates.splice(1..1, variants));
         rank(&mut candidates[..all], lower);
     }
@@ -415,7 +415,7 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
     Ok((found, Some(best.settings), interrupted))
 }
 
-/// Leaves rounds that all have ended.
+/// Keeps the rounds completed by all.
 fn level(series: &mut [Series<f64>]) {
     let least = series
         .iter()
@@ -514,7 +514,7 @@ mod tests {
         assert!(sure.is_sure());
     }
 
-    /// A program of 5 s takes 3 minutes at most, whatever is found.
+    /// A program of 5 s takes at most 3 minutes, with any result.
     #[test]
     fn a_search_keeps_to_its_time() {
         let (within, run) = (180.0, 5.0);

@@ -1,4 +1,4 @@
-//! `cohort tune sanl`: the thresholds of `sanl` that suit a machine, for `cohort bench --config`.
+//! `cohort tune sanl`: finds the thresholds of `sanl` for a machine, for `cohort bench --config`.
 
 use super::analysis::Common;
 use super::{Place, Stop, arm};
@@ -50,7 +50,7 @@ Then: cohort bench --config sanl.toml --on i5-12500 --workload interval --locks 
 Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// What is printed as JSON of a profile.
+/// JSON output of a profile.
 #[derive(Serialize)]
 struct Found<'a> {
     locks: [&'static str; LOCKS.len()],
@@ -58,7 +58,7 @@ struct Found<'a> {
     profile: &'a Profile,
 }
 
-/// Carries out `cohort tune sanl`.
+/// Executes `cohort tune sanl`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let common = &arguments.common;
     let place = common.place()?;
@@ -130,7 +130,7 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Profile
     })
 }
 
-/// The samples in a table, and what follows from them.
+/// The samples in a table, with conclusions.
 fn text(profile: &Profile, place: &Place) -> String {
     let [in_place, any, near] = LOCKS;
     let titles = [
@@ -193,7 +193,7 @@ fn text(profile: &Profile, place: &Place) -> String {
     [lines, page::prose(&closing)].join("\n\n")
 }
 
-/// A number that may be less than nothing.
+/// A possibly negative number.
 fn coefficient(value: f64) -> String {
     if value < 0.0 {
         format!("({})", figure(value))

@@ -1,4 +1,4 @@
-//! What `cohort tune` prints.
+//! The output of `cohort tune`.
 
 use super::Place;
 use crate::page;
@@ -8,13 +8,13 @@ use cohort_lab::tune::file::File;
 use cohort_lab::tune::{Best, Plan, Policy, Score, Tuned, explain};
 use serde::Serialize;
 
-/// As many compositions are shown.
+/// The number of compositions shown.
 const SHOWN: usize = 8;
 
-/// As many of those that tie are named.
+/// The number of tied locks named.
 const NAMED: usize = 8;
 
-/// What a policy's marks and its best lock are called.
+/// Labels of a policy's marks and its best lock.
 pub fn called(policy: &Policy) -> String {
     match policy {
         Policy::Low => "LC".to_owned(),
@@ -82,7 +82,7 @@ pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
     text.trim_end().to_owned()
 }
 
-/// What is best under a policy, and which composition if that is none.
+/// The best lock under a policy, and the best composition if different.
 fn verdict(best: &Best, mark: &dyn Fn(&str) -> f64) -> String {
     let others: Vec<String> = best.ties[1.min(best.ties.len())..]
         .iter()
@@ -112,7 +112,7 @@ fn verdict(best: &Best, mark: &dyn Fn(&str) -> f64) -> String {
     text
 }
 
-/// What is printed of the mean over several machines.
+/// The text for the mean over several machines.
 pub fn mean(file: &File) -> String {
     let tuned = &file.tuned;
     let mut titles = vec!["lock".to_owned(), "levels".to_owned()];
@@ -144,7 +144,7 @@ pub fn mean(file: &File) -> String {
     )
 }
 
-/// What is printed as JSON.
+/// JSON output.
 #[derive(Serialize)]
 pub struct Sheet<'a> {
     on: &'a str,

@@ -1,8 +1,8 @@
-//! The heat map (Chehab et al. 2021 figure 1): a tile for each pair of CPUs, the darker the
-//! nearer.
+//! The heat map (Chehab et al. 2021 figure 1): a tile for each pair of CPUs, darker for nearer
+//! ones.
 //!
-//! Once by the CPUs' numbers, and once by the cohorts that were found, where these stand out
-//! whatever the CPUs are called.
+//! Drawn once by the CPUs' numbers, and once by the discovered cohorts, which stand out for any
+//! numbering.
 
 use super::Discovery;
 use crate::plot::sheet;
@@ -22,7 +22,7 @@ const SHADES: usize = 24;
 /// Writes the heat map as SVG.
 ///
 /// # Errors
-/// The file cannot be written: why.
+/// The reason why the file cannot be written.
 pub fn save(discovery: &Discovery, file: &Path) -> Result<(), String> {
     sheet::save(Ok(svg(discovery).into_string()), file)
 }

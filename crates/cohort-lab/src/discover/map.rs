@@ -1,8 +1,8 @@
-//! How far CPUs are from each other, as far as that was measured.
+//! Measured distances of CPUs.
 
 use std::collections::HashMap;
 
-/// Two CPUs by their places in the list of those that are looked at.
+/// Two CPUs by their indices in the list of CPUs.
 pub type Pair = (usize, usize);
 
 /// The time of a hand-over between CPUs, in nanoseconds, pair by pair.
@@ -13,7 +13,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// Nothing known of so many CPUs.
+    /// An empty map of that many CPUs.
     #[must_use]
     pub fn new(cpus: usize) -> Self {
         Self {
@@ -22,44 +22,44 @@ impl Map {
         }
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     #[must_use]
     pub const fn cpus(&self) -> usize {
         self.cpus
     }
 
-    /// How many pairs were asked for.
+    /// The number of requested pairs.
     #[must_use]
     pub fn pairs(&self) -> usize {
         self.known.len()
     }
 
-    /// Adds what came of asking for a pair; nothing if it could not be measured.
+    /// Adds the result for a pair; none if not measurable.
     pub fn add(&mut self, pair: Pair, nanoseconds: Option<f64>) {
         let of = self.known.entry(ordered(pair)).or_default();
         of.extend(nanoseconds.filter(|value| value.is_finite() && *value > 0.0));
     }
 
-    /// Whether the pair was asked for.
+    /// Whether the pair was requested.
     #[must_use]
     pub fn knows(&self, pair: Pair) -> bool {
         self.known.contains_key(&ordered(pair))
     }
 
-    /// The median of what was measured of a pair; none for a CPU and itself, which hands
-    /// nothing over, and for a pair that was not or could not be measured.
+    /// The median of a pair's measurements; none for equal CPUs, which have no hand-over, and for
+    /// an unmeasured pair.
     #[must_use]
     pub fn get(&self, pair: Pair) -> Option<f64> {
         median(self.known.get(&ordered(pair))?)
     }
 
-    /// How often a pair was measured.
+    /// The number of a pair's measurements.
     #[must_use]
     pub fn times(&self, pair: Pair) -> usize {
         self.known.get(&ordered(pair)).map_or(0, Vec::len)
     }
 
-    /// The same, of what both maps know.
+    /// The measurements of pairs in both maps.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         for (pair, values) in &other.known {
@@ -77,7 +77,7 @@ const fn ordered((one, other): Pair) -> Pair {
     }
 }
 
-/// The lower middle: a time that was measured.
+/// The lower median: a measured time.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

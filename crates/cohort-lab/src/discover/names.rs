@@ -1,17 +1,17 @@
-//! What found levels are called, so that locks can be told of them.
+//! Names for discovered levels, so that locks can use them.
 //!
-//! Locks know `core`, `cache`, `numa` and `package`.  A level that the machine tells of too
-//! keeps its name; others take the names that are left, in order: the one that suits best is
-//! that by which compositions look for a level of that kind.
+//! Locks know `core`, `cache`, `numa` and `package`. A level that the machine reports too keeps its
+//! name; the others take the remaining names in order. The best name for a level is the name by
+//! which compositions use such a level.
 
 use super::cluster;
 use cohort::recipe::Level;
 
-/// Names by how early compositions use them (Chehab et al. 2021 §5.2.1).
+/// Names in the order in which compositions use them (Chehab et al. 2021 §5.2.1).
 const EARLY: [Level; 4] = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];
 
-/// The names of these levels, smallest cohorts first; none for those for which none is left.
-/// `told` says which cohorts the machine tells of under a name, or nothing.
+/// The names of these levels, smallest cohorts first; none for levels without a name left. `told`
+/// returns the cohorts that the machine reports under a name.
 #[must_use]
 pub fn names(
     found: &[cluster::Level],
@@ -23,7 +23,7 @@ pub fn names(
             .as_ref()
             .is_some_and(|cohorts| *cohorts == level.cohorts)
     };
-    // The nearest levels matter most where there are too many: the farthest go without.
+    // With too many levels, the nearest matter most: the farthest remain unnamed.
     let named = found.len().min(Level::REPORTED.len());
     let worth = |names: &[usize]| -> (usize, usize) {
         let pairs = || names.iter().zip(found);
@@ -80,7 +80,7 @@ mod tests {
         let name = |sizes: &[usize]| text(&names(&found(sizes), &told));
         assert_eq!(name(&[2, 16]), "core,numa");
         assert_eq!(name(&[2, 4, 16]), "core,cache,numa");
-        // A blade takes what the machine leaves idle.
+        // A blade takes a name that the machine does not use.
         assert_eq!(name(&[2, 16, 32]), "core,numa,package");
         assert_eq!(name(&[2, 4, 8, 16, 32]), "core,cache,numa,package,-");
     }

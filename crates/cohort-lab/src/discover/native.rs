@@ -1,9 +1,8 @@
-//! Hand-overs on this machine: two pinned threads take turns at counting up.
+//! Hand-overs on this machine: two pinned threads increment a counter in turn.
 //!
-//! A line's home counts as much as the two CPUs, so each pair counts up on many lines: some in
-//! pages of each node, one after the other.  A pair's time is the median over its lines.  A
-//! pair whose times scatter was disturbed, and is measured again; if that does not help, it is
-//! left out.
+//! A line's home matters as much as the two CPUs, so each pair uses many lines: some in pages of
+//! each node, one after the other. A pair's time is the median over its lines. A pair with
+//! scattered times was disturbed, and is measured again; if that does not help, it is left out.
 
 use super::Stop;
 use super::map::{Pair, median};
@@ -20,8 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Lines in the pages of each node: two pages of them, so that their homes differ too where
-/// lines are spread over a node's caches.
+/// Lines in the pages of each node: two pages of them, so that their homes differ even if lines are
+/// spread over a node's caches.
 const LINES: usize = 64;
 
 /// Hand-overs on a line before the next line's turn.
@@ -30,10 +29,10 @@ const TURNS: u64 = 64;
 /// How long a pair is measured.
 const LONG: Duration = Duration::from_millis(2);
 
-/// How often a disturbed pair is measured again.
+/// Repetitions of a disturbed pair.
 const AGAIN: usize = 3;
 
-/// How long nothing may happen before a pair is given up: one of its threads has no CPU.
+/// Time without progress before a pair is abandoned: one of its threads has no CPU.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// This machine, ready to measure pairs.
@@ -41,12 +40,12 @@ pub struct Bench {
     cpus: Vec<usize>,
     clock: Clock,
     lines: Vec<Lines>,
-    /// Pairs that were left out.
+    /// Pairs left out.
     pub left_out: Vec<Pair>,
 }
 
 impl Bench {
-    /// Makes lines in each node, by threads that run there.
+    /// Creates lines in each node, by threads that run there.
     ///
     /// # Errors
     /// A thread cannot be pinned.
@@ -65,7 +64,7 @@ impl Bench {
                 firsts.push(*cpu);
             }
         }
-        // The first touch decides in which node's memory a page is.
+        // The first access determines a page's node.
         let lines = firsts.into_iter().map(|cpu| {
             let there = std::thread::spawn(move || {
                 pin(cpu)?;
@@ -119,12 +118,12 @@ impl Bench {
         let times = self.pair(one, other)?;
         let foreign = watch.and_then(|watch| watch.foreign(begun.elapsed(), Duration::ZERO));
         let busy = foreign.is_some_and(|share| share > TOLERANCE);
-        // Half of the turns without a neighbour are enough for a median.
+        // Half of the turns without a disturbance suffice for a median.
         let enough = times.len() >= self.lines.len() * LINES / 4;
         Ok(median(&times).filter(|_| enough && !busy))
     }
 
-    /// The nanoseconds of a hand-over on each line, as often as there is time for.
+    /// The nanoseconds of a hand-over on each line, as often as time permits.
     fn pair(&self, one: usize, other: usize) -> Result<Vec<f64>, String> {
         let over = Arc::new(AtomicBool::new(false));
         for lines in &self.lines {
@@ -151,7 +150,7 @@ impl Bench {
         })
     }
 
-    /// Counts up whenever the count is even (`parity` 0) or odd, line by line, until the time
+    /// Increments the counter whenever it is even (`parity` 0) or odd, line by line, until the time
     /// is up; the first of the two takes the time.
     fn take_turns(&self, parity: u64, over: &AtomicBool) -> Vec<f64> {
         let begun = Instant::now();
@@ -173,7 +172,7 @@ impl Bench {
                             return times;
                         }
                         let took = self.clock.nanoseconds(self.clock.now() - from);
-                        // The first round meets the other on its way here.
+                        // In the first round, the other thread is still arriving.
                         if round > 1 {
                             times.push(took as f64 / TURNS as f64);
                         }
@@ -188,7 +187,8 @@ impl Bench {
     }
 }
 
-/// Waits until the count has come that far; false once the other is gone, or too long away.
+/// Waits until the counter reaches `count`; false if the other thread has ended, or is away too
+/// long.
 fn wait(lines: &Lines, line: usize, count: u64, over: &AtomicBool) -> bool {
     const LOOKS: u32 = 1 << 12;
     let mut since = None;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// distances.
 const LONG: u64 = 20_000;
 
-/// Measures pairs of CPUs, several at a time.  A simulated hand-over takes as long each time,
-/// so that once is enough.  Blocks.
+/// Measures pairs of CPUs, several at a time. A simulated hand-over always takes the same time, so
+/// once is enough. Blocks.
 ///
 /// # Errors
 /// A run failed, or a signal arrived.

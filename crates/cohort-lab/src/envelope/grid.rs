@@ -1,10 +1,10 @@
-//! Which points the envelope is measured at.
+//! The points of the envelope.
 //!
-//! All machines by all workloads by nine numbers of threads by two placements by two lengths of
-//! sections are some four thousand points, and a run of an hour has room for a seventh of them.
-//! So each pair of a machine and a workload has a few: three numbers of threads pinned, with
-//! sections as the workload has them, and one for each other manner.  Which ones moves on from
-//! pair to pair, so that each machine and each workload has all numbers of threads.
+//! All machines, workloads, nine numbers of threads, two placements and two lengths of critical
+//! sections give some four thousand points; a run of an hour has room for a seventh of them. So
+//! each pair of a machine and a workload has a few: three numbers of threads pinned, with the
+//! workload's critical sections, and one for each other manner. They rotate from pair to pair, so
+//! that each machine and each workload has all numbers of threads.
 
 use super::workload;
 use crate::bench::Info;
@@ -27,15 +27,17 @@ pub const WORKLOADS: &[&str] = &[
     "map64",
 ];
 
-/// Workloads whose operation is of so many sections that a run has room for none of long ones.
+/// Workloads whose operation has so many critical sections that no operation with long ones fits
+/// into a run.
 const MANY_SECTIONS: &[&str] = &["berkeleydb"];
 
-/// Numbers of threads of a machine of that many CPUs.
+/// Numbers of threads for a machine with that many CPUs.
 fn threads(cpus: usize) -> [usize; 9] {
     [1, 2, 4, 8, cpus / 4, cpus / 2, cpus, 2 * cpus, 4 * cpus]
 }
 
-/// The manners: how many numbers of threads, where they run, whether sections are long.
+/// The manners: how many numbers of threads, their placement, and whether critical sections are
+/// long.
 const MANNERS: [(usize, Placement, bool); 4] = [
     (3, Placement::Compact, false),
     (1, Placement::Free, false),
@@ -43,41 +45,42 @@ const MANNERS: [(usize, Placement, bool); 4] = [
     (1, Placement::Free, true),
 ];
 
-/// How much of it.
+/// Extent of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All.
     Full,
-    /// One point in so many, that a minute is enough.
+    /// A fraction of the points, for a run of a minute.
     Quick,
 }
 
-/// One point in so many is in the quick part: no divisor of what a pair or a machine has.
+/// One in this many points is in the quick part: not a divisor of a pair's or a machine's number of
+/// points.
 const ONE_IN: usize = 37;
 
-/// One point.
+/// Point.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
-    /// Which of the grid's machines.
+    /// The index of the machine.
     pub machine: usize,
     /// The workload.
     pub workload: &'static Info,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Where they run.
+    /// Their placement.
     pub placement: Placement,
-    /// Whether sections are [long](super::LONG).
+    /// Whether critical sections are [long](super::LONG).
     pub is_long: bool,
 }
 
-/// The points, and the machines that they are on.
+/// Points, with their machines.
 #[derive(Debug)]
 pub struct Grid {
-    /// Those, ready to run.
+    /// The machines, ready to run.
     pub simulators: Vec<Arc<Simulator>>,
     /// The points.
     pub spots: Vec<Spot>,
-    /// How much of it this is.
+    /// The extent.
     pub extent: Extent,
 }
 
@@ -91,8 +94,8 @@ impl Grid {
         Self::ordered(machines, workloads, extent, false)
     }
 
-    /// The same points, the first of each machine, then the second of each: a part of them, where a
-    /// signal ends a run, has points of all machines.
+    /// The same points, the first of each machine, then the second of each: after a signal, the
+    /// result has points of all machines.
     ///
     /// # Panics
     /// If there is no workload of such a name.

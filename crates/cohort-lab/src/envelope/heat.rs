@@ -1,5 +1,5 @@
-//! The envelope as a picture: for each judged lock a map of its share of the best raw lock's
-//! throughput, a row for each machine and workload, a column for each number of threads.
+//! Draws the envelope: for each judged lock a map of its share of the best raw lock's throughput,
+//! with a row for each machine and workload, and a column for each number of threads.
 
 use super::{Envelope, Point};
 use crate::plot::sheet::{self, Drawn, FAINT, INK, bold, plain};
@@ -17,13 +17,13 @@ const CELL: i32 = 17;
 const GAP: i32 = 26;
 const BETWEEN: i32 = 5;
 
-/// The columns: threads as a multiple of the CPUs, where they are not counted.
+/// The columns: threads, absolute or as a multiple of the CPUs.
 const COLUMNS: [&str; 9] = ["1", "2", "4", "8", "n/4", "n/2", "n", "2n", "4n"];
 
 const EMPTY: RGBColor = RGBColor(243, 244, 246);
 
-/// Shares, and the colours of those at least as high: dark where much is lost, light where little
-/// is, told apart in grey too.
+/// Lower limits of shares, with their colours: dark for large losses, light for small ones,
+/// distinct in grey too.
 const COLOURS: [(f64, RGBColor, &str); 6] = [
     (0.97, RGBColor(15, 118, 110), "0.97 and more"),
     (0.90, RGBColor(94, 190, 174), "0.90"),
@@ -36,7 +36,7 @@ const COLOURS: [(f64, RGBColor, &str); 6] = [
 /// Writes the picture as SVG.
 ///
 /// # Errors
-/// The picture cannot be drawn, or the file cannot be written: why.
+/// The reason why the picture cannot be drawn, or the file cannot be written.
 pub fn save(envelope: &Envelope, file: &Path) -> Result<(), String> {
     sheet::save(svg(envelope), file)
 }

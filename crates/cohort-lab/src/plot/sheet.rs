@@ -1,30 +1,30 @@
-//! What all pictures have in common: their ink, their letters, and how they become files.
+//! Common parts of pictures: their colours, their fonts, and their output files.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::path::Path;
 
-/// What is most important, in words.
+/// Colour of important text.
 pub const INK: RGBColor = RGBColor(31, 41, 55);
 
-/// What explains it.
+/// Colour of explanations.
 pub const FAINT: RGBColor = RGBColor(107, 114, 128);
 
-/// Lines to read values by.
+/// Colour of grid lines.
 pub const GRID: RGBColor = RGBColor(229, 231, 235);
 
-/// What drawing comes to.
+/// Result of drawing.
 pub type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// Part of a picture, or all of it.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Usual letters of that size.
+/// The regular font in that size.
 pub fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(colour)
 }
 
-/// Titles' letters of that size.
+/// The bold font in that size.
 pub fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
     ("sans-serif", size)
         .into_font()
@@ -32,10 +32,10 @@ pub fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
         .color(colour)
 }
 
-/// What is drawn on a white sheet of that size, as SVG.
+/// A drawing on a white sheet of that size, as SVG.
 ///
 /// # Errors
-/// Those of `draw`, or of the drawing itself.
+/// Those of `draw`, or of the backend.
 pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Drawn<String> {
     let mut text = String::new();
     {
@@ -50,7 +50,7 @@ pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Drawn<Str
 /// Writes a picture to a file.
 ///
 /// # Errors
-/// It could not be drawn, or the file cannot be written: why.
+/// The reason why it could not be drawn, or the file cannot be written.
 pub fn save(svg: Drawn<String>, file: &Path) -> Result<(), String> {
     let text = svg.map_err(|error| format!("the plot cannot be drawn: {error}"))?;
     std::fs::write(file, text).map_err(|error| {

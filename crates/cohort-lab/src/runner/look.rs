@@ -1,4 +1,4 @@
-//! A look at a program while it runs: its threads, and whether it is an idle server.
+//! Examines a running program: its threads, and whether it is an idle server.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The time from one look to the next, at first and at most.
+/// The time between looks, initially and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(250)];
 
-/// A server is recognised once it has been idle this long, and so within 10 seconds.
+/// Idle time of a recognised server, which is thus recognised within 10 seconds.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// A program may prepare itself this long before its idleness counts.
+/// Time for a program's preparation before its idleness counts.
 const START: Duration = Duration::from_secs(2);
 
 /// An idle server uses less than this share of one CPU: timers run in most of them.
@@ -24,13 +24,13 @@ const IDLE_SHARE: f64 = 0.05;
 /// Observations of a running program.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
-    /// The most threads that one of its processes had at a time.
+    /// The largest number of threads in one of its processes.
     pub threads: u64,
-    /// The addresses on which the program listens, if it was ended as an idle server.
+    /// The program's addresses, if it was ended as an idle server.
     pub listens: Vec<Address>,
 }
 
-/// Where a program listens.
+/// Address on which a program listens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Address {
     /// A port of TCP.
@@ -48,8 +48,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// Looks at a process and its descendants until `is_over` is closed.  With `ends_servers` it ends
-/// the process group of a program that listens and stays idle.
+/// Examines a process and its descendants until `is_over` is closed. With `ends_servers`, ends the
+/// process group of a program that listens and stays idle.
 pub fn look(leader: Pid, is_over: &Receiver<()>, ends_servers: bool) -> Look {
     let mut seen = Look::default();
     let [mut pause, longest] = PAUSES;
@@ -65,7 +65,7 @@ pub fn look(leader: Pid, is_over: &Receiver<()>, ends_servers: bool) -> Look {
         }
         let used = processes.iter().filter_map(|process| cpu(*process)).sum();
         let (since, before) = *idle_since.get_or_insert_with(|| (Instant::now(), used));
-        // The sum also falls, by what a process used that has ended.
+        // The sum also falls, when a process with usage ends.
         if (used - before).abs() > IDLE_SHARE * IDLE.as_secs_f64() {
             idle_since = None;
         } else if since.elapsed() >= IDLE {
@@ -100,7 +100,7 @@ fn with_descendants(leader: Pid) -> Vec<i32> {
     all
 }
 
-/// How many threads a process has: its folder of threads has a link for each, and two more.
+/// The number of a process's threads: its folder of threads has a link for each, and two more.
 fn threads(process: i32) -> Option<u64> {
     let folder = fs::metadata(format!("/proc/{process}/task")).ok()?;
     folder.nlink().checked_sub(2)
@@ -109,7 +109,7 @@ fn threads(process: i32) -> Option<u64> {
 /// CPU seconds of a process.
 fn cpu(process: i32) -> Option<f64> {
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name may hold anything, and stands in brackets.
+    // The name may contain anything, and is in brackets.
     let (_, rest) = line.rsplit_once(") ")?;
     let ticks: u64 = rest
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! Runs a server once, with a client that measures it.
+//! Runs a server once, with a measuring client.
 
 use super::{
     Failure, Launch, Look, Run, Started, complaint, failed, looked_at, wait_for_end, watched,
@@ -17,25 +17,25 @@ use std::time::{Duration, Instant};
 /// The placeholder of a free port's number.
 pub const PORT: &str = "{port}";
 
-/// How long a server may take until it listens.
+/// Time limit for a server to listen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a server may take to end once asked.
+/// Time for a server to end on request.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long a connection may take.
+/// Time limit of a connection.
 const CONNECTING: Duration = Duration::from_secs(1);
 
-/// What measures a server.
+/// Client that measures a server.
 #[derive(Clone, Debug)]
 pub struct Client {
     /// The program, which runs under the system's locks.
     pub launch: Launch,
-    /// Where the server listens once it is ready.
+    /// The server's address when ready.
     pub ready: Ready,
 }
 
-/// Where a server listens; each text may have [`PORT`] in it.
+/// Address of a server; each text may contain [`PORT`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// A host and a port.
@@ -116,13 +116,13 @@ fn free_port() -> Result<u16, Failure> {
     Ok(port.port())
 }
 
-/// Starts a server, waits until it listens, runs its client to the end, and ends the server.  The
-/// time is the client's, whose output is read too; CPU time and switches are the server's.  The
-/// time limit of `server` is that of the client.  Blocks.
+/// Starts a server, waits until it listens, runs its client to the end, and ends the server. Time
+/// and output are the client's; CPU time and switches are the server's. The time limit of `server`
+/// applies to the client. Blocks.
 ///
 /// # Errors
-/// A signal that asks this process to end; a server that does not listen, ends before its client, or
-/// cannot be started; a client that fails.
+/// A signal that asks this process to end; a server that does not listen, ends before its client,
+/// or cannot be started; a client that fails.
 pub fn run_served(
     server: &Launch,
     client: &Client,
@@ -153,14 +153,14 @@ pub fn run_served(
     }
     let has_ended = has_ended(process.pid);
     if !has_ended {
-        // It may end in between.
+        // It may end meanwhile.
         let _ = kill_process(process.pid, Signal::TERM);
         wait_for_end(process.pid, Some(GRACE));
     }
     let (status, usage) = process.reap()?;
     interrupt::check()?;
     let said = process.output()?;
-    // What has ended well has put itself into the background.
+    // A successful end means that it has put itself into the background.
     let end = complaint(status, true, None).unwrap_or_else(|| {
         "it ended with exit status 0, and has to stay in the foreground".to_owned()
     });
@@ -202,7 +202,7 @@ pub fn run_served(
     }
 }
 
-/// Why a server was not measured.
+/// Reason for an unmeasured server.
 enum Trouble {
     Interrupted(interrupt::Interrupted),
     Unready,
@@ -234,7 +234,8 @@ fn wait_until_ready(server: Pid, ready: &Ready) -> Result<(), Trouble> {
     Err(Trouble::Unready)
 }
 
-/// Runs the client to its end, or to the server's: its time, its CPU seconds and its output.
+/// Runs the client to its end, or to the server's; returns its duration, its CPU seconds and its
+/// output.
 fn ask(server: Pid, client: &Launch) -> Result<(Duration, f64, String), Trouble> {
     let started = Instant::now();
     let mut process = Started::new(client)?;
@@ -265,7 +266,7 @@ fn ask(server: Pid, client: &Launch) -> Result<(Duration, f64, String), Trouble>
     }
 }
 
-/// Whether a child of this process has ended; it is not reaped.
+/// Whether a child of this process has ended, without reaping it.
 fn has_ended(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
@@ -282,7 +283,7 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
-    /// A server of few words.
+    /// A minimal server.
     const SERVER: &str = "import os, socket, sys
 listener = socket.create_server(('127.0.0.1', int(sys.argv[1])))
 print('mine', os.getpid(), flush=True)
@@ -326,7 +327,7 @@ print(connection.recv(100).decode())
         }
     }
 
-    /// Whether there is an interpreter for the server.
+    /// Whether an interpreter for the server is installed.
     fn is_there() -> bool {
         let is_there = which::which("python3").is_ok();
         if !is_there {

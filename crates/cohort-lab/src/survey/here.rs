@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Where distributions keep the libraries of a 64-bit system.
+/// Distributions' folders for the libraries of a 64-bit system.
 const LIBRARY_FOLDERS: [&str; 4] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -10,8 +10,8 @@ const LIBRARY_FOLDERS: [&str; 4] = [
     "/usr/lib",
 ];
 
-/// Whether there is that file, by its whole path; a library, in the folders of libraries; or a
-/// program, in PATH.
+/// Whether a file exists: an absolute path; a library, in the folders of libraries; or a program,
+/// in PATH.
 #[must_use]
 pub fn is_here(name: &str) -> bool {
     if name.starts_with('/') {

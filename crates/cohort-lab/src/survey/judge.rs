@@ -1,20 +1,20 @@
-//! What a program's runs under ours and under the system's locks say.
+//! Verdicts on a program's runs under Cohort's and under the system's locks.
 
 use crate::rounds::Series;
 use crate::runner::Run;
 use crate::stats::{Estimate, median};
 use serde::Serialize;
 
-/// So much longer may a program take.
+/// The tolerated slow-down of a program.
 const SLOWER: f64 = 1.05;
 
-/// From so many times the context switches on, a program is worse off.
+/// The ratio of context switches from which a program is worse off.
 const SWITCHES: f64 = 3.0;
 
 /// Fewer additional switches than this cost about a millisecond, whatever their ratio.
 const FEW: f64 = 500.0;
 
-/// What came of a program.
+/// Verdict on a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
@@ -28,23 +28,23 @@ pub enum Verdict {
     Unsure,
     /// It failed, or its check did.
     Failed {
-        /// What happened.
+        /// The failure.
         why: String,
     },
 }
 
 impl Verdict {
-    /// Whether the survey fails for it.
+    /// Whether the survey fails because of it.
     #[must_use]
     pub fn is_bad(&self) -> bool {
         !matches!(self, Self::Fine | Self::Unsure)
     }
 }
 
-/// A program's figures under ours over those under the system's locks.
+/// A program's figures under Cohort's locks over those under the system's.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Ratios {
-    /// Of the seconds that it took.
+    /// Of the duration.
     pub wall: Option<Estimate>,
     /// Of the CPU seconds.
     pub cpu: Option<Estimate>,
@@ -55,16 +55,16 @@ pub struct Ratios {
 /// Medians under one kind of lock.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Medians {
-    /// The seconds that count.
+    /// The counted seconds.
     pub wall: Option<f64>,
     /// CPU seconds.
     pub cpu: Option<f64>,
-    /// Context switches, wanted and not.
+    /// Context switches, voluntary and involuntary.
     pub switches: Option<f64>,
 }
 
 impl Medians {
-    /// Those of a series.
+    /// The medians of a series.
     #[must_use]
     pub fn of(series: &Series<f64>) -> Self {
         Self {
@@ -80,7 +80,7 @@ fn switches(run: &Run) -> f64 {
 }
 
 impl Ratios {
-    /// Ours over the system's, round by round.
+    /// Cohort's figures over the system's, round by round.
     #[must_use]
     pub fn of(ours: &Series<f64>, system: &Series<f64>) -> Self {
         let ratio = |figure: fn(f64, &Run) -> f64, least: f64| {
@@ -92,7 +92,7 @@ impl Ratios {
         };
         Self {
             wall: ratio(|wall, _| wall, f64::MIN_POSITIVE),
-            // The kernel may count in ticks, and find none.
+            // The kernel may count in ticks, and report zero.
             cpu: ratio(|_, run| run.cpu(), 1e-3),
             switches: ratio(|_, run| switches(run), 1.0),
         }

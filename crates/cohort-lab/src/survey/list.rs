@@ -1,4 +1,4 @@
-//! The programs of a survey: rows in TOML, the survey's own and a person's alike.
+//! The programs of a survey: rows in TOML, both built-in and the user's.
 
 use super::here::is_here;
 use regex::Regex;
@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The survey's own rows, by what their programs are for.
+/// The built-in rows, by the purpose of their programs.
 const OWN: [&str; 6] = [
     include_str!("rows/languages.toml"),
     include_str!("rows/packers.toml"),
@@ -16,7 +16,7 @@ const OWN: [&str; 6] = [
     include_str!("rows/libraries.toml"),
 ];
 
-/// C programs that the checks of the command use too, and the rows that compile them.
+/// C programs shared with the command's checks, and the rows that compile them.
 const PROGRAMS: [(&str, &str, &str); 2] = [
     ("berkeleydb", "bank.c", include_str!("programs/bank.c")),
     ("mpich", "exchange.c", include_str!("programs/exchange.c")),
@@ -28,45 +28,45 @@ struct List {
     row: Vec<Row>,
 }
 
-/// A program with its check.  What is run is text for the system's shell, in a folder that
-/// the row has to itself.
+/// Program with its check. Commands are text for the system's shell, run in a folder of the row's
+/// own.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// What the table calls it.
+    /// Its name in the table.
     #[serde(deserialize_with = "name")]
     pub name: String,
-    /// What it does, in a line.
+    /// One-line description.
     #[serde(default)]
     pub about: String,
-    /// What it cannot do without, `program:package` or both in one word: a program in PATH,
-    /// the path of a file, or a library.
+    /// Prerequisites, `program:package` or both in one word: a program in PATH, a file's path, or a
+    /// library.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// Files that are laid into its folder: their names and what stands in them.
+    /// Files to create in its folder: their names and contents.
     #[serde(default, skip_serializing)]
     pub files: BTreeMap<String, String>,
-    /// What prepares the folder, once.
+    /// Prepares the folder, once.
     #[serde(default)]
     pub setup: Option<String>,
-    /// What is measured.
+    /// The measured command.
     pub command: String,
-    /// Finds the seconds that count in what the command writes; without it they are those
-    /// from the command's start to its end.
+    /// Finds the counted seconds in the command's output; by default, the command's duration
+    /// counts.
     #[serde(default, deserialize_with = "expression", serialize_with = "text")]
     pub wall: Option<Regex>,
-    /// What succeeds if a run went well.
+    /// Succeeds if a run was correct.
     pub check: String,
-    /// What tidies up outside the folder, at the end.
+    /// Cleans up outside the folder, at the end.
     #[serde(default)]
     pub cleanup: Option<String>,
-    /// The numbers of threads for a program that cannot have others.
+    /// The numbers of threads, for a program without other choices.
     #[serde(default)]
     pub threads: Option<Vec<u32>>,
 }
 
 impl Row {
-    /// The package that has what is missing here.
+    /// The package of a missing prerequisite.
     #[must_use]
     pub fn missing(&self) -> Option<&str> {
         self.needs.iter().find_map(|need| {
@@ -76,10 +76,10 @@ impl Row {
     }
 }
 
-/// The survey's own rows.
+/// The built-in rows.
 ///
 /// # Panics
-/// If a row is wrong, which a test rules out.
+/// If a row is wrong, which a test excludes.
 #[must_use]
 pub fn own() -> Vec<Row> {
     let rows = OWN.iter().flat_map(|list| read(list).expect("sound rows"));
@@ -95,7 +95,7 @@ pub fn own() -> Vec<Row> {
 /// The rows of a list.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The mistake, and its place.
 pub fn read(list: &str) -> Result<Vec<Row>, toml::de::Error> {
     toml::from_str::<List>(list).map(|list| list.row)
 }

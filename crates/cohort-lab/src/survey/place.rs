@@ -1,4 +1,4 @@
-//! The folder that a row's texts run in.
+//! The folder in which a row's texts run.
 
 use super::judge::{self, Medians, Ratios};
 use super::list::Row;
@@ -15,19 +15,19 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long preparing a row, checking a run, or tidying up may take.
+/// Time limit for preparing a row, checking a run, or cleaning up.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The shell that a row's texts are for; a command that fails ends them.
+/// The shell for a row's texts; a failing command ends them.
 const SHELL: [&str; 2] = ["/bin/sh", "-euc"];
 
-/// The file in which a setup says what is not here.
+/// The file in which a setup reports a missing prerequisite.
 const NOT_HERE: &str = "not-here";
 
-/// The file in which a check finds what the command wrote.
+/// The file with the command's output, for a check.
 const OUTPUT: &str = "output";
 
-/// A row's folder, which goes with it.
+/// Folder of a row, removed with this value.
 pub struct Place<'a> {
     row: &'a Row,
     plan: &'a Plan<'a>,
@@ -38,12 +38,12 @@ impl<'a> Place<'a> {
     /// A folder with the row's files, after its setup.
     ///
     /// # Errors
-    /// What that came to instead.
+    /// The result instead.
     pub fn prepared(row: &'a Row, plan: &'a Plan) -> Result<Self, Finding> {
         let refused = |error: std::io::Error| Finding::Unprepared(format!("its folder: {error}"));
         let folder = tempfile::Builder::new()
             .prefix("cohort-survey-")
-            // Servers that give up the super-user's rights read in it.
+            // Servers that drop the super-user's rights read in it.
             .permissions(Permissions::from_mode(0o755))
             .tempdir()
             .map_err(refused)?;
@@ -62,7 +62,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Runs the row in one way.
+    /// Runs the row in one configuration.
     ///
     /// # Errors
     /// A signal asked this process to end.
@@ -86,7 +86,7 @@ impl<'a> Place<'a> {
             self.wall(run)
         };
         let series = rounds::play(&contestants, self.plan.rounds, read, &mut observer)?;
-        // A check that was interrupted says nothing about the program.
+        // An interrupted check implies nothing about the program.
         crate::interrupt::check()?;
         let [system, ours] = &series[..] else {
             unreachable!("the system's locks and ours are compared");
@@ -108,7 +108,7 @@ impl<'a> Place<'a> {
         self.carry_out("its check", &self.row.check, variables.to_vec())
     }
 
-    /// The seconds that count.
+    /// The counted seconds.
     fn wall(&self, run: &Run) -> Result<f64, String> {
         let Some(expression) = &self.row.wall else {
             return Ok(run.wall);
@@ -120,7 +120,7 @@ impl<'a> Place<'a> {
             .ok_or_else(|| format!("nothing that it wrote gives seconds by `{expression}`"))
     }
 
-    /// Runs a text that is not measured, under the system's locks.
+    /// Runs an unmeasured text, under the system's locks.
     fn carry_out(&self, what: &str, text: &str, variables: Vec<Variable>) -> Result<(), String> {
         let mut launch = self.launch(text, variables);
         launch.environment.extend(self.plan.system.iter().cloned());
@@ -151,7 +151,7 @@ impl<'a> Place<'a> {
 }
 
 impl Drop for Place<'_> {
-    /// Tidies up even after Ctrl-C, so not by the runner, which then runs nothing more.
+    /// Cleans up even after Ctrl-C, and so without the runner, which then runs nothing more.
     fn drop(&mut self) {
         let Some(cleanup) = &self.row.cleanup else {
             return;
@@ -173,7 +173,7 @@ impl Drop for Place<'_> {
 
 type Variable = (String, Option<OsString>);
 
-/// What a command and its check learn of how the program is to be run.
+/// The variables of a configuration, for a command and its check.
 fn variables(case: Case) -> Vec<Variable> {
     let port = free_port().map(|port| port.to_string()).unwrap_or_default();
     vec![
@@ -182,13 +182,13 @@ fn variables(case: Case) -> Vec<Variable> {
     ]
 }
 
-/// A port of this host that nobody listens on.
+/// A free port of this host.
 fn free_port() -> std::io::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.port())
 }
 
-/// Tells an observer which program it is.
+/// Adds a program's title for an observer.
 struct Titled<'a> {
     title: String,
     observer: &'a mut dyn Observer,

@@ -1,5 +1,5 @@
-//! Allocators that lock: their first lock comes before anything else has run,
-//! and nothing of ours may allocate inside it.
+//! Allocators with locks: their first lock precedes all other code, and Cohort must not allocate
+//! inside it.
 
 use crate::check::Check;
 use crate::conformance::run_case;
@@ -12,11 +12,11 @@ struct Allocator {
     name: &'static str,
     needs: &'static [(&'static str, &'static str)],
     object: &'static str,
-    /// What makes it lock at every turn.
+    /// The setting that makes it lock at every call.
     settings: (&'static str, &'static str),
-    /// A symbol that a process has only with this library.
+    /// A symbol present only with this library.
     symbol: &'static str,
-    /// What it does rightly over the C library's locks.
+    /// Cases that pass over the C library's locks.
     cases: &'static [&'static str],
 }
 
@@ -35,7 +35,7 @@ const ALLOCATORS: [Allocator; 2] = [
         object: "libdmallocth.so.5",
         settings: ("DMALLOC_OPTIONS", "debug=0x0"),
         symbol: "dmalloc_shutdown",
-        // It prepares nothing for a fork: a child can hang over any lock.
+        // It does not prepare for a fork: a child can hang over any lock.
         cases: &["threads", "thread-exit"],
     },
 ];

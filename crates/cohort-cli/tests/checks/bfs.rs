@@ -1,5 +1,5 @@
-//! Searches of a graph over MPICH by threads that poll, and give up a poll at the end of its patience:
-//! all calls of MPI go through one mutex, which those that poll take by `pthread_mutex_clocklock`.
+//! Graph searches over MPICH by polling threads with timeouts. All MPI calls use one mutex, which
+//! polls acquire by `pthread_mutex_clocklock`.
 
 use crate::check::{Check, Tier};
 use crate::compiled;
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// 2¹² vertices, four threads in each process, four searches, no patience: so threads do give up.
+/// 2¹² vertices, four threads in each process, four searches, zero timeout: so threads do time out.
 const WORDS: [&str; 4] = ["12", "4", "4", "0"];
 
-/// What comes of it, if all is well: each search found what one by a single thread finds.
+/// The expected output: each search agrees with a single-threaded one.
 const EXPECTED: &str = "4 searches of 65536 edges, 0 wrong";
 
-/// So often in a row at most does a thread compute on instead of polling.
+/// The most polls in succession that a thread replaces by computation.
 const MOST_ABORTS: u64 = 16;
 
 /// Under each lock.
@@ -39,13 +39,13 @@ fn run(lock: &str) -> Result<(), String> {
     let [given_up, polls, longest] = polled(&said)
         .filter(|_| said.lines().next() == Some(EXPECTED))
         .ok_or_else(|| format!("expected {EXPECTED}, got {said}"))?;
-    // The C library's lock is too seldom held by a preempted thread for that to be asked of it.
+    // The C library's lock is too rarely held by a preempted thread to require this.
     if longest > MOST_ABORTS || (lock != SYSTEM && given_up == 0) {
         return Err(format!(
             "{given_up} polls were given up, {longest} in a row:\n{said}"
         ));
     }
-    // Each poll that was not given up took the mutex.
+    // Each poll without a timeout acquired the mutex.
     let taken = acquired(&report, |kind| kind.starts_with("mutex-"));
     if lock == SYSTEM || taken > polls - given_up {
         Ok(())
@@ -54,7 +54,7 @@ fn run(lock: &str) -> Result<(), String> {
     }
 }
 
-/// How many polls were given up, of how many, and how many in a row.
+/// The number of timed-out polls, of all polls, and of timeouts in succession.
 fn polled(said: &str) -> Option<[u64; 3]> {
     let (given_up, rest) = said.lines().nth(1)?.split_once(" of ")?;
     let (polls, rest) = rest.split_once(" polls given up, at most ")?;

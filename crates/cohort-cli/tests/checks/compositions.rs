@@ -1,5 +1,5 @@
-//! Each generated composition, compiled, and each that lets waiters give up, under a program: nothing
-//! is lost, and it ends.
+//! Each compiled composition, abortable ones included, under a program: no update is lost, and the
+//! program ends.
 
 use crate::check::{Check, Tier};
 use crate::conformance::run_case;
@@ -10,8 +10,8 @@ use cohort::compose::{abortables, generated};
 use cohort::name::{Build, Lock, Name};
 use cohort::recipe::{Basic, LEVELS, Locks};
 
-/// All of those of one depth at once, and the top locks that stand nowhere else; none if
-/// locks were asked for by name.
+/// All compositions of one depth together, and the top locks that occur nowhere else; none if locks
+/// were requested by name.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     if selection.is_narrowed() {
         return Ok(Vec::new());

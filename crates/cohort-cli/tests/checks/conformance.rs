@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance");
 const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 
-/// The topics in which the chosen lock does the work, and rwlocks some of it.  The others lean
-/// on parts that all locks share; the default lock checks them, and the full tier checks them
-/// under every lock.
+/// The topics that depend on the chosen lock, and partly on rwlocks. The others depend on parts
+/// common to all locks; the default lock checks them, and the full tier checks them under every
+/// lock.
 const BOUND: [&str; 7] = [
     "fork",
     "life",
@@ -24,17 +24,18 @@ const BOUND: [&str; 7] = [
     "real_time",
 ];
 
-/// Those in which the chosen lock does, and no rwlock.
+/// Topics that depend on the chosen lock, and not on rwlocks.
 const LOCK_BOUND: [&str; 3] = ["mutex", "misuse", "cond"];
 
-/// The one that the quick tier runs under every lock; the others under one of each kind.
+/// The topic that the quick tier runs under every lock; it runs the others under one lock of each
+/// kind.
 const EVERYWHERE: &str = "mutex";
 
-/// Those in which rwlocks do.
+/// Topics that depend on rwlocks.
 const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
-/// The kinds of mutex in whose cases less depends on the lock than in those of the others: the
-/// quick tier checks these under the default alone.
+/// Kinds of mutex whose cases depend less on the lock than the others': the quick tier checks these
+/// under the default only.
 const UNBOUND_KINDS: [&str; 6] = [
     "adaptive",
     "errorcheck",
@@ -44,22 +45,22 @@ const UNBOUND_KINDS: [&str; 6] = [
     "protect",
 ];
 
-/// What else than the default can serve rwlocks, each with the writers' lock of the quick
-/// tier: one in place, and one that is inflated.
+/// Alternatives to the default for rwlocks, each with the writers' lock of the quick tier: an
+/// in-place and an inflated one.
 const RWLOCKS: [(&str, &str); 2] = [("c-rw-np", "futex-hmcs"), ("c-rw-wp", "c-tkt-mcs")];
 
-/// Each CPU a cohort, whatever this machine is, so that readers of several meet.
+/// One cohort per CPU on any machine, so that readers of several cohorts meet.
 const APART: &str = "cache 0\ncache 1\ncache 2\ncache 3\n";
 
-/// Longer than the watchdog inside each case, which tells more: it allows a case
-/// that makes progress five minutes.
+/// Longer than the watchdog inside each case, which reports more: it allows a case with progress
+/// five minutes.
 pub const LIMIT: Duration = Duration::from_secs(330);
 
 /// A case's own exit statuses for "cannot be checked here" and "hung".
 const SKIPPED: i32 = 77;
 const HUNG: i32 = 124;
 
-/// When so many cases of a topic hang, the others would too, a minute each.
+/// After this many hanging cases of a topic, the others would hang too, for a minute each.
 const MOST_HUNG: usize = 3;
 
 /// One topic under each lock and way to wait.
@@ -110,8 +111,7 @@ fn checks_of_rwlocks(topic: &Topic, selection: &Selection) -> Result<Vec<Check>,
     Ok(checks)
 }
 
-/// A topic under a lock with these options, of which the last word of the check's name
-/// reminds.
+/// A topic under a lock with these options; the last word of the check's name identifies them.
 fn check(topic: &Topic, lock: &str, word: &str, quick: bool, options: Vec<String>) -> Check {
     let (topic, lock) = (topic.clone(), lock.to_owned());
     Check {
@@ -157,7 +157,7 @@ struct Topic {
 }
 
 impl Topic {
-    /// The same, without the cases that the default checks for all locks.
+    /// The topic without the cases that the default checks for all locks.
     fn without_unbound_kinds(&self) -> Self {
         let mut topic = self.clone();
         topic.cases.retain(|case| {
@@ -171,7 +171,7 @@ impl Topic {
 #[derive(Clone)]
 struct Case {
     name: String,
-    /// Promised by Cohort, and not by the C library.
+    /// Guaranteed by Cohort, and not by the C library.
     beyond: bool,
 }
 
@@ -216,7 +216,7 @@ fn run(topic: &Topic, lock: &str, options: &[String]) -> Result<(), String> {
     ))
 }
 
-/// Compiles what is older than its sources, and asks each topic for its cases.
+/// Compiles outdated programs, and lists each topic's cases.
 fn build() -> Result<Vec<Topic>, String> {
     let sources = Path::new(SOURCES);
     let built = Path::new(BUILT);

@@ -1,5 +1,5 @@
-//! Far more threads than CPUs, none of which ever sleeps: 64 of them on one CPU, a
-//! hundred acquisitions each.  It ends, under every lock.
+//! Far more threads than CPUs, without sleeping: 64 threads on one CPU, a hundred acquisitions
+//! each. It must end under every lock.
 
 use crate::check::{Check, Tier};
 use crate::conformance::run_case;

@@ -1,4 +1,4 @@
-//! A waiter that gets no CPU: it must not stop those that come behind it.
+//! A waiter without a CPU must not stop the waiters behind it.
 
 use crate::check::{Check, Tier};
 use crate::compiled;
@@ -8,14 +8,13 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How often each thread that comes now and then has the lock within a second, at the least:
-/// over the C library thousands of times.
+/// Minimum acquisitions of each occasional thread within a second; thousands with the C library.
 const LEAST: u64 = 100;
 
-/// The program's word for a machine with one CPU, or without the idle class.
+/// The program's exit status for a machine with one CPU, or without the idle class.
 const UNAVAILABLE: i32 = 77;
 
-/// Under the default lock: one in strict order waits for the thread that is next.
+/// Under the default lock: a strict lock waits for the next thread.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let check = |lock: &'static str| Check {
         name: format!("idle/{lock}"),

@@ -1,4 +1,4 @@
-//! What the environment selects.
+//! Selection of checks by the environment.
 
 use crate::check::Tier;
 use crate::program::Under;
@@ -9,15 +9,15 @@ use std::env::{self, VarError};
 /// The pseudo-lock that leaves the C library's own locks in place.
 pub const SYSTEM: &str = "system";
 
-/// Compositions with another lock at each level, as reports print them: one that is built
-/// from its name, one that is compiled, and one that lets waiters give up.
+/// Compositions with different locks at the levels, as printed in reports: built from its name,
+/// compiled, and abortable.
 const COMPOSITIONS: [&str; 3] = [
     "clof:ticket-clh-mcs@cache,numa,system/128",
     "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",
     "clof:bo-clh-mcs@cache,numa,system/128/abortable",
 ];
 
-/// How waiting threads may be told to wait.
+/// Ways to wait.
 pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
 
 /// The tiers and locks to check.
@@ -30,7 +30,7 @@ impl Selection {
     /// Reads `COHORT_TIER` and `COHORT_CHECK_LOCK`.
     ///
     /// # Errors
-    /// A value that means nothing, and what may stand there.
+    /// An invalid value, with the alternatives.
     pub fn from_environment() -> Result<Self, String> {
         let full = match variable("COHORT_TIER")?.as_deref() {
             None | Some("" | "quick") => false,
@@ -57,25 +57,26 @@ impl Selection {
         Ok(Self { full, named })
     }
 
-    /// Whether checks of this tier are to run.
+    /// Whether to run checks of this tier.
     pub fn has(&self, tier: Tier) -> bool {
         tier == Tier::Quick || self.full
     }
 
-    /// Whether some locks were asked for by name.
+    /// Whether locks were requested by name.
     pub fn is_narrowed(&self) -> bool {
         self.named.is_some()
     }
 
-    /// The locks to check: those asked for, else all of ours, and a composition of each sort.
+    /// The locks to check: the requested ones, else all of Cohort's, and a composition of each
+    /// sort.
     pub fn locks(&self) -> Vec<&'static str> {
         let served = || LOCKS.iter().filter(|lock| lock.serves_programs());
         let ours = || served().map(|lock| lock.name).chain(COMPOSITIONS);
         self.named.clone().unwrap_or_else(|| ours().collect())
     }
 
-    /// What a program runs under, by its name in a check's: each of these locks, and `debug` where
-    /// no locks were asked for.
+    /// The configurations for a program, by name: each of these locks, and `debug` unless locks
+    /// were requested.
     pub fn ways(&self) -> Vec<(&'static str, Under)> {
         let locks = self.locks().into_iter();
         let locks = locks.map(|lock| (lock, Under::Lock(lock)));
@@ -83,16 +84,15 @@ impl Selection {
         locks.chain(debug).collect()
     }
 
-    /// Of these locks, those to check: all that were asked for, if any were.
+    /// The requested locks, or by default these.
     pub fn some_of(&self, some: &[&'static str]) -> Vec<&'static str> {
         self.named.clone().unwrap_or_else(|| some.to_vec())
     }
 
-    /// Whether everything is to be checked under a lock: it was asked for, or everything is
-    /// wanted, or it is the first of its kind.  Locks of one kind are in the same place in a program's
-    /// mutex, can do the same, and are alike in whether their waiters take nodes: between the program and
-    /// the lock, the same code serves them.  Each lock itself is under its own checkers, and under one
-    /// topic of the conformance suite.
+    /// Whether to check everything under a lock: it was requested, everything is requested, or it
+    /// is the first of its kind. Locks of one kind use the same place in a program's mutex and the
+    /// same capabilities, and their waiters are alike in taking nodes: the same code serves them.
+    /// Each lock itself has its own checkers, and one topic of the conformance suite.
     pub fn has_all_under(&self, lock: &str) -> bool {
         if self.full || self.named.is_some() {
             return true;
@@ -107,7 +107,7 @@ impl Selection {
             )
         };
         let Some(info) = catalogue::find(lock) else {
-            // A composition, as those that the catalogue names.
+            // A composition, like those in the catalogue.
             return false;
         };
         let mut served = LOCKS.iter().filter(|lock| lock.serves_programs());
@@ -115,7 +115,7 @@ impl Selection {
         first.is_some_and(|first| first.name == info.name)
     }
 
-    /// The tier of a check under a lock that is like its check under others of its kind.
+    /// The tier of a check under a lock that resembles its check under others of its kind.
     pub fn tier_under(&self, lock: &str) -> Tier {
         if self.has_all_under(lock) {
             Tier::Quick
@@ -124,7 +124,7 @@ impl Selection {
         }
     }
 
-    /// Whether a lock was asked for by name.
+    /// Whether a lock was requested by name.
     pub fn names(&self, lock: &str) -> bool {
         self.named
             .as_ref()

@@ -1,8 +1,8 @@
-//! Soaks under chaos: threads draw operations from a seed, on libraries that disturb them before
-//! atomic operations.  docs/checks.md says what each program does.
+//! Soaks under chaos: threads draw operations from a seed, with libraries that delay them before
+//! atomic operations. docs/checks.md describes each program.
 //!
-//! The libraries have the feature `chaos`, so the first row builds them, in the folder that the
-//! command's build script uses.
+//! The libraries need the feature `chaos`, so the first row builds them, in the folder of the
+//! command's build script.
 
 use crate::check::{Check, Tier};
 use crate::compiled::{changed, compile, is_older};
@@ -21,31 +21,31 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/soak");
 const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/soak");
 const LIBRARIES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../libraries");
 
-/// How long a row of the quick tier takes; two dozen rows, several at a time.
+/// Duration of a row of the quick tier, in seconds; two dozen rows, several at a time.
 const QUICK_SECONDS: u64 = 7;
-/// How long all rows of the full tier take together on one CPU.
+/// Total duration of all rows of the full tier on one CPU.
 const FULL_SECONDS: u64 = 3600;
 
-/// What a program takes to end and, if a thread stops, to notice.
+/// Time for a program to end and, if a thread stops, to detect it.
 const TO_END: Duration = Duration::from_secs(120);
 
 const THREADS: &str = "8";
-/// Both chances per operation in 65,536, and the longest nap in microseconds.
+/// Both probabilities per operation in 65,536, and the longest nap in microseconds.
 const CHAOS: &str = "1024,64,300";
 
-/// Each of the first CPUs a cohort, so that threads of several cohorts meet on any machine.
+/// One cohort for each of the first CPUs, so that threads of several cohorts meet on any machine.
 const APART: &str = "cache 0;cache 1;cache 2;cache 3";
 
-/// A composition that lets waiters give up.
+/// An abortable composition.
 const ABORTABLE: &str = "clof:bo-clh-mcs@cache,numa,system/128/abortable";
 
-/// Locks of the quick tier beside the default: a queue, trees of queues without and with waiters that
-/// give up, a composition of such, and one that adapts.
+/// Locks of the quick tier beside the default: a queue, trees of queues without and with timeouts,
+/// an abortable composition, and an adaptive lock.
 const QUICK_LOCKS: [&str; 5] = ["mcs", "hmcs-4", "hmcs-t-3", ABORTABLE, "glk"];
 
 const RWLOCKS: [&str; 3] = ["rwlock", "c-rw-np", "c-rw-wp"];
 
-/// Families of `cohort-soak`, and whether they are of the quick tier.
+/// Families of `cohort-soak`, and whether they are in the quick tier.
 const FAMILIES: [(&str, bool); 12] = [
     ("upgrade", true),
     ("sanl-plus-rides", true),
@@ -61,7 +61,7 @@ const FAMILIES: [(&str, bool); 12] = [
     ("tasks-mcs", false),
 ];
 
-/// Where a program gets its locks from.
+/// Source of a program's locks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     /// Pthread, by the preloaded library.
@@ -72,7 +72,7 @@ enum From {
     Rust,
 }
 
-/// A program, and what it is told.
+/// Program with its arguments.
 #[derive(Clone)]
 struct Row {
     program: &'static str,
@@ -83,7 +83,7 @@ struct Row {
     quick: bool,
 }
 
-/// Each program under the locks that it is about.
+/// Each program under the locks that it tests.
 ///
 /// # Errors
 /// None.
@@ -203,7 +203,7 @@ fn rows(selection: &Selection) -> Vec<Row> {
 /// Runs a program to its end.
 ///
 /// # Errors
-/// How it ended, with what it printed and how to run it again.
+/// How it ended, with its output and the command that repeats it.
 fn run(row: &Row, seconds: u64) -> Result<(), String> {
     let seed = seed(seconds);
     let is_system = row.under == SYSTEM;
@@ -230,7 +230,7 @@ fn run(row: &Row, seconds: u64) -> Result<(), String> {
         .timeout(limit)
         .output()
         .map_err(|error| format!("{again}: cannot be run: {error}"))?;
-    // The library warns, for instance, that it has no lock of that name and takes the default.
+    // The library warns, for instance, about an unknown lock replaced by the default.
     let is_warned = output.stderr.starts_with(b"cohort: ");
     if output.status.success() && !is_warned {
         return Ok(());
@@ -238,7 +238,7 @@ fn run(row: &Row, seconds: u64) -> Result<(), String> {
     Err(format!("{}\nagain: {again}", ended(&output, limit)))
 }
 
-/// The seed of this run: the same in the quick tier, another each time in the full one.
+/// The seed of this run: constant in the quick tier, random in the full one.
 fn seed(seconds: u64) -> u64 {
     if seconds == QUICK_SECONDS {
         return 1;
@@ -247,7 +247,7 @@ fn seed(seconds: u64) -> u64 {
     since.map_or(1, |since| since.as_secs())
 }
 
-/// The line that runs it again.
+/// The command line that repeats the run.
 fn again(environment: &[(&str, String)], command: &Command) -> String {
     let mut words: Vec<String> = environment
         .iter()
@@ -262,7 +262,7 @@ fn again(environment: &[(&str, String)], command: &Command) -> String {
     words.join(" ")
 }
 
-/// A wrong variable ends the process with a line, and no release has the feature.
+/// A wrong variable ends the process with a message, and no release has the feature.
 fn variables() -> Result<(), String> {
     let library = preload_library()?;
     let wrong = [
@@ -313,7 +313,7 @@ fn program(name: &str, library: Option<&Path>) -> Result<PathBuf, String> {
     Ok(target)
 }
 
-/// What is built once in a run.
+/// Built once per run.
 type Once = OnceLock<Result<PathBuf, String>>;
 
 fn preload_library() -> Result<&'static Path, String> {
@@ -346,7 +346,7 @@ fn once(
     made.as_deref().map_err(String::clone)
 }
 
-/// Held while something is built: another run of these checks may use the same files.
+/// Held while building: another run of these checks may use the same files.
 fn turn() -> Result<File, String> {
     let failed = |error| format!("{LIBRARIES} cannot be used: {error}");
     fs::create_dir_all(LIBRARIES).map_err(failed)?;
@@ -355,14 +355,14 @@ fn turn() -> Result<File, String> {
     Ok(turn)
 }
 
-/// Builds a package, and copies the file that it makes away from its usual form.
+/// Builds a package, and copies its output out of the shared folder.
 fn build(package: &str, features: &str, file: &str) -> Result<PathBuf, String> {
     let _turn = turn()?;
     let folder = Path::new(LIBRARIES).join("chaos");
     let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(Path::new(CRATES).join(package))
         .args(["build", "--release", "--quiet", "--features", features])
-        // These are not measured, so what builds soonest will do.
+        // These are not measured, so the fastest build suffices.
         .args(["--config", "profile.release.opt-level=1"])
         .arg("--target-dir")
         .arg(&folder)

@@ -1,5 +1,5 @@
-//! `cohort debug` finds each bug of `examples/bugs`, and none in the programs beside them that
-//! only look alike.
+//! `cohort debug` finds each bug of `examples/bugs`, and none in the similar correct programs
+//! beside them.
 
 use crate::{cohort, compiled};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ const FORKED_RECURSIVE: &[&str] = &[
     "is ended",
 ];
 
-/// Each bug: the level that finds it, and what is said of it, lines of code among that.
+/// Each bug: the level that finds it, and its report, lines of code included.
 const BUGS: &[(&str, &str, &[&str])] = &[
     (
         "abba",
@@ -238,12 +238,12 @@ const BUGS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// Words, wherever their lines end.
+/// Words, regardless of line breaks.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a program of this folder at a level, under a lock; its exit status and what was said.
+/// Runs a program of this folder at a level, under a lock; returns its exit status and the output.
 fn debugged(program: &Path, level: &str, lock: &str) -> (Option<i32>, String) {
     let output = cohort()
         .args(["debug", "--level", level, "--lock", lock, "--"])
@@ -261,7 +261,7 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
         let program = compile(name, &folder);
         for lock in ["futex-hmcs", "mcs"] {
             if name.starts_with("forked") && lock == "mcs" {
-                // A child drops what queued in its parent, and takes the lock.
+                // A child drops its parent's queue, and acquires the lock.
                 continue;
             }
             let (status, said) = debugged(&program, level, lock);
@@ -279,7 +279,7 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
     }
 }
 
-/// The second module stands where the first one stood, if it may.
+/// The second module is loaded at the first one's address, if possible.
 #[test]
 fn places_in_modules_that_were_closed_have_names() {
     let (program, [one, other]) = compiled::closed(["alpha_takes", "beta_takes"]);
@@ -341,7 +341,7 @@ fn what_only_looks_alike_is_not_reported() {
     }
 }
 
-/// The program is ended, and the command with it, though nobody does anything.
+/// The program is ended, and the command with it, without user action.
 #[test]
 fn a_deadlock_ends_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -353,10 +353,10 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
     assert!(said.contains("is ended"), "{said}");
 }
 
-/// Runs what follows as a container's first process.
+/// Runs a command as a container's first process.
 const CONTAINED: [&str; 3] = ["unshare", "-rpf", "--mount-proc"];
 
-/// Whether a container can be made here; says so if not.
+/// Whether a container can be created here; reports it if not.
 pub fn has_containers() -> bool {
     let output = Command::new(CONTAINED[0])
         .args(&CONTAINED[1..])
@@ -369,8 +369,8 @@ pub fn has_containers() -> bool {
     has
 }
 
-/// A container counts processes by itself: its first has a number that is another's outside, and gets
-/// no signal that it does not handle.
+/// A container has its own process IDs: that of its first process belongs to another one outside,
+/// and the process gets no signal that it does not handle.
 #[test]
 fn a_deadlock_in_a_container_is_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -398,8 +398,8 @@ fn a_deadlock_in_a_container_is_found_and_ended() {
     }
 }
 
-/// The first processes of two containers have the same number, and each has records of its own: its
-/// deadlock is found, with the names of its threads, and it is ended.
+/// The first processes of two containers have the same ID, and separate records: each deadlock is
+/// found, with the names of its threads, and ended.
 #[test]
 fn processes_of_two_containers_have_records_of_their_own() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -448,8 +448,7 @@ fn findings_are_told_in_json() {
     assert_eq!(frame["line"], 10);
 }
 
-/// A file that is too long for it ends a process by a signal.
-/// Standard error is the program's own.
+/// A file beyond its limit would end a process by a signal. Standard error is the program's own.
 #[test]
 fn findings_go_to_a_file_on_request() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -490,7 +489,7 @@ fn a_limit_of_file_sizes_is_told_and_harms_nobody() {
     }
 }
 
-/// Memory that a file has no room for ends a process by a signal.
+/// Memory without room in its file ends a process by a signal.
 #[test]
 fn a_small_folder_in_memory_is_passed_over() {
     if !has_containers() {
@@ -549,8 +548,8 @@ fn the_c_librarys_own_locks_are_not_observed() {
         .stderr(predicates::str::contains("cohort debug"));
 }
 
-/// Where the program's memory may not be read, nobody knows which thread holds a plain mutex: this
-/// is told, once, with what to do.  The program is ended here, since nothing ends it.
+/// If the program's memory cannot be read, holders of plain mutexes are unknown. This is reported
+/// once, with a remedy. The test ends the program, since the command does not.
 #[test]
 fn what_may_not_be_read_is_told_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -581,8 +580,8 @@ fn what_may_not_be_read_is_told_with_what_to_do() {
     assert!(said.contains("2 threads wait for each other"), "{said}");
 }
 
-/// A process in a namespace of its own that may not be asked whether it is the program's: this is told,
-/// once, with what to do.
+/// A process in a namespace of its own that cannot be identified as the program's: this is reported
+/// once, with a remedy.
 #[test]
 fn a_process_that_may_not_be_asked_is_told_with_what_to_do() {
     const RIGHTS: &str = "-sys_ptrace,-perfmon,-sys_admin";
@@ -653,7 +652,7 @@ fn locks_beyond_the_usual_librarys_are_observed() {
     }
 }
 
-/// What is suggested is taken, and then nothing is found; what it does not cover is told.
+/// Suggested suppressions are accepted, and then nothing is found; uncovered findings are reported.
 #[test]
 fn what_is_known_is_not_told_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! `cohort delegate`: sections in C that become functions, and what they do afterwards.
+//! `cohort delegate`: outlined critical sections in C, and their behaviour.
 
 use crate::{cohort, compiled};
 use predicates::prelude::PredicateBooleanExt;
@@ -19,12 +19,12 @@ fn program(text: &str) -> TempDir {
     folder
 }
 
-/// What became of the mutexes and sections of a program: name, what, why.
+/// Results for the mutexes and critical sections of a program: name, result, reason.
 fn became(text: &str) -> Vec<(String, String, String)> {
     became_by(&[], text)
 }
 
-/// The same, with options.
+/// The results with options.
 fn became_by(options: &[&str], text: &str) -> Vec<(String, String, String)> {
     let folder = program(&format!("#include <pthread.h>\n{text}"));
     let output = cohort()
@@ -45,7 +45,7 @@ const MUTEX: &str = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstat
 const PLAIN: &str = "void plain(void) {\n\
     pthread_mutex_lock(&m);\n  x++;\n  pthread_mutex_unlock(&m);\n}\n";
 
-/// Why the section of `what` locks in place, beside one that is a function.
+/// The reason why the critical section of `what` stays in place, beside an outlined one.
 fn why_in_place(what: &str) -> String {
     let rows = became(&format!("{MUTEX}{PLAIN}{what}"));
     let mut reasons = rows.iter().filter(|(_, becomes, _)| becomes == "in place");
@@ -177,7 +177,7 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
     }
 }
 
-/// What is made of a section stands above its function, where a macro may be another.
+/// The outlined function precedes its function, where a macro may have another meaning.
 #[test]
 fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
     let text = |before: &str, section: &str| {
@@ -217,7 +217,7 @@ fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
         let said = why_in_place(&text(before, section));
         assert!(said.contains(why), "{before} {section}: {said}");
     }
-    // What is not used there may change, and so may what is used before.
+    // Macros not used there may change, and so may macros before their use.
     for (before, section) in [
         (anew, "x++; /* LIMIT */"),
         ("int a = LIMIT;", "x = LIMIT + a;"),
@@ -230,8 +230,8 @@ fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
     }
 }
 
-/// What has an array's type and is no parameter is handed over by its address, and what the compiler
-/// computes is computed there.
+/// An array that is not a parameter is passed by address, and compile-time computations are
+/// repeated there.
 #[test]
 fn an_array_by_another_name_is_handed_over() {
     let text = "typedef int row[4];\n\
@@ -311,7 +311,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
     }
 }
 
-/// Two structures of which the second's mutex has to stay.
+/// Two structures; the second's mutex cannot be converted.
 const TWO: &str = "struct one { int a; pthread_mutex_t lock; };\n\
     typedef struct { struct { struct one *one; } inner; pthread_mutex_t lock; } two;\n\
     static two all[3];\n\
@@ -344,7 +344,7 @@ fn fields_of_one_name_are_told_apart_by_their_structures() {
             "{known}: {rows:?}"
         );
     }
-    // Where it is not known of which structure a field is, all of that name are one.
+    // If a field's structure is unknown, all fields of that name are one object.
     let rows = became(&format!(
         "{}int h(void *p) {{ return elsewhere(p)->lock; }}\n",
         section("t->inner.one")
@@ -352,7 +352,7 @@ fn fields_of_one_name_are_told_apart_by_their_structures() {
     assert_eq!(of(&rows), ["left alone"], "{rows:?}");
 }
 
-/// What stands before a function may say what it is, and is not said of another one.
+/// Words before a function may be its specifiers, and do not apply to another one.
 #[test]
 fn a_word_that_is_not_understood_stays_before_its_function() {
     for words in [
@@ -374,7 +374,7 @@ fn a_word_that_is_not_understood_stays_before_its_function() {
     }
 }
 
-/// A field of a field is begun: not one of the outer structure's that has its name.
+/// A nested field's initialiser: not for the outer structure's field of the same name.
 #[test]
 fn a_field_of_a_field_is_of_the_inner_structure() {
     let text = |value: &str| {
@@ -424,7 +424,7 @@ fn a_macro_that_is_another_name_of_locking_locks() {
         reason.is_some_and(|why| why.contains("its address goes to odd()")),
         "{rows:?}"
     );
-    // A variable of that name is not what is called, and what could be is no macro.
+    // A variable of that name is not called, and a callable one is not a macro.
     let rows = became(&format!(
         "#define own(of) pthread_mutex_lock(of)\nstatic __thread int own;\n{MUTEX}{PLAIN}\
          void f(void) {{ own(&m); own = x; pthread_mutex_unlock(&m); }}\n"
@@ -454,7 +454,7 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     let rows = became_by(&["-D", "A=1", "-U", "B"], &format!("{MUTEX}{split}"));
     let functions = rows.iter().filter(|(_, becomes, _)| becomes == "function");
     assert_eq!(functions.count(), 1, "{rows:?}");
-    // What is decided by a value that the branch itself gives contradicts nothing.
+    // A value that the branch itself defines contradicts nothing.
     let text = format!("#ifdef B\n#define A\n#endif\n#ifndef C\n#define C\n#endif\n{MUTEX}{PLAIN}");
     became_by(&["-U", "A", "-U", "B", "-D", "C"], &text);
     for (options, why) in [
@@ -479,7 +479,7 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     }
 }
 
-/// What becomes of a program with these options: each name's fates, and the text.
+/// Results for a program with these options: each name's results, and the text.
 fn converted_by(options: &[&str], text: &str) -> (Vec<(String, String, String)>, TempDir) {
     let text = format!("#include <pthread.h>\n{text}");
     let folder = program(&text);
@@ -491,7 +491,7 @@ fn converted_by(options: &[&str], text: &str) -> (Vec<(String, String, String)>,
     (rows, folder)
 }
 
-/// What the compiler says of what a program became.
+/// The compiler's result for a converted program.
 fn compiled(folder: &TempDir, options: &[&str]) -> Result<(), String> {
     let output = Command::new("cc")
         .args(["-std=gnu11", "-fsyntax-only", "-Werror", "-I"])
@@ -514,7 +514,7 @@ fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
         ("x++;\n#ifdef A\n  x--;\n#endif", true),
         ("#ifdef A\n  x++;\n#endif", true),
         ("#ifdef A\n  x++;\n#endif\n  x--;", true),
-        // What was not read is not run as if it had been.
+        // Unread code is not treated as read.
         ("#ifdef A\n  x++;\n#else\n  return;\n#endif", false),
         ("#ifndef A /* c */\n  return;\n#endif\n  x++;", false),
     ] {
@@ -596,7 +596,7 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
     }
 }
 
-/// What a program defines for the headers of the system is defined before them.
+/// A program's definitions for the system's headers precede them.
 #[test]
 fn the_library_is_included_behind_what_else_is() {
     let written = |text: &str| {
@@ -614,7 +614,7 @@ fn the_library_is_included_behind_what_else_is() {
         made.starts_with("#define _GNU_SOURCE 1\n#include <pthread.h>\n#include <cohort.h>\n"),
         "{made}"
     );
-    // A structure that has the first change in it is not broken up.
+    // A structure with the first change is not split.
     let made = written(
         "/* It counts. */\nstruct counter { pthread_mutex_t lock; int x; };\n\
          void f(struct counter *c) { pthread_mutex_lock(&c->lock); c->x++; \
@@ -666,7 +666,7 @@ fn the_report_fits_a_page() {
     assert!(said.contains("Nothing was written"), "{said}");
 }
 
-/// The programs, and what was made of them, print the same under the real library.
+/// The programs and their conversions print the same under the real library.
 #[test]
 fn the_examples_do_the_same_afterwards() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -28,7 +28,7 @@ fn read(file: &Path) -> Value {
     serde_json::from_slice(&bytes).expect("JSON")
 }
 
-/// The only lock whose name holds these words.
+/// The only lock with these words in its name.
 fn lock<'a>(profile: &'a Value, words: &str) -> &'a Value {
     let named = |lock: &&Value| {
         lock["name"]
@@ -42,7 +42,7 @@ fn lock<'a>(profile: &'a Value, words: &str) -> &'a Value {
     one.unwrap_or_else(|| panic!("no {words}: {profile:#}"))
 }
 
-/// The site of a lock that is in this function.
+/// The site of a lock in this function.
 fn site<'a>(lock: &'a Value, function: &str) -> &'a Value {
     let sites = lock["sites"].as_array().expect("sites");
     sites
@@ -82,7 +82,7 @@ fn locks_are_counted_named_and_charged() {
             (&audit["acquired"], &deposit["acquired"]),
             (&40.into(), &400.into())
         );
-        // The auditor sleeps with the lock, and the other sleeps little without it.
+        // The auditor sleeps with the lock held, and the other sleeps little without it.
         assert!(deposit["contended"].as_u64() >= Some(10), "{accounts:#}");
         assert!(
             deposit["lost"].as_f64() > audit["lost"].as_f64(),
@@ -94,7 +94,7 @@ fn locks_are_counted_named_and_charged() {
         );
         assert_eq!(profile["locks"][0]["name"], "accounts");
 
-        // One of the three is recursive, and has no room in its bytes for its class.
+        // One of the three is recursive, and its bytes have no room for its class.
         let branches = lock(&profile, "open_branch");
         assert_eq!(branches["named_by"], "initialised");
         assert_eq!(
@@ -119,7 +119,7 @@ fn locks_are_counted_named_and_charged() {
     }
 }
 
-/// Nobody can ask these whether they are held.
+/// These do not show whether they are held.
 #[test]
 fn rwlocks_that_cannot_tell_are_not_called_contended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -221,7 +221,7 @@ fn hand_overs_are_told_by_how_far_they_go() {
         let all = here + farther.into_iter().map(share).sum::<f64>();
         assert!(is(all, true), "{name}: {handed:#}");
     }
-    // Behind a reader, which shares it, nothing is told.
+    // After a reader, which shares it, no hand-over is recorded.
     let table = &lock(&profile, "table")["handed"];
     assert!(table["samples"].as_u64() > Some(0), "{table:#}");
     assert_eq!(table["same_thread"].as_f64(), Some(0.0), "{table:#}");
@@ -250,7 +250,7 @@ fn what_is_not_sampled_is_not_counted_from_the_last_sample() {
     }
 }
 
-/// What a program has measured of its lock: nanoseconds, and a share.
+/// A program's own measurements of its lock: nanoseconds, and a share.
 struct Truth {
     taken: u64,
     wait: f64,
@@ -276,7 +276,7 @@ impl Truth {
     }
 }
 
-/// One run of a program that times its lock: what it measured, and what the profile has of that lock.
+/// One run of a program that times its lock: its measurements, and the profile of that lock.
 fn run_truth(program: &Path, kind: &str) -> (Truth, Value) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("p.json");
@@ -294,8 +294,8 @@ fn run_truth(program: &Path, kind: &str) -> (Truth, Value) {
     (truth, lock(&read(&file), name).clone())
 }
 
-/// Whether an interval of a figure holds what the program measured, give or take the clocks that it read and
-/// that are no part of the figure.
+/// Whether an interval of a figure contains the program's measurement, apart from the clock reads,
+/// which are not part of the figure.
 fn holds(lock: &Value, what: &str, measured: f64) -> bool {
     let mean = &lock[what]["mean"];
     let end = |end: &str| mean[end].as_f64();
@@ -306,8 +306,8 @@ fn holds(lock: &Value, what: &str, measured: f64) -> bool {
     low <= measured && measured <= high + clocks
 }
 
-/// Nine in ten intervals have to hold what the program measured: of a hundred runs 82 do by all but one chance in a
-/// hundred then, and of four runs two do by all but four in a thousand.
+/// Nine in ten intervals must contain the program's measurement. Then at least 82 of a hundred runs
+/// do, with a probability of 99 %, and at least two of four runs, with one of 99.6 %.
 #[test]
 fn the_intervals_hold_what_programs_measure() {
     let everything = std::env::var("COHORT_TIER").as_deref() == Ok("full");
@@ -323,7 +323,7 @@ fn the_intervals_hold_what_programs_measure() {
                 .iter_mut()
                 .zip([("wait", truth.wait), ("hold", truth.hold)])
             {
-                // Of a turn is known how long it took, and no more.
+                // Only the duration of a turn is known.
                 let is_bound = kind == "tight";
                 let value = lock[what]["mean"]["value"].as_f64().expect("a number");
                 let is_held = if is_bound {
@@ -342,7 +342,7 @@ fn the_intervals_hold_what_programs_measure() {
     }
 }
 
-/// What is known of the mutex that is first, after the first module was opened so many times more.
+/// The data on the first mutex, after the first module was opened that many more times.
 fn closed(times: u64) -> Value {
     let (program, [one, other]) = compiled::closed(["alpha_takes", "beta_takes"]);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -378,7 +378,7 @@ fn a_module_that_is_closed_again_and_again_keeps_its_names() {
     }
 }
 
-/// A lock that is free, but bears the mark of a sleeper, is not contended.
+/// A free lock with a sleeper's mark is not contended.
 #[test]
 fn contended_are_those_that_found_the_lock_held() {
     let program = compiled::truth();
@@ -396,13 +396,13 @@ fn contended_are_those_that_found_the_lock_held() {
 #[test]
 fn a_mutex_that_is_taken_again_behind_a_condition_wait_is_an_acquisition() {
     let (truth, lock) = run_truth(&compiled::truth().path(), "herd");
-    // All threads take it before they wait and after that, and their caller once.
+    // All threads acquire it before and after they wait, and their caller once.
     assert_eq!(
         (truth.taken, &lock["acquired"]),
         (49, &49.into()),
         "{lock:#}"
     );
-    // One after the other has it: the wait of all is what each measured from the call on.
+    // They hold it one after the other: the total wait is what each measured from the call on.
     let all = truth.wait * 49.0 / 1e9;
     let lost = lock["lost"]["value"].as_f64().expect("a number");
     assert!(lost > all / 2.0 && lost < all * 2.0, "{all} {lock:#}");
@@ -413,12 +413,12 @@ fn a_mutex_that_is_taken_again_behind_a_condition_wait_is_an_acquisition() {
     );
 }
 
-/// The records of very many mutexes, a million in the full tier, and of ten thousand threads that live
-/// at once, each thread with all that it can have listed of its own.
+/// The records of very many mutexes, a million in the full tier, and of ten thousand concurrent
+/// threads with full lists.
 #[test]
 fn many_locks_and_threads_take_little_memory() {
     const THREADS: u64 = 10_000;
-    // A tenth of them takes as many pages of the table of counts, and a tenth of the time.
+    // A tenth of them uses as many pages of the table of counts, in a tenth of the time.
     let everything = std::env::var("COHORT_TIER").as_deref() == Ok("full");
     let each = if everything { 100 } else { 10 };
     let all = THREADS * each;
@@ -443,7 +443,7 @@ fn many_locks_and_threads_take_little_memory() {
     // Fewer would be fewer than the locks' counts.
     assert!((24_000_000..=MEMORY).contains(&bytes), "{bytes}");
     let profile = read(&file);
-    // The first thread begins the others.
+    // The first thread starts the others.
     assert_eq!(profile["threads"], THREADS + 1);
     let locks = profile["locks"].as_array().expect("locks");
     let acquired: u64 = locks

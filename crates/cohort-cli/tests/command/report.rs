@@ -1,4 +1,4 @@
-//! `--report` counts what the program did, whatever becomes of it.
+//! `--report` counts the program's lock operations, however it ends.
 
 use crate::top::compile;
 use crate::{cohort, compiled};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The command, on a page so wide that no remark is broken.
+/// The command, on a page wide enough to avoid wrapping.
 fn on_a_wide_page() -> assert_cmd::Command {
     let mut command = cohort();
     command.env("COLUMNS", "1000");
@@ -92,7 +92,7 @@ fn a_report_fits_the_page() {
         let report = String::from_utf8_lossy(&output.stderr);
         let widest = report.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "a line of {widest:?}:\n{report}");
-        // What goes on stands below its beginning.
+        // Continuation lines have a hanging indent.
         assert!(
             report.contains("\n        "),
             "no line is broken:\n{report}"
@@ -146,7 +146,7 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(rows(&report), []);
     assert!(report.contains("the system's own locks"), "{report}");
     assert!(report.contains("cannot be counted"), "{report}");
-    // What ours can be compared with.
+    // A reference for Cohort's locks.
     assert!(report.contains("CPU s, waited"), "{report}");
     let (_, ours) = report_of("futex", &program.path(), "");
     assert!(ours.contains("CPU s, waited"), "{ours}");
@@ -154,7 +154,7 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(status, Some(7));
 }
 
-/// A report says what its counts mean.
+/// A report explains its counts.
 #[test]
 fn a_report_ends_with_a_judgement() {
     let said = |program: &Path| {
@@ -200,8 +200,7 @@ fn a_report_is_json_on_request() {
     assert!(system["counted"].is_null() && system["used"]["cpu"].is_number());
 }
 
-/// Nobody waits for a daemon, whose counts are those up to now.
-/// Standard error is the program's own.
+/// A daemon's counts are those up to now. Standard error is the program's own.
 #[test]
 fn a_report_goes_to_a_file_on_request() {
     let program = compiled::usual();
@@ -238,7 +237,7 @@ fn a_report_goes_to_a_file_on_request() {
 
 #[test]
 fn a_daemon_that_lives_on_is_told() {
-    // A process counts from when the library is in it, so the daemon says when it runs.
+    // A process counts from the library's load on, so the daemon signals its start.
     let folder = tempfile::tempdir().expect("a folder");
     let output = on_a_wide_page()
         .args(["run", "--report", "--", "sh", "-c"])
@@ -258,7 +257,7 @@ fn a_daemon_that_lives_on_is_told() {
     assert!(report.contains(said.trim()), "{report}");
 }
 
-/// A child that goes on without another program notes its number itself.
+/// A child that continues without executing another program records its ID itself.
 #[test]
 fn a_forked_child_that_lives_on_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -326,7 +325,7 @@ fn no_other_processs_files_are_opened() {
     assert!(others.is_empty(), "{others:?}: {trace}");
 }
 
-/// The number after `before` in the report's line on memory; 0 if it is not there.
+/// The number after `before` in the report's line on memory; 0 if missing.
 fn number_after(report: &str, before: &str) -> u64 {
     let Some((_, rest)) = report.split_once(before) else {
         return 0;
@@ -338,17 +337,17 @@ fn number_after(report: &str, before: &str) -> u64 {
     digits.collect::<String>().parse().unwrap_or(0)
 }
 
-/// A node for each thread that waits or holds, and at most one inflated lock for
-/// each: however many threads and mutexes a process has had.
+/// A node for each waiting or holding thread, and at most one inflated lock for each, however many
+/// threads and mutexes a process has had.
 #[test]
 fn memory_follows_the_waiters_not_the_threads_over_a_life() {
     /// The crowds of `needs.c`.
     const FOR_MUTEX: u64 = 64;
     const AT_CONDITION: u64 = 48;
-    /// What ended threads kept is looked for when an arena has so many nodes of a cache
-    /// line, or as many larger ones as take as much room, and again when it has twice what
-    /// was in use; a living one keeps a few more.  For nodes that records keep, records
-    /// that nobody needs are in use.
+    /// Nodes kept by ended threads are reclaimed when an arena has this many nodes of a cache line,
+    /// or as many larger ones of the same total size, and again when it has twice the number in
+    /// use. A living thread keeps a few more. For nodes kept by records, unused records count as in
+    /// use.
     const KEPT: u64 = 256;
     const ALIVE: u64 = 8;
     const OF_CONDITION: u64 = Arena::<Waiter>::NODE_BYTES as u64;
@@ -357,7 +356,7 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
     let everything = std::env::var("COHORT_TIER").as_deref() == Ok("full");
     let mut seen = HashSet::new();
     for lock in LOCKS.iter().filter(|lock| lock.serves_programs()) {
-        // The quick tier takes the first of those that need the same.
+        // The quick tier takes the first lock with the same needs.
         let needs = (lock.bytes_contended, lock.bytes_per_waiter);
         if !seen.insert(needs) && !everything {
             continue;
@@ -373,7 +372,7 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
         assert_eq!(number_after(&report, ", and "), AT_CONDITION, "{report}");
         let bytes = number_after(&report, "nodes took ");
         let inflated = number_after(&report, ", with ");
-        // The crowd, and the thread that holds what it wants.
+        // The crowd, and the thread that holds its lock.
         let taken = FOR_MUTEX + 1;
         let kept = KEPT * 64 / (lock.bytes_contended as u64).max(64);
         let most = 2 * taken.max(kept + ALIVE);

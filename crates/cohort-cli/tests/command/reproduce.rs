@@ -6,7 +6,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
 use serde_json::Value;
 
-/// Rows that run in a moment, one that waits for locks, one that is for this machine.
+/// Fast rows: one that waits for locks, and one for this machine.
 const ROWS: [&str; 4] = ["F1", "K10", "K3", "G7"];
 
 #[test]
@@ -75,7 +75,7 @@ fn an_unknown_claim_and_a_page_that_cannot_be_written_are_refused() {
         .stderr(contains("/absent/claims.html"));
 }
 
-/// A page that does not fit the disk loses nothing of what is printed.
+/// A page that does not fit the disk does not affect the printed text.
 #[test]
 fn what_was_found_is_printed_before_a_page_fails() {
     let output = cohort()
@@ -89,7 +89,7 @@ fn what_was_found_is_printed_before_a_page_fails() {
     assert_eq!(rows["claims"][0]["id"], "F1", "{rows}");
 }
 
-/// A row that is finished survives Ctrl-C in the next: the same command goes on with it.
+/// A completed row survives Ctrl-C in the next: the same command resumes with it.
 #[test]
 fn finished_rows_are_kept_over_a_signal() {
     use rustix::process::{Pid, Signal, kill_process};
@@ -131,7 +131,7 @@ fn finished_rows_are_kept_over_a_signal() {
     };
     let (kept, told) = again(&["K13"]);
     assert!(told.contains("1 row is kept"), "{told}");
-    // What was reported is kept no longer.
+    // Reported rows are not kept.
     let (fresh, told) = again(&["K13"]);
     assert!(!told.contains("kept"), "{told}");
     assert_eq!(kept, fresh);
@@ -144,7 +144,7 @@ fn what_a_signal_has_ended_is_no_result() {
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let compiler = folder.path().join("cc");
-    // It compiles nothing, and a signal comes while the fifth program is to be compiled.
+    // It compiles nothing, and a signal arrives during the fifth compilation.
     let script = "#!/bin/sh\necho >>\"${0%cc}calls\"\n\
                   [ $(wc -l <\"${0%cc}calls\") -lt 5 ] || { kill -INT $PPID; sleep 1; }\nexit 1\n";
     std::fs::write(&compiler, script).expect("our folder");
@@ -159,7 +159,7 @@ fn what_a_signal_has_ended_is_no_result() {
     assert!(output.stdout.is_empty(), "{output:?}");
 }
 
-/// What is claimed of the debugging service is shown by the programs themselves.
+/// The programs themselves show the claim about the debugging service.
 #[test]
 fn a_claim_about_this_machine_is_run_here() {
     let output = cohort()
@@ -198,8 +198,8 @@ fn a_claim_about_this_machine_is_run_here() {
     assert!(widest <= Some(80), "{told}");
 }
 
-/// What a thread pays for a lock that adapts, and for one that it finds by an address; how much that
-/// is depends on what else runs here.
+/// A thread's cost for an adaptive lock, and for a lock found by address; both depend on other load
+/// here.
 #[test]
 fn costs_of_one_thread_are_measured_here() {
     let output = cohort()

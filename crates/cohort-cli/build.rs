@@ -70,7 +70,7 @@ fn build() -> Result<(), String> {
     let target = variable("TARGET")?;
     println!("cargo::rerun-if-changed=build.rs");
     for source in SOURCES.map(|source| root.join(source)) {
-        // Cargo takes a file that does not exist for one that always changes.
+        // Cargo treats a file that does not exist as always changed.
         if source.exists() {
             println!("cargo::rerun-if-changed={}", source.display());
         }

@@ -1,4 +1,4 @@
-//! `cohort bar`: measures what was promised, and says whether it is kept.
+//! `cohort bar`: measures the performance bars and says whether each is met.
 
 mod show;
 
@@ -68,7 +68,7 @@ Examples:
 Exit status: 0 if every bar that could be run is met, 1 if one is not, 2 for a mistake in the \
 options, 130 after Ctrl-C.";
 
-/// Carries out `cohort bar`.
+/// Executes `cohort bar`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let bars = if arguments.list && arguments.names.is_empty() {
         BARS.iter().collect()
@@ -242,7 +242,7 @@ pub fn own_path() -> Result<std::path::PathBuf, Problem> {
     })
 }
 
-/// Lets the loader promise that the library will be in `program`.
+/// Asks the loader whether the library will be in `program`.
 pub fn prove(program: &Path) -> Result<(), Problem> {
     let library = library::USUAL.locate()?;
     let program = Program::find(program.as_os_str())?;

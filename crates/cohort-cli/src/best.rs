@@ -6,7 +6,7 @@ use cohort_lab::tune::file::File;
 use cohort_lab::world::Topology;
 use std::path::PathBuf;
 
-/// Where the file is looked for that `cohort tune` wrote for this machine.
+/// The path of the file that `cohort tune` writes for this machine.
 pub fn place() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let of_user = || Some(PathBuf::from(set("HOME")?).join(".config"));
@@ -14,7 +14,7 @@ pub fn place() -> Option<PathBuf> {
     Some(folder?.join("cohort").join("best.toml"))
 }
 
-/// What is in it; nothing if there is none.
+/// Its contents; none if the file does not exist.
 fn tuned() -> Result<Option<File>, Problem> {
     let Some(place) = place().filter(|place| place.exists()) else {
         return Ok(None);
@@ -24,7 +24,7 @@ fn tuned() -> Result<Option<File>, Problem> {
     read.map(Some)
 }
 
-/// What a name stands for here.
+/// The composition that a name stands for on this machine.
 ///
 /// # Errors
 /// The file that was tuned here cannot be read, or there is nothing for the name.
@@ -43,7 +43,7 @@ pub fn there(name: &str, topology: &Topology) -> Result<Stands, Problem> {
         .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
 }
 
-/// Says what a name stands for.
+/// A message that says what a name stands for.
 pub fn tell(name: &str, stands: &Stands) {
     problem::tell(format!("note: {name} is {}, {}", stands.lock, stands.why));
 }

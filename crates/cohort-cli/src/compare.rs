@@ -246,7 +246,7 @@ impl Compared {
     }
 }
 
-/// Carries out `cohort compare`.
+/// Executes `cohort compare`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let metrics = metrics(&arguments)?;
     if let Some(file) = &arguments.plot {

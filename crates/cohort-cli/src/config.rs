@@ -7,18 +7,18 @@
 //! only = ["mysqld"]           # executables to serve, all if absent
 //! exclude = ["bash"]          # executables to leave alone
 //! report = true               # the report of `--report`
-//! cohorts = "mine.cohorts"    # cohorts that locks are told, by a path from this file's folder
+//! cohorts = "mine.cohorts"    # the cohorts passed to locks, a path from this file's folder
 //!
 //! [glk]                       # the lock that adapts, as `cohort tune glk` finds it
 //! up = 3                      # a longer queue on average goes from ticket to mcs
 //! down = 2                    # and a shorter one back
-//! sample = 128                # the queue is looked at once in so many sections
-//! consider = 4096             # and the mode is considered
+//! sample = 128                # the queue is sampled once per this many sections
+//! consider = 4096             # and the mode is reconsidered once per this many
 //!
-//! [[mutex]]                   # a lock of its own for a mutex
+//! [[mutex]]                   # a lock for one mutex alone
 //! name = "stats_lock"         # or site = "assoc.c:72": where it is initialised, else first locked
 //! lock = "mcs"
-//! because = "queue 4.5"       # said to readers alone
+//! because = "queue 4.5"       # a note for readers, otherwise ignored
 //! ```
 //!
 //! Without `--config`, `/etc/cohort.toml` is read where it exists, and the environment wins over it.
@@ -210,7 +210,7 @@ impl Configuration {
         self.lock.as_ref().map(|lock| lock.get_ref().as_str())
     }
 
-    /// The file of the cohorts that locks are told.
+    /// The file of the cohorts that are passed to locks.
     pub fn cohorts(&self) -> Option<PathBuf> {
         let cohorts = self.cohorts.as_ref()?;
         Some(self.folder.join(cohorts.get_ref()))

@@ -137,7 +137,7 @@ struct Found<'a> {
     is_blind: bool,
 }
 
-/// Carries out `cohort debug`.
+/// Executes `cohort debug`.
 ///
 /// # Errors
 /// The program cannot be observed, or not be started.

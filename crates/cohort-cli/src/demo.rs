@@ -37,7 +37,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A load and what came of it, as JSON shows them.
+/// A load and its results, as JSON shows them.
 #[derive(Serialize)]
 struct Load<'a> {
     load: &'a str,
@@ -56,7 +56,7 @@ const LOADS: [(&str, &[&str]); 2] = [
 
 const ROUNDS: usize = 7;
 
-/// Carries out `cohort demo`.
+/// Executes `cohort demo`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     destination::plot(&arguments.plot)?;
     let cpus = allowed_cpus().len();
@@ -160,7 +160,7 @@ fn contestants(arguments: &Arguments, threads: usize) -> Result<Vec<Contestant<'
     Ok(contestants)
 }
 
-/// One sentence about what was seen, whatever it was.
+/// One sentence about the result.
 fn closing(comparisons: &[Comparison]) -> String {
     let answers: Vec<Answer> = comparisons
         .iter()

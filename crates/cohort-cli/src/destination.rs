@@ -54,7 +54,7 @@ pub fn writable(file: &Path) -> Result<(), Problem> {
     }
 }
 
-/// Where a report goes piece by piece, as it is made.
+/// The destination of a report that is written piece by piece.
 pub enum Report {
     /// Standard error, which the program has too.
     Stderr,
@@ -78,7 +78,7 @@ impl Report {
         Ok(Self::File(made))
     }
 
-    /// Writes a text; that it has no reader changes nothing.
+    /// Writes a text; errors, such as a closed pipe, are ignored.
     pub fn say(&self, text: &str) {
         let _ = match self {
             Self::Stderr => std::io::stderr().write_all(text.as_bytes()),
@@ -92,10 +92,10 @@ impl Report {
     }
 }
 
-/// Writes a file. It is the new one as a whole, or stays as it was.
+/// Writes a file: it is replaced as a whole or left as it was.
 ///
 /// # Errors
-/// Why it could not be written after all.
+/// The file could not be written.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Problem> {
     write_all(&[(file, bytes)])
 }
@@ -103,7 +103,7 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Problem> {
 /// Writes files. None is changed before all are written, each under another name beside its own.
 ///
 /// # Errors
-/// Why one could not be written.
+/// A file could not be written.
 pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), Problem> {
     let unwritten = |file: &Path, error: &Error| {
         Problem::refused(format!("cannot write {}: {error}", file.display()))
@@ -144,7 +144,7 @@ fn beside(file: &Path, bytes: &[u8]) -> Result<Option<(NamedTempFile, PathBuf)>,
     };
     let made = tempfile::Builder::new()
         .prefix(".cohort-")
-        // The process's mask takes away from these what it takes from any new file's.
+        // The process's umask applies to these permissions as to those of any new file.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder);
     let mut made = match made {
@@ -211,7 +211,7 @@ mod tests {
         assert!(link.is_symlink());
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        // A full disk, and what is no file.
+        // A full disk, and a path that is no regular file.
         assert!(write(Path::new("/dev/full"), b"new").is_err());
         assert!(write(Path::new("/dev/null"), b"new").is_ok());
     }

@@ -65,7 +65,7 @@ Examples:
 Exit status: 0 if the machine was looked at, also if it has no levels; 2 for a mistake in the \
 options; 125 if it could not be measured; 130 after Ctrl-C.";
 
-/// Carries out `cohort discover`.
+/// Executes `cohort discover`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(file) = &arguments.plot {
         destination::plot(file)?;
@@ -256,7 +256,7 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
     text.trim_end().to_owned()
 }
 
-/// What is printed as JSON.
+/// The output as JSON.
 #[derive(Serialize)]
 struct Sheet {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -34,21 +34,21 @@ run: inside its container, under its user.
 
 Exit status: 0 if all that Cohort needs is here, 1 if not.";
 
-/// How one thing stands.
+/// The state of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
-    /// All there.
+    /// Fully available.
     Good,
-    /// Looked at, but it makes no difference to Cohort.
+    /// Checked, but without effect on Cohort.
     Unused,
-    /// It works, but something is missing and that costs.
+    /// It works, but something is missing, at a cost in performance.
     Costs,
     /// Cohort does not work here.
     Fails,
 }
 
-/// One thing that was looked at.
+/// One item that was checked.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     topic: &'static str,
@@ -59,7 +59,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// All there: what is offered, and what is made of it.
+    /// Fully available: the offer, and Cohort's use of it.
     pub fn good(topic: &'static str, offered: impl Into<String>, used: impl Into<String>) -> Self {
         Self {
             topic,
@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// It makes no difference: what is offered, and why.
+    /// Without effect: the offer, and the reason.
     pub fn unused(topic: &'static str, offered: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             grade: Grade::Unused,
@@ -78,7 +78,7 @@ impl Finding {
         }
     }
 
-    /// The same, with something missing that costs.
+    /// The same, with something missing at a cost in performance.
     pub fn costs(self, missing: impl Into<String>) -> Self {
         self.lacks(Grade::Costs, missing)
     }
@@ -122,7 +122,7 @@ struct Examination {
     findings: Vec<Finding>,
 }
 
-/// Carries out `cohort doctor`.
+/// Executes `cohort doctor`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let findings = examine();
     let ready = findings.iter().all(|finding| finding.grade != Grade::Fails);

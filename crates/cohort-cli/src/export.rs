@@ -221,7 +221,7 @@ impl Subjects {
     }
 }
 
-/// Carries out `cohort export`.
+/// Executes `cohort export`.
 ///
 /// # Errors
 /// The metrics have no place, or a process that was named cannot be watched.
@@ -239,7 +239,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let is_over = interrupt::check().is_err() || !is_search && subjects.watched.is_empty();
         if is_over {
             if let Sink::File { file, .. } = &sink {
-                // A scraper would publish stale figures.
+                // Otherwise a scraper would publish stale figures.
                 let _ = std::fs::remove_file(file);
             }
             return Ok(ExitCode::SUCCESS);

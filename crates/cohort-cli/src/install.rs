@@ -35,7 +35,7 @@ enum What {
     },
 }
 
-/// Carries out `cohort generate` for a command line that `definition` defines.
+/// Executes `cohort generate` for a command line that `definition` defines.
 pub fn run(arguments: Arguments, definition: Command) -> Result<ExitCode, Problem> {
     let (place, written) = match &arguments.what {
         What::Man { folder } => (folder, man::write(visible(definition), folder)),
@@ -62,8 +62,8 @@ fn completions(mut definition: Command, folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The same command line without the subcommands that only other parts of the
-/// house use.
+/// The same command line without the subcommands that only other parts of
+/// Cohort use.
 fn visible(definition: Command) -> Command {
     let (hidden, shown): (Vec<_>, Vec<_>) = definition
         .get_subcommands()

@@ -72,7 +72,7 @@ impl From<&'static LockInfo> for Entry {
     }
 }
 
-/// Carries out `cohort list`.
+/// Executes `cohort list`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.compositions {
         return compositions(arguments.json);
@@ -128,7 +128,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
     Ok(chosen)
 }
 
-/// A lock of the list that is such a tree, or that such trees are made after.
+/// A listed lock that is a tree of this kind, or the model for such trees.
 fn of_its_kind(kind: Kind) -> &'static str {
     let like = |kind: &str| LOCKS.iter().find(|lock| lock.name.starts_with(kind));
     let kind = kind.name();
@@ -239,7 +239,7 @@ fn described<'a>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A lock that sections are brought to, or a type that applies operations to copies, as JSON shows it.
+/// A delegation lock, or a type that applies operations to copies, as JSON shows it.
 #[derive(Serialize)]
 struct Brought {
     name: &'static str,
@@ -342,7 +342,7 @@ fn choosing() -> String {
     ))
 }
 
-/// The locks that no program can have, as in "a, b and c".
+/// The locks that cannot serve programs, as in "a, b and c".
 fn unserved() -> String {
     let names: Vec<&str> = LOCKS
         .iter()

@@ -62,7 +62,7 @@ impl TypedValueParser for MachineName {
     }
 }
 
-/// Carries out `cohort machines`.
+/// Executes `cohort machines`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.what {
         None => list::run(arguments.json),

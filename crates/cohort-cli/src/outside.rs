@@ -1,5 +1,5 @@
-//! A process that does not run under Cohort, by what the kernel shows of it: the futex words at which its
-//! threads sleep, and what the C library notes there.
+//! A process that does not run under Cohort, as the kernel shows it: the futex words on which its
+//! threads sleep, and what the C library records there.
 //!
 //! Nothing is put into the process and nothing of it is stopped.  Each look reads one line of `/proc` for
 //! each thread; looks are spaced so that they take a hundredth of one CPU.
@@ -90,7 +90,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Takes note of threads that have begun or ended.
+    /// Updates the list of threads.
     pub fn refresh(&mut self) {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id));
         let tasks = tasks.into_iter().flatten().flatten();
@@ -168,7 +168,7 @@ impl Process {
         self.memory.read_exact_at(into, at).ok()
     }
 
-    /// As many bytes as there are, at most so many.
+    /// The bytes that are there, up to the number asked for.
     pub fn bytes(&self, at: u64, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let length = self.memory.read_at(&mut bytes, at).unwrap_or(0);

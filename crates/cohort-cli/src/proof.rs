@@ -1,4 +1,4 @@
-//! Proof that the library will be in the program, by the dynamic loader's word.
+//! Proof that the library will be in the program, from the dynamic loader.
 
 use crate::program::{Image, runtime};
 use cohort_lab::runner::{self, in_words, is_out_of_files};
@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Lets the program's own loader lay the program out, without running it, and
-/// looks for `library` among what it loads; `preload` is the `LD_PRELOAD` that
+/// Has the program's own loader list what it would load, without running the program, and
+/// looks for `library` there; `preload` is the `LD_PRELOAD` that
 /// the program will see.
 ///
 /// # Errors
@@ -45,7 +45,7 @@ pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), 
     ))
 }
 
-/// The files that the program's loader puts beside it.
+/// The libraries that the program's loader loads with it.
 ///
 /// # Errors
 /// The loader cannot be asked.
@@ -75,7 +75,7 @@ fn ask(image: &Image, preload: &OsStr) -> Result<Output, String> {
         .env("LD_TRACE_LOADED_OBJECTS", "1")
         .env("LD_PRELOAD", preload)
         .stdin(runner::nothing().map_err(|error| in_words(&error))?);
-    // These would mix other matters into what the loader says.
+    // These would add other output to the loader's list.
     for talkative in ["LD_DEBUG", "LD_VERBOSE", "LD_WARN", "LD_BIND_NOW"] {
         command.env_remove(talkative);
     }

@@ -45,7 +45,7 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Gives this process the actions that it needs itself.
+/// Sets the signal actions that this process itself needs.
 pub fn settle() {
     ALTERED.into_iter().for_each(set_default);
 }

@@ -1,5 +1,5 @@
-//! Runs a program as if this process were it: signals go through, stops are
-//! shared, and the end is the same.
+//! Runs a program as if this process were the program: signals are forwarded,
+//! and this process stops and ends as the program does.
 
 use crate::signals::{self, Mask};
 use rustix::process::{
@@ -10,8 +10,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What is passed on.  SIGCHLD is added: it tells that the program stopped,
-/// went on or ended.
+/// The signals that are forwarded.  SIGCHLD is added: it reports that the program stopped,
+/// continued or ended.
 const FORWARDED: [i32; 11] = [
     libc::SIGTERM,
     libc::SIGHUP,
@@ -35,7 +35,7 @@ pub enum Ending {
     Killed(i32),
 }
 
-/// What ended children used, those of children that these waited for included.
+/// The resources used by ended children and by the descendants that they waited for.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Usage {
     /// CPU seconds.
@@ -146,7 +146,7 @@ fn is_stopped(child: Pid) -> bool {
     })
 }
 
-/// Takes note of all that happened to the program; its ending, if it ended.
+/// Handles all state changes of the program; returns its ending, if it ended.
 fn catch_up(child: Pid) -> io::Result<Option<Ending>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
     while let Some(news) = rustix::process::waitid(WaitId::Pid(child), options)? {

@@ -1,4 +1,4 @@
-//! `cohort survey`: what real programs get from our locks, each with its check.
+//! `cohort survey`: what real programs gain from our locks, each with its check.
 
 mod show;
 
@@ -101,7 +101,7 @@ Examples:
 Exit status: 0 if no program failed, 1 if one did, 2 for a mistake in the options or the list, 130 \
 after Ctrl-C, which still shows the programs that were finished.";
 
-/// Carries out `cohort survey`.
+/// Executes `cohort survey`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let rows = chosen(rows(arguments.file.as_deref())?, &arguments.names)?;
     if arguments.list {
@@ -154,7 +154,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     })
 }
 
-/// The shell that rows are texts for, which is not itself looked at.
+/// The shell that runs the texts of rows; it is not itself observed.
 const SHELL: &str = "/bin/sh";
 
 fn ours(lock: Choice) -> Settings {
@@ -192,7 +192,7 @@ fn chosen(rows: Vec<Row>, names: &[String]) -> Result<Vec<Row>, Problem> {
     Ok(rows.into_iter().filter(is_chosen).collect())
 }
 
-/// What every text of the list sees.
+/// The environment of every text of the list.
 fn variables(file: Option<&Path>) -> Result<Vec<(String, Option<OsString>)>, Problem> {
     let mut variables = vec![("COHORT".to_owned(), Some(bar::own_path()?.into()))];
     if let Some(file) = file {
@@ -205,7 +205,7 @@ fn variables(file: Option<&Path>) -> Result<Vec<(String, Option<OsString>)>, Pro
 }
 
 impl Which {
-    /// The ways in which they differ here.
+    /// The choices of CPUs that differ on this machine.
     fn list(self) -> Vec<Cpus> {
         match self {
             Self::All => vec![Cpus::All],

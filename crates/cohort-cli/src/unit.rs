@@ -86,7 +86,7 @@ fn service(text: &str) -> Result<String, String> {
     }
 }
 
-/// Carries out `cohort unit`.
+/// Executes `cohort unit`.
 ///
 /// # Errors
 /// The settings are wrong, no library is installed, or the file cannot be written.
@@ -150,7 +150,7 @@ fn drop_in(name: &str, settings: &Settings, library: &Path, observe: bool, harde
         environment::changes(settings, library, None)
     };
     for (variable, value) in changes {
-        // What is preloaded into this command is no business of the service.
+        // Libraries preloaded into this command do not concern the service.
         let value = match variable {
             environment::PRELOAD => Some(library.as_os_str()),
             _ => value.as_deref(),

@@ -12,7 +12,7 @@ pub struct Arguments {
     workload: Workload,
 }
 
-/// Carries out `cohort workload`; prints one line of JSON.
+/// Executes `cohort workload`; prints one line of JSON.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let outcome = workloads::run(&arguments.workload).map_err(Problem::refused)?;
     let line = serde_json::to_string(&outcome)

@@ -1,4 +1,4 @@
-//! Bars for people.
+//! Bars as text for users.
 
 use crate::page;
 use cohort_lab::bars::{Bar, Judged, Judgement, Unit, Verdict};
@@ -13,7 +13,7 @@ pub fn list(bars: &[&Bar]) -> String {
     page::lines(table, 0..0)
 }
 
-/// Every bar, its figure and what came of it.
+/// Every bar, its figure and its result.
 pub fn table(judgements: &[Judgement], points: bool) -> String {
     let mut table = page::titled(&["bar", "figure", "interval", "target", "verdict"]);
     for judgement in judgements {
@@ -44,7 +44,7 @@ pub fn table(judgements: &[Judgement], points: bool) -> String {
     page::lines(table, 1..4)
 }
 
-/// How many are met, and how far to trust it.
+/// The number of bars that are met, and how far to trust it.
 pub fn closing(judged: &Judged, quick: bool) -> String {
     let judgements = &judged.judgements;
     let count = |wanted: fn(&Verdict) -> bool| {

@@ -1,4 +1,4 @@
-//! What locks have done, in OpenMetrics.
+//! The activity of locks, in OpenMetrics.
 
 use super::subject::{Subject, Totals};
 use crate::problem::Problem;

@@ -1,4 +1,4 @@
-//! A process that is watched, and what its locks have done since the watch began.
+//! A watched process, and the activity of its locks since the watch began.
 
 use crate::observe::watching::Watching;
 use crate::problem::Problem;
@@ -7,10 +7,10 @@ use cohort::records::NO_SAMPLES;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The name of all locks for which there is no room.
+/// The shared name of the locks that have no entry of their own.
 const OTHERS: &str = "(others)";
 
-/// What the locks of one name have done.
+/// The activity of the locks of one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Thread-seconds of waiting.
@@ -26,13 +26,13 @@ pub struct Totals {
 /// The locks of a process by kind and name.
 #[derive(Debug, Default)]
 pub struct Locks {
-    /// What they have done.
+    /// Their activity.
     pub totals: BTreeMap<(&'static str, String), Totals>,
     most: usize,
 }
 
 impl Locks {
-    /// Adds what was seen for so many seconds.
+    /// Adds an observation that covers the given number of seconds.
     ///
     /// A lock keeps its own entry once it has one: counters never fall.
     fn add(&mut self, seconds: f64, rows: &[Row]) {
@@ -78,7 +78,7 @@ pub fn begin(process: u32) -> Result<Box<dyn Looks>, Problem> {
 }
 
 impl Subject {
-    /// Of a process that is watched; so many of its locks have entries of their own.
+    /// For a watched process; at most the given number of its locks have their own entries.
     pub fn new(looker: Box<dyn Looks>, most: usize) -> Self {
         Self {
             program: looker.program().0,
@@ -101,7 +101,7 @@ impl Subject {
         self.looker.is_over()
     }
 
-    /// Looks if it is time; how long to wait until the next look.
+    /// Takes a sample if one is due; returns the time until the next.
     ///
     /// # Errors
     /// Another command watches the process now.
@@ -113,7 +113,7 @@ impl Subject {
         Ok(self.due.saturating_duration_since(Instant::now()))
     }
 
-    /// Adds what was seen since the last time.
+    /// Adds the observations since the last call.
     pub fn collect(&mut self) {
         let seen = self.looker.finish();
         self.locks.add(seen.seconds, &seen.locks);

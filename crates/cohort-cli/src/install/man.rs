@@ -7,10 +7,10 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use std::io::Result;
 use std::path::Path;
 
-/// What begins a section within a help's notes, and the section's title.
+/// The beginning of a section within a help's notes, and the section's title.
 const SECTIONS: [(&str, &str); 2] = [("Examples:", "EXAMPLES"), ("Exit status:", "EXIT STATUS")];
 
-/// Files that the command reads by itself, and what they are.
+/// Files that the command reads unasked, and their descriptions.
 const FILES: [(&str, &str); 4] = [
     (
         "/etc/cohort.toml",
@@ -210,7 +210,7 @@ fn section(roff: &mut Roff, title: &str, paragraphs: &[String]) {
         if place > 0 {
             roff.control("PP", []);
         }
-        // Indented lines are a table, an example or a file: as they are.
+        // Indented lines are a table, an example or a file: they are kept unchanged.
         let mut is_fixed = false;
         for line in paragraph.lines() {
             if line.starts_with("  ") != is_fixed {

@@ -47,7 +47,7 @@ fn length(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write seconds from 0.1 to 86400, such as 5".to_owned())
 }
 
-/// Carries out `cohort profile snapshot`.
+/// Executes `cohort profile snapshot`.
 ///
 /// # Errors
 /// The process cannot be watched; a file cannot be written.

@@ -1,4 +1,4 @@
-//! What a report counts in all, and what that says of a gain.
+//! The totals of a report, and what they say about a gain.
 
 use super::{grouped, percent};
 use cohort::report::{Kind, Report};
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Below this share of contended acquisitions, few threads ever wait.
 const FEW: f64 = 0.001;
 
-/// How often locks were acquired, and how often they were held then.
+/// The number of acquisitions, and of those that found the lock held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Acquisitions of mutexes, rwlocks and spin locks that Cohort serves.
@@ -19,7 +19,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of all locks in a report.
+    /// The counts of all locks in a report.
     pub fn of(report: &Report) -> Self {
         let mut counts = Self::default();
         for kind in Kind::ALL {
@@ -53,7 +53,7 @@ impl Counts {
         )
     }
 
-    /// What the counts alone say of a gain, if they say anything.
+    /// The statement about a gain that the counts alone permit, if any.
     pub fn judgement(self) -> Option<String> {
         if self.acquired == 0 {
             let whose = match self.left_to_libc {

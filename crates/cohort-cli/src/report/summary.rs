@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// What a program did under a lock.
+/// The behaviour of a program under a lock.
 #[derive(Serialize)]
 pub struct Summary {
     program: String,
@@ -21,53 +21,53 @@ pub struct Summary {
     wait: Option<&'static str>,
     seconds: f64,
     used: Usage,
-    /// None where nothing could be counted.
+    /// None if nothing could be counted.
     counted: Option<Counted>,
-    /// All locks together, and what that says of a gain.
+    /// All locks together, and what the total says about a gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Counts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     judgement: Option<String>,
 }
 
-/// What the processes that were served counted.
+/// The counts of the processes that were served.
 #[derive(Serialize)]
 struct Counted {
     processes: u64,
-    /// The processes that live on, whose later locks are not in here.
+    /// The processes that still run, whose later acquisitions are not included.
     going_on: Vec<u32>,
     kinds: Vec<OfKind>,
     waiters: u64,
     waiters_at_conditions: u64,
     node_bytes: u64,
     inflated: u64,
-    /// In which modes a lock that adapts was.
+    /// The modes that an adaptive lock was in.
     modes: Vec<OfMode>,
-    /// Groups of CPUs with a last-level cache of their own; none if no thread had to know.
+    /// Groups of CPUs that share a last-level cache; none if no thread had to find out.
     cache_groups: Option<u32>,
 }
 
-/// What was locked of one kind.
+/// The counts of one kind of lock.
 #[derive(Serialize)]
 struct OfKind {
     kind: &'static str,
     acquired: u64,
-    /// None where it is not known, or means nothing.
+    /// None if it is unknown or has no meaning.
     contended: Option<u64>,
 }
 
-/// What locks did in one mode.
+/// The activity of locks in one mode.
 #[derive(Serialize)]
 struct OfMode {
     mode: &'static str,
     /// Acquisitions that waited for a lock of that mode.
     waited: u64,
-    /// How often a lock went on in it.
+    /// The number of changes of a lock to this mode.
     changes: u64,
 }
 
 impl Summary {
-    /// What ran under the C library's own locks.
+    /// The summary of a run under the C library's own locks.
     pub fn baseline(program: &OsStr, ran: Duration, used: Usage) -> Self {
         Self {
             program: shown(program).to_string(),

@@ -1,4 +1,4 @@
-//! A survey for people.
+//! A survey as text for users.
 
 use crate::page;
 use cohort_lab::stats::Estimate;
@@ -15,7 +15,7 @@ pub fn list(rows: &[Row]) -> String {
     page::lines(table, 0..0)
 }
 
-/// Every program in each way it was run, what is not here, and what failed.
+/// Every program in each way it was run, the missing programs, and the failures.
 pub fn text(found: &[Surveyed], rounds: usize) -> String {
     let mut table = page::titled(&["program", "run on", "wall", "CPU", "switches", ""]);
     let mut absent = Vec::new();
@@ -73,7 +73,7 @@ fn mark(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The median, and the interval where there is one.
+/// The median, and the interval if one is known.
 fn shown(ratio: Option<Estimate>) -> String {
     match ratio {
         None => "-".to_owned(),

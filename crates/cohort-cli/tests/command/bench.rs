@@ -345,7 +345,7 @@ fn every_workload_is_listed_and_explained() {
     }
 }
 
-/// Trees of queues at levels of one's choice, among them one that no kernel tells of.
+/// Trees of queues at chosen levels, one of which no kernel reports.
 #[test]
 fn trees_are_named_by_their_levels() {
     let said = output(&[
@@ -389,7 +389,7 @@ fn trees_are_named_by_their_levels() {
         .stderr(contains("no kernel tells of the level `blade`"));
 }
 
-/// A waiter of a queue that nobody leaves tries again and again until its time is up.
+/// A waiter that cannot leave its queue tries again and again until its time is up.
 #[test]
 fn a_timeout_ends_the_wait_for_any_lock() {
     let said = output(&[

@@ -40,8 +40,8 @@ static void *counts(void *nothing)
     return nothing;
 }
 
-// One is told by a condition of the C library's that something was sent, the other by one of ours that it
-// was received.
+// A condition of the C library's signals to one thread that something was sent; one of ours signals
+// to the other that it was received.
 static void *sends(void *nothing)
 {
     for (int i = 0; i < ROUNDS; i++) {

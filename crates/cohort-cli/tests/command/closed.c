@@ -1,7 +1,7 @@
 /* Takes two mutexes in opposite orders by code of two modules, each of which is closed before the other is
    opened, at the same addresses if they are free.
 
-   closed MODULE MODULE [TIMES]     the first one so many times more, one after the other */
+   closed MODULE MODULE [TIMES]     repeats the first one TIMES times more, one after the other */
 #include <pthread.h>
 
 #ifdef TAKES

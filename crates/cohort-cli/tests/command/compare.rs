@@ -216,7 +216,7 @@ fn a_server_is_compared_by_its_clients_figures() {
     assert!(!said.contains("one CPU"), "{said}");
 }
 
-/// Each is told in a line that says what to do, and nothing runs on.
+/// Each failure is reported in one line that says what to do, and nothing is left running.
 #[test]
 fn what_goes_wrong_with_a_server_is_told() {
     let net = compiled::net();

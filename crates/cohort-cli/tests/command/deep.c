@@ -1,4 +1,4 @@
-/* Unlocks a mutex that nobody holds, below a caller with a large frame. */
+/* Unlocks a mutex that no thread holds, below a caller with a large frame. */
 #include <pthread.h>
 
 static pthread_mutex_t counter = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-//! `cohort discover` and `cohort tune`: what is written is taken by what comes next, the same
-//! command gives the same bytes, and mistakes are named.
+//! `cohort discover` and `cohort tune`: each accepts the files that the other step writes, the
+//! same command gives the same bytes, and mistakes are named.
 
 use crate::cohort;
 use predicates::prelude::PredicateBooleanExt;

@@ -1,4 +1,4 @@
-//! The command ends as the program ends, and passes on what comes in between.
+//! The command ends as the program ends, and forwards signals until then.
 
 use crate::{LEFT_OUT, cohort, compiled};
 use rustix::process::{Pid, Signal, kill_process};

@@ -9,7 +9,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int lock(void)
 {
-    /* By then nothing tells any more which process has started this one. */
+    /* After this, nothing shows which process started this one. */
     usleep(300000);
     pthread_mutex_lock(&mutex);
     usleep(700000);

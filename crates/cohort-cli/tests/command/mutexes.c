@@ -1,5 +1,5 @@
 /* Mutexes of every kind that a configuration file can give locks of their own: variables, an array
- * that one place initialises, one that nobody initialises, a recursive one, one with a condition.
+ * that one place initialises, one that is never initialised, a recursive one, one with a condition.
  * Threads hold two at a time, so that records of different locks pass through one thread's hands.
  * Says which of the process's locks serves each, from 1, the process's own; and what was counted. */
 #include <pthread.h>

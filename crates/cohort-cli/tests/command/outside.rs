@@ -92,7 +92,7 @@ fn top_finds_the_lock_and_its_holder() {
         .stdout(contains("queue_lock").and(contains("of one CPU")));
 }
 
-/// A mutex, a rwlock, a condition and more, each told from the others.
+/// A mutex, a rwlock, a condition and more, each distinguished from the others.
 #[test]
 fn locks_tells_what_threads_wait_for() {
     let program = compiled::waits();

@@ -132,7 +132,7 @@ fn spinning_under_a_real_time_policy() {
         .stderr(contains("SCHED_FIFO").and(contains("park")));
 }
 
-/// Its library ends a program in which another comes first, unless told not to.
+/// AddressSanitizer ends a program in which another library is first, unless an option permits it.
 #[test]
 fn address_sanitizer_has_to_be_told() {
     let Some(program) = compiled::count("cc", &["-fsanitize=address"]) else {

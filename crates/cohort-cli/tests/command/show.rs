@@ -156,7 +156,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
         assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
         assert!(said.contains("cannot write to standard output"), "{said}");
     }
-    // What is told beside the result is not the result.
+    // A message beside the result is not part of the result.
     let shown: &[&str] = &[
         "compare",
         "--repeat",

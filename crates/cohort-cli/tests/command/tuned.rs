@@ -73,7 +73,7 @@ fn where_nothing_gains_nothing_is_written() {
         );
         assert!(found["file"].is_null());
     }
-    // A single thread: told by the first run.
+    // A single thread: the first run shows it.
     let found = tuned(&folder, &program, &[("ALONE", "1")]);
     let judgement = found["judgement"].as_str().expect("a judgement");
     assert!(judgement.contains("nothing to gain"), "{judgement}");

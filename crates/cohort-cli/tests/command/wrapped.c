@@ -1,5 +1,5 @@
 /* A program and, with -DLIBRARY, a library to be preloaded beside ours, which puts wrappers round functions
- * of the C library, each under a mutex of its own: what a lock calls there comes back to the lock. */
+ * of the C library, each under a mutex of its own: what a lock calls there calls the lock again. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>

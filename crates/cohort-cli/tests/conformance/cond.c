@@ -106,7 +106,7 @@ static void broadcast(const void *with)
     OK(pthread_mutex_destroy(&party.mutex));
 }
 
-/* A signal that nobody waits for is gone. */
+/* A signal that no thread waits for is lost. */
 static void without_waiters(const void *with)
 {
     (void)with;

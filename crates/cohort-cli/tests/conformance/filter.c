@@ -93,7 +93,7 @@ struct way {
     int (*install)(void);
 };
 
-/* The mutex has long been quiet when the filter comes, and is contended after. */
+/* The mutex has long been quiet when the filter is installed, and is contended after. */
 static void is_killed_for_nothing(const void *with)
 {
     const struct way *way = with;
@@ -109,7 +109,7 @@ static void is_killed_for_nothing(const void *with)
     CHECK_EQ(count, 2 * ROUNDS + THREADS * TURNS);
 }
 
-/* Asking whether filters are known, by one that is none, installs none. */
+/* Probing for support of filters, with an invalid filter, installs none. */
 static void none_is_none(const void *with)
 {
     (void)with;

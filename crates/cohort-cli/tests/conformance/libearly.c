@@ -14,7 +14,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
 static int count;
 
-/* A failure here has nobody to be returned to. */
+/* A failure here has no caller to be returned to. */
 static void must(int error)
 {
     if (error != 0) {

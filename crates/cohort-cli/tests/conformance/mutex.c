@@ -119,7 +119,7 @@ static void with_deadline(const struct kind *kind, const struct way *way)
     CHECK(held_for_others(&contest.mutex));
     OK(pthread_mutex_unlock(&contest.mutex));
     CHECK(!held_for_others(&contest.mutex));
-    /* Nor for one that is no time at all. */
+    /* Nor for a deadline that is not a valid time. */
     struct timespec negative = below_zero(past), excessive = whole_second(past);
     OK(way->take(&contest.mutex, &negative));
     OK(pthread_mutex_unlock(&contest.mutex));
@@ -288,8 +288,8 @@ static void *take_some(void *argument)
     return NULL;
 }
 
-/* Threads that give up and threads that do not exclude each other, and nobody is left
- * behind. */
+/* Threads that give up and threads that do not exclude each other, and no thread is left
+ * waiting. */
 static void some_give_up(const void *kind)
 {
     struct hoard hoard = {0};

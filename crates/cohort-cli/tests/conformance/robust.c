@@ -24,7 +24,7 @@ static void *die_holding(void *argument)
     return NULL;
 }
 
-/* Trying comes last: the C library leaves an unrecoverable mutex locked by it. */
+/* Trying is last: the C library leaves an unrecoverable mutex locked by it. */
 enum way { LOCK, TIMED, CLOCK, TRY, WAYS };
 
 static int take(pthread_mutex_t *mutex, enum way way)

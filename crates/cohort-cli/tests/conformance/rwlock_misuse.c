@@ -137,7 +137,7 @@ static void bad_arguments(const void *with)
     OK(pthread_rwlock_unlock(&rwlock));
 }
 
-/* A writer that asks again is told; a reader that wants to write is not. */
+/* A writer that locks again gets an error; a reader that asks to write does not. */
 static void relock(const void *with)
 {
     (void)with;

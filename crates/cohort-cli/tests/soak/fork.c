@@ -11,7 +11,7 @@
 
 enum { SETS = 2, LONGEST_NS = 300000, CHILD_SECONDS = 20, CHILD_THREADS = 2, CHILD_ROUNDS = 20 };
 
-/* Locks of which the forking thread holds all. */
+/* Locks that are all held by the forking thread. */
 static struct set {
     pthread_mutex_t mutex, recursive;
     /* Held to write; the others read and write. */

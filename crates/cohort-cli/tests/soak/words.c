@@ -50,7 +50,7 @@ static cohort_token_t *begin_token(int thread)
     return &own[thread].token;
 }
 
-/* Nobody cancels the token from here on. */
+/* No thread cancels the token from here on. */
 static void end_token(int thread)
 {
     pthread_mutex_lock(&own[thread].mutex);

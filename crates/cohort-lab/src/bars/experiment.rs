@@ -155,7 +155,7 @@ const HOLDS: [(u32, &str); 3] = [(200, "200 ns"), (2_000, "2 µs"), (50_000, "50
 /// Busy processes beside them.
 const BURNERS: [u16; 2] = [0, 2];
 /// The nice value of the occasional thread at one point more.  It is the waiter that is
-/// niced, not those that hold the lock: a waiter that gets less of a CPU pays most for
+/// niced, not the holders of the lock: a waiter that gets less of a CPU pays most for
 /// each turn that it gives away, while a niced holder delays it under every lock.
 const NICE: &str = "5";
 

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Ten days: a user who wants more has mistyped.
+/// Ten days: a longer span is taken for a typing error.
 const MOST: u64 = 864_000_000_000_000;
 
 /// Time span.

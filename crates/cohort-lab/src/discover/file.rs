@@ -107,7 +107,7 @@ fn settle(transfer: &mut Transfer, nanoseconds: f64, more: f64, discovery: &Disc
     let (store, rmw) = (transfer.store.value as f64, transfer.rmw.value as f64);
     put(&mut transfer.load, load);
     put(&mut transfer.invalidate, (1.0 - LOAD) * cycles);
-    // Nobody measured these: they go with the load.
+    // These were not measured: they are scaled with the load.
     for (figure, value) in [(&mut transfer.store, store), (&mut transfer.rmw, rmw)] {
         figure.value = (value * share).round() as u64;
         if !figure.note.ends_with(SCALED) {

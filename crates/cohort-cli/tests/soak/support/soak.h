@@ -74,9 +74,9 @@ bool is_default_rwlock(void);
  * waiters use, may keep the marks that there may be sleepers and that one may be on its way. */
 bool rests(const void *rwlock);
 
-/* So many nanoseconds from now. */
+/* That number of nanoseconds from now. */
 struct timespec in_ns(clockid_t clock, long nanoseconds);
-/* A deadline that a wait was told of has passed: none ends early. */
+/* Checks that the deadline of a wait has passed: no wait may end early. */
 void check_passed(clockid_t clock, const struct timespec *deadline);
 /* Stays for a moment: mostly a few instructions, sometimes asleep. */
 void linger(struct dice *dice);

@@ -201,7 +201,10 @@ pub fn is_inherited<L: Inherit + 'static>(threads: usize, held: bool) {
             assert!(lock.is_locked(), "a held lock says that it is free");
             add_one(count);
             guest.release();
-            assert!(!lock.is_locked(), "a thread of the parent is left in the lock");
+            assert!(
+                !lock.is_locked(),
+                "a thread of the parent is left in the lock"
+            );
         }
     });
 }

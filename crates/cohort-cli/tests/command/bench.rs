@@ -575,3 +575,22 @@ fn points_that_were_measured_survive_a_signal() {
     }
     panic!("no point was measured");
 }
+
+/// Each look of a waiter comes between two changes of the word by a holder that reacquires at once.
+#[test]
+fn waiters_get_past_a_holder_that_reacquires_at_once() {
+    for machine in ["kunpeng-920x2", "haswell-ep-2s"] {
+        let output = cohort()
+            .args(["bench", "--on", machine, "--served", "--json"])
+            .args(["--workload", "map64", "--locks", "default"])
+            .args(["--threads", "8", "--seconds", "0.02"])
+            .output()
+            .expect("the command runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let served = said["points"][0]["middle"]["per_thread"]
+            .as_array()
+            .expect("a list");
+        assert_eq!(served.len(), 8);
+        assert!(served.iter().all(|sections| *sections != 0), "{served:?}");
+    }
+}

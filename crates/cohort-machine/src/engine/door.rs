@@ -55,15 +55,15 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
     }
 }
 
-/// Failed store-conditionals after which a CPU gets on for certain.  Cores guarantee progress to
-/// such a pair by a bounded hold of the line, whose length no vendor publishes: an estimate.
+/// Failed store-conditionals in a row after which a CPU holds the line for its next pair.  Cores
+/// guarantee progress by such a bounded hold, whose length no vendor publishes: an estimate.
 const FAILURES: u32 = 4;
 
 /// By a load-linked and a store-conditional, which fails if another CPU has written the
-/// line in between.  After [`FAILURES`] the load-linked fetches the line for writing and holds it
-/// until the store: one access, which queues as others do.
+/// line in between.  After [`FAILURES`] in a row, in this exchange or earlier ones, the load-linked
+/// fetches the line for writing and holds it until the store: one access, which queues as others do.
 fn exchange_linked(address: usize, change: impl Fn() -> Change) {
-    for _ in 0..FAILURES {
+    while with(|engine| engine.me().failed_conditionals < FAILURES) == Some(true) {
         let mut turn = None;
         let mut waits = step(|engine| {
             let line = engine.line(address);
@@ -95,8 +95,10 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
         let stored = step_drained(|engine| {
             let holds = engine.caches.version(line) == version;
             if holds {
+                engine.me().failed_conditionals = 0;
                 engine.access(address, Access::ReadModifyWrite(change()));
             } else {
+                engine.me().failed_conditionals += 1;
                 engine.compute(engine.hardware.costs.failed_conditional);
                 engine.record.failed_conditional();
             }
@@ -106,7 +108,13 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
             return;
         }
     }
-    step_drained(|engine| engine.access(address, Access::ReadModifyWrite(change())));
+    step_drained(|engine| {
+        let change = change();
+        if change != Change::None {
+            engine.me().failed_conditionals = 0;
+        }
+        engine.access(address, Access::ReadModifyWrite(change));
+    });
 }
 
 /// The cohort in which the current thread runs, at the first of these levels that the

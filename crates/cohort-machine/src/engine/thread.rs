@@ -49,6 +49,8 @@ pub(crate) struct Thread {
     pub(crate) stuck: bool,
     /// Completion times of pending stores, in ascending order.
     pub(crate) stores: VecDeque<Ticks>,
+    /// Store-conditionals that failed since the last successful one.
+    pub(crate) failed_conditionals: u32,
     /// Whether a waker ended the last sleep.
     pub(crate) woken: bool,
     /// What its waits have learnt about its CPU.
@@ -73,6 +75,7 @@ impl Thread {
             poll: Poll::default(),
             stuck: false,
             stores: VecDeque::new(),
+            failed_conditionals: 0,
             woken: false,
             turns: Turns::default(),
             random,

@@ -359,7 +359,11 @@ fn a_contended_pair_gets_on() {
     let outcome = run(&hardware, &memory, programs.collect());
     // It fails a few times, and then has its turn.
     assert!(outcome.events.failed_conditionals >= 4);
-    assert!(modified.get() < 200, "{} pairs of another CPU before it", modified.get());
+    assert!(
+        modified.get() < 200,
+        "{} pairs of another CPU before it",
+        modified.get()
+    );
 }
 
 #[test]

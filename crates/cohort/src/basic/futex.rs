@@ -83,8 +83,8 @@ mod word;
 
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, has_waited, is_long_quiet,
-    move_sleeper, mutant, nap, note, noted, now, orders, runs_out, sleep_on, sleep_unless_starved,
-    sleep_within, unless_starved, waits_often, wake,
+    move_sleeper, mutant, nap, note, noted, now, orders, random, runs_out, sleep_on,
+    sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
 };
 use crate::fairly::ReleaseFairly;
 use crate::wait::quick;
@@ -163,6 +163,29 @@ pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
 
 /// The longest nap: a lock that becomes free between two looks stays idle.
 const LONGEST_NAP_NANOSECONDS: u64 = 250_000;
+
+/// Failed exchanges of a waiter after which it pauses between a look and its exchange.
+const IN_STEP: u32 = 8;
+
+/// A waiter's failed exchanges.  A holder that reacquires at once changes the word twice per critical
+/// section.  It may do so after each look of a waiter and before the exchange that follows, in lockstep, so
+/// that no exchange of the waiter ever succeeds.  A random pause between the two ends that.
+#[derive(Default)]
+struct Failures(u32);
+
+impl Failures {
+    fn count(&mut self) {
+        self.0 = self.0.wrapping_add(1);
+    }
+
+    /// Before an exchange.
+    #[inline]
+    fn fall_out_of_step(&self, spinner: &mut Spinner) {
+        if self.0 > 0 && self.0.is_multiple_of(IN_STEP) {
+            spinner.watch(random() % ABSENCE_NANOSECONDS, || true);
+        }
+    }
+}
 
 /// Classes of sleepers on the word.
 const CROWD: u32 = 1;
@@ -446,6 +469,7 @@ impl Futex {
     /// whether the lock is held.
     pub(crate) fn wait_among_few(&self, nanoseconds: u64) -> bool {
         let mut spinner = Spinner::new();
+        let mut failures = Failures::default();
         let since = now();
         let mut left = nanoseconds;
         loop {
@@ -457,9 +481,11 @@ impl Futex {
             if word.has(LOCKED) {
                 return false;
             }
+            failures.fall_out_of_step(&mut spinner);
             if self.take(word, Woken::No) {
                 return true;
             }
+            failures.count();
             left = nanoseconds.saturating_sub(now() - since);
         }
     }
@@ -524,6 +550,7 @@ impl Futex {
         let mut slept = woken == Woken::Roused;
         // Whether a head has not accepted its turn in time.
         let mut starved = false;
+        let mut failures = Failures::default();
         loop {
             // A holder that reacquires at once leaves the lock free for less than a look and an
             // attempt after it.  An attempt alone fetches the line and finds the lock free.  Not
@@ -533,9 +560,11 @@ impl Futex {
             }
             let word = self.seen();
             if !word.has(LOCKED) {
+                failures.fall_out_of_step(&mut spinner);
                 if self.take(word, woken) {
                     return Some(Outcome::Acquired);
                 }
+                failures.count();
                 continue;
             }
             if word.has(GRANTED) && slept {
@@ -568,12 +597,14 @@ impl Futex {
             }
             if runs_out(patience) {
                 let left = word.left(woken);
+                failures.fall_out_of_step(&mut spinner);
                 let leaves = match woken {
                     // The wake-up passes to another sleeper: the next release sees the mark.
                     Woken::Roused => mutant(flaw::SWALLOW_WAKE) || self.mark(word, left),
                     _ => word == left || self.change(word, left, Order::RELAXED),
                 };
                 if !leaves {
+                    failures.count();
                     continue;
                 }
                 return Some(Outcome::GaveUp);
@@ -605,7 +636,9 @@ impl Futex {
                     now
                 }
             });
+            failures.fall_out_of_step(&mut spinner);
             if !self.mark(word, parked) {
+                failures.count();
                 continue;
             }
             let seen = parked.value();
@@ -629,11 +662,13 @@ impl Futex {
     #[cold]
     fn ask(&self) -> bool {
         let mut marked = false;
+        let (mut spinner, mut failures) = (Spinner::new(), Failures::default());
         loop {
             let word = self.seen();
             if !word.has_without(LOCKED, PARKED | WOKEN) {
                 return marked;
             }
+            failures.fall_out_of_step(&mut spinner);
             if self.change(word, word.asked(), FUTEX_MARK) {
                 marked = true;
                 if self.heeds_marks() {
@@ -641,6 +676,7 @@ impl Futex {
                 }
                 // A plain-store release may have erased the mark.
             }
+            failures.count();
         }
     }
 
@@ -662,6 +698,7 @@ impl Futex {
         let since = now();
         let mut pause = FIRST_PAUSE_NANOSECONDS;
         let mut spinner = Spinner::new();
+        let mut failures = Failures::default();
         if self.mode.takes_turns() {
             spinner.watch(FIRST_LOOK_NANOSECONDS, || {
                 self.seen().has_without(LOCKED, TURN)
@@ -679,7 +716,9 @@ impl Futex {
             if !word.has(LOCKED) {
                 // Looks alone would miss a section shorter than the interval between them.
                 let watched = word.watched();
+                failures.fall_out_of_step(&mut spinner);
                 if word != watched && !self.change(word, watched, Order::RELAXED) {
+                    failures.count();
                     continue;
                 }
                 let stays_free = spinner.watch(ABSENCE_NANOSECONDS, || {
@@ -717,10 +756,12 @@ impl Futex {
                 word = self.seen();
                 if !word.has(LOCKED) {
                     // The turn is due, and the lock is free already.
+                    failures.fall_out_of_step(&mut spinner);
                     if self.take(word, Woken::No) {
                         self.mode.welcome_turns();
                         return Some(Outcome::Acquired);
                     }
+                    failures.count();
                     continue;
                 }
                 // The next release grants the lock.
@@ -728,7 +769,10 @@ impl Futex {
             }
             let sleeps = spinner.step() == Advice::Sleep;
             let claim = word.claimed(sleeps);
-            if self.mark(word, claim) && sleeps {
+            failures.fall_out_of_step(&mut spinner);
+            if !self.mark(word, claim) {
+                failures.count();
+            } else if sleeps {
                 let _ = sleep_within(&self.word, claim.value(), HEAD, patience);
                 spinner = Spinner::new();
             }

@@ -212,8 +212,7 @@ int cohort_rwlock_destroy(cohort_rwlock_t *rwlock);
  thread that has since acquired a read lock overtakes them immediately. `EAGAIN` at half a
  million readers.
  */
-int cohort_rwlock_read(cohort_rwlock_t *rwlock)
-COHORT_ACQUIRE_SHARED(*rwlock);
+int cohort_rwlock_read(cohort_rwlock_t *rwlock) COHORT_ACQUIRE_SHARED(*rwlock);
 
 /*
  Acquires the lock for reading, or returns `EBUSY` if a writer holds it or waits; never blocks. A
@@ -592,23 +591,19 @@ int cohort_delegated_destroy(cohort_delegated_t **place);
  executing thread. The function must not delegate to the same lock, nor lock it, and must return
  normally. Not a cancellation point.
  */
-int cohort_delegate(cohort_delegated_t *lock,
-                    void (*run)(void*),
-                    void *argument);
+int cohort_delegate(cohort_delegated_t *lock, void (*run)(void*), void *argument);
 
 /*
  Blocks until the calling thread has locked the lock. For critical sections that cannot be passed
  as a function: they wait for other threads, use thread-local state, or have several exits.
  */
-int cohort_delegated_lock(cohort_delegated_t *lock)
-COHORT_ACQUIRE(*lock);
+int cohort_delegated_lock(cohort_delegated_t *lock) COHORT_ACQUIRE(*lock);
 
 /*
  Unlocks the lock, and runs the critical sections delegated meanwhile; `EPERM` if the lock is
  free. Only for the thread that locked it. Not a cancellation point.
  */
-int cohort_delegated_unlock(cohort_delegated_t *lock)
-COHORT_RELEASE(*lock);
+int cohort_delegated_unlock(cohort_delegated_t *lock) COHORT_RELEASE(*lock);
 
 /*
  Initialises a token in any memory, as `COHORT_TOKEN_INIT` does; a cancelled token becomes usable

@@ -286,3 +286,60 @@ fn every_bug_has_a_test_that_is_there() {
     }
     assert!(bugs > 30, "the page has another form: {bugs} bugs");
 }
+
+/// Words of foreign English, and the most of each in a thousand lines of comments.
+const RARE: [(&str, f64); 5] = [
+    ("nobody", 1.0),
+    ("somebody", 0.5),
+    ("one that", 1.0),
+    ("those that", 1.0),
+    ("of which", 1.0),
+];
+
+/// Every line of comments below a folder, in lower case.  Links lead to other packages' files.
+fn comments(below: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(below).expect("the sources are here") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_symlink() || path.ends_with("target") {
+            continue;
+        }
+        if path.is_dir() {
+            comments(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            let lines = text.lines().map(str::trim_start);
+            found.extend(lines.filter_map(|line| Some(line.strip_prefix("//")?.to_lowercase())));
+        }
+    }
+}
+
+/// How often `text` has `words` as whole words.
+fn occurrences(text: &str, words: &str) -> usize {
+    let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    let places = text.match_indices(words);
+    let is_whole = |(at, _): &(usize, &str)| {
+        !is_letter(text[..*at].chars().next_back())
+            && !is_letter(text[at + words.len()..].chars().next())
+    };
+    places.filter(is_whole).count()
+}
+
+#[test]
+fn comments_are_in_the_words_of_the_field() {
+    let mut lines = Vec::new();
+    comments(&sources().join("../.."), &mut lines);
+    assert!(lines.len() > 20_000, "{} lines of comments", lines.len());
+    for (words, most) in RARE {
+        let count: usize = lines.iter().map(|line| occurrences(line, words)).sum();
+        let share = count as f64 * 1000.0 / lines.len() as f64;
+        assert!(share <= most, "`{words}`: {share:.2} in a thousand lines");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("README.md")).expect("the page is here");
+    let words = text.split_whitespace().count();
+    assert!(words <= 900, "{words} words");
+}

@@ -33,14 +33,14 @@
 //! | `OPEN` | there is no head |
 //! | `PASSED` | there is one; no thread sleeps at the gate |
 //! | `CROWDED` | there is one; others may sleep at the gate |
-//! | `HANDED` | left to the sleeper just woken, or any other thread that has slept |
+//! | `HANDED` | left to the sleeper just woken |
 //!
 //! The gate protects nothing that the lock's word does not protect, so no access to it orders
 //! another.
 
 use crate::door::{
-    AtomicU32, Order, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try, key_of,
-    mutant, policy, runs_out, sleep_unless_starved, tries_anything, wake,
+    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try,
+    key_of, mutant, policy, runs_out, sleep_unless_starved, tries_anything, wake,
 };
 use cohort_raw::Patience;
 
@@ -247,6 +247,9 @@ impl Mode {
     /// Blocks until the caller is the head, or need not be.
     pub(super) fn enter(&self, patience: &Patience) -> Entered {
         let mut slept = false;
+        // Only a woken thread is handed the role.  A thread that arrives at that moment finds the
+        // gate changed instead of a sleep; were it to accept, sleepers would starve.
+        let mut woken = false;
         loop {
             let seen = self.0.load(Order::RELAXED);
             match Self::gate(seen) {
@@ -256,7 +259,7 @@ impl Mode {
                         return Entered::AsHead;
                     }
                 }
-                HANDED if slept => {
+                HANDED if woken => {
                     if self.set_gate(seen, CROWDED) {
                         return Entered::AsHead;
                     }
@@ -270,11 +273,12 @@ impl Mode {
                         return Entered::NotInTime;
                     }
                     slept = true;
-                    let (_, starved) =
+                    let (ended, starved) =
                         sleep_unless_starved(&self.0, seen, CLASS, HEAD_NANOSECONDS, patience);
                     if starved {
                         return Entered::Past;
                     }
+                    woken = ended == Slept::Woken;
                 }
             }
         }

@@ -124,7 +124,7 @@ impl<'a, 'p> Judge<'a, 'p> {
     }
 
     /// A word of a function with another meaning above the function, where the outlined critical
-    /// section goes, and the reason: the function changes that macro, or one that it uses.
+    /// section goes, and the reason: the function changes that macro or a macro in its expansion.
     pub fn means_another(
         &self,
         file: usize,

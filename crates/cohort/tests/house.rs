@@ -261,6 +261,14 @@ fn every_lock_has_an_example() {
     assert!(rows > 60, "the catalogue has another form: {rows} rows");
 }
 
+/// The commit, the file and the test of a line of the page of bugs.
+fn bug(line: &str) -> Option<(&str, &str, &str)> {
+    let (commit, line) = line.strip_prefix("- ")?.split_once(' ')?;
+    let (file, line) = line.split_once(" `")?;
+    let (test, _) = line.split_once("`: ")?;
+    Some((commit, file, test))
+}
+
 /// The page of bugs names the regression test of each.
 #[test]
 fn every_bug_has_a_test_that_is_there() {
@@ -268,19 +276,13 @@ fn every_bug_has_a_test_that_is_there() {
     let page = fs::read_to_string(root.join("docs/regressions.md")).expect("the page is here");
     let mut bugs = 0;
     let with_tests = page.split("## Without a test").next().unwrap_or_default();
-    for line in with_tests.lines().filter(|line| line.starts_with("| ")) {
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        let &[commit, _, file, test] = cells.as_slice() else {
-            panic!("four cells are wanted: {line}");
-        };
-        if commit == "commit" {
-            continue;
-        }
+    for line in with_tests.lines().filter(|line| line.starts_with(['-', '|'])) {
+        let (commit, file, test) = bug(line)
+            .unwrap_or_else(|| panic!("`- COMMIT FILE `TEST`: BUG` is wanted: {line}"));
         let is_commit = commit.len() == 7 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
         assert!(is_commit, "a bug goes by a commit: {line}");
         let text = fs::read_to_string(root.join(file))
             .unwrap_or_else(|error| panic!("{file} cannot be read: {error}: {line}"));
-        let test = test.trim_matches('`');
         assert!(text.contains(test), "{file} has no {test}");
         bugs += 1;
     }

@@ -276,9 +276,12 @@ fn every_bug_has_a_test_that_is_there() {
     let page = fs::read_to_string(root.join("docs/regressions.md")).expect("the page is here");
     let mut bugs = 0;
     let with_tests = page.split("## Without a test").next().unwrap_or_default();
-    for line in with_tests.lines().filter(|line| line.starts_with(['-', '|'])) {
-        let (commit, file, test) = bug(line)
-            .unwrap_or_else(|| panic!("`- COMMIT FILE `TEST`: BUG` is wanted: {line}"));
+    for line in with_tests
+        .lines()
+        .filter(|line| line.starts_with(['-', '|']))
+    {
+        let (commit, file, test) =
+            bug(line).unwrap_or_else(|| panic!("`- COMMIT FILE `TEST`: BUG` is wanted: {line}"));
         let is_commit = commit.len() == 7 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
         assert!(is_commit, "a bug goes by a commit: {line}");
         let text = fs::read_to_string(root.join(file))

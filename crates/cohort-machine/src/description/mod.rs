@@ -2,7 +2,7 @@
 //!
 //! A [`Machine`] is read from a TOML file ([`Machine::parse`]); twelve are shipped ([`shipped`]).
 //! Every [`Figure`] states its source: a paper, a vendor, a measurement or an estimate.
-//! `docs/machine-files.md` is the reference.
+//! The types document the keys; `docs/machine-files.md` says how to write and calibrate a file.
 
 mod check;
 mod complaint;

@@ -341,10 +341,44 @@ fn comments_are_in_the_words_of_the_field() {
     }
 }
 
-#[test]
-fn the_readme_is_short() {
+/// The pages for readers: README and docs.
+fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = fs::read_to_string(root.join("README.md")).expect("the page is here");
-    let words = text.split_whitespace().count();
-    assert!(words <= 900, "{words} words");
+    let below = fs::read_dir(root.join("docs")).expect("the folder is here");
+    let paths = below.map(|entry| entry.expect("the folder can be read").path());
+    let mut all: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    all.push(root.join("README.md"));
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("pages are text");
+        (path.display().to_string(), text)
+    };
+    all.into_iter().map(read).collect()
+}
+
+#[test]
+fn the_pages_are_short() {
+    let words = |text: &str| text.split_whitespace().count();
+    let mut all = 0;
+    for (path, text) in pages() {
+        let is_readme = path.ends_with("README.md");
+        assert!(!is_readme || words(&text) <= 900, "{} words", words(&text));
+        all += words(&text);
+    }
+    assert!((5_000..=25_000).contains(&all), "{all} words");
+}
+
+#[test]
+fn the_cells_of_tables_are_short() {
+    let mut cells = 0;
+    for (path, text) in pages() {
+        let rows = text.lines().filter_map(|line| line.strip_prefix('|'));
+        for cell in rows.flat_map(|row| row.split('|')) {
+            let length = cell.trim().chars().count();
+            assert!(length <= 200, "{path}: {length} characters: {cell}");
+            cells += 1;
+        }
+    }
+    assert!(cells > 500, "{cells} cells");
 }

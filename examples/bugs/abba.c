@@ -1,4 +1,4 @@
-/* Two threads take two mutexes in different orders, and meet: a deadlock. */
+/* Two threads lock two mutexes in opposite orders at once: a deadlock. */
 #include <pthread.h>
 #include <stddef.h>
 

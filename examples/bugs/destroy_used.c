@@ -1,4 +1,4 @@
-/* Destroys a mutex that is locked. */
+/* Destroys a locked mutex. */
 #include <pthread.h>
 
 static pthread_mutex_t pool = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* A thread ends and leaves a mutex locked; the next one waits for ever. */
+/* A thread ends with a mutex locked; the next thread waits forever. */
 #include <pthread.h>
 #include <stddef.h>
 

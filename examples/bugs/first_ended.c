@@ -1,4 +1,4 @@
-/* The first thread ends by itself, and leaves two others that wait for each other. */
+/* The main thread ends; two other threads are deadlocked. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -10,7 +10,7 @@ static void *forwards(void *nothing)
 {
     pthread_mutex_lock(&first);
     pthread_barrier_wait(&both_hold_one);
-    /* The other has this one. */
+    /* The other thread holds this mutex. */
     pthread_mutex_lock(&second);
     pthread_mutex_unlock(&second);
     pthread_mutex_unlock(&first);

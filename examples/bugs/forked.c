@@ -1,4 +1,4 @@
-/* Forks while another thread holds a lock, for which the child then waits. */
+/* Forks while another thread holds a lock; the child waits for it. */
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/wait.h>

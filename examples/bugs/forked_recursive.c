@@ -1,4 +1,4 @@
-/* Forks while another thread holds a recursive lock, for which the child then waits. */
+/* Forks while another thread holds a recursive lock; the child waits for it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Two threads take two mutexes in different orders, one after the other: nothing hangs today. */
+/* Two threads lock two mutexes in opposite orders, one after the other: no hang in this run. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ int main(void)
 {
     pthread_t one, other;
     pthread_t idle;
-    /* Both exist, so that the two are never one thread with one number. */
+    /* Both threads exist at once, so they have different thread numbers. */
     pthread_create(&one, NULL, transfer, NULL);
     pthread_create(&idle, NULL, transfer, NULL);
     pthread_join(idle, NULL);

@@ -1,4 +1,4 @@
-/* Two orders of which one was harmless many times, by threads that were joined: a later one is not. */
+/* An inverted order, harmless between joined threads, and later by a concurrent one. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

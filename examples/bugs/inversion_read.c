@@ -1,4 +1,4 @@
-/* Two orders under a rwlock that both threads only read. */
+/* An inverted order under a rwlock that both threads hold for reading. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A thread signals another before it takes two mutexes; the other, which it did not wait for, takes them in
-   another order. */
+/* A thread signals another, then locks two mutexes. The other thread did not wait for the signal, and locks
+   them in the opposite order. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -25,7 +25,7 @@ static void *transfer(void *nothing)
 static void *audit(void *nothing)
 {
     sem_wait(&begun);
-    /* So that nothing hangs today. */
+    /* Prevents a hang in this run. */
     while (!is_over)
         sched_yield();
     pthread_mutex_lock(&journal);

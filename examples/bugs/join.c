@@ -1,4 +1,4 @@
-/* A thread waits for the end of one that wants a mutex which it holds. */
+/* A thread joins another thread, which waits for a mutex of the joiner. */
 #include <pthread.h>
 #include <stddef.h>
 

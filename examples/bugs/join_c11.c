@@ -1,4 +1,4 @@
-/* The same as join.c by the functions of C11. */
+/* join.c with the functions of C11. */
 #include <stddef.h>
 #include <threads.h>
 

@@ -1,4 +1,4 @@
-/* A function locks what its caller has locked. */
+/* A function locks the mutex that its caller has locked. */
 #include <pthread.h>
 
 static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;

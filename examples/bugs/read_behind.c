@@ -1,4 +1,4 @@
-/* A thread reads again behind a waiting writer, which goes first and waits for its first read. */
+/* A thread reads again behind a waiting writer with priority, which waits for its first read. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A thread that reads waits to write what another reads, and the other way round. */
+/* Two threads each hold a rwlock for reading and wait to write the other's. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Two threads lock two recursive mutexes in opposite orders, and meet. */
+/* Two threads lock two recursive mutexes in opposite orders at once. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

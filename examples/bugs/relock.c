@@ -1,5 +1,5 @@
-/* A thread waits at a condition with one of the two mutexes that it holds.  When it is signalled, it takes that one
- * again, and the signaller, which has it, takes the other: a deadlock. */
+/* A thread holds two mutexes and waits at a condition with one. After the signal it locks this mutex again; the
+ * signaller holds it and locks the other: a deadlock. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ int main(void)
     pthread_barrier_init(&both_are_held, NULL, 2);
     pthread_create(&thread, NULL, waits, NULL);
     pthread_barrier_wait(&both_are_held);
-    /* It has to wait there by now, since it holds this. */
+    /* The other thread held this mutex until its wait. */
     pthread_mutex_lock(&inner);
     is_called = 1;
     pthread_cond_signal(&called);

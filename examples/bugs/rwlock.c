@@ -1,4 +1,4 @@
-/* A thread that reads wants to write, and waits for itself. */
+/* A reader locks for writing, and waits for itself. */
 #include <pthread.h>
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;

@@ -1,4 +1,4 @@
-/* Two threads wait at a condition, each with a mutex of its own. */
+/* Two threads wait at one condition with different mutexes. */
 #include <pthread.h>
 #include <stddef.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Memory that was used for something else is locked as if it held a mutex. */
+/* Locks memory that holds other data, not a mutex. */
 #include <pthread.h>
 #include <string.h>
 

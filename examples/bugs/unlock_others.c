@@ -1,4 +1,4 @@
-/* A thread unlocks what another has locked. */
+/* A thread unlocks another thread's mutex. */
 #include <pthread.h>
 #include <stddef.h>
 

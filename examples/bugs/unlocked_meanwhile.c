@@ -1,4 +1,4 @@
-/* A thread unlocks what another has locked, which goes on to lock more. */
+/* A thread unlocks another thread's mutex; the owner locks further mutexes. */
 #include <pthread.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Locks a mutex that was destroyed. */
+/* Locks a destroyed mutex. */
 #include <pthread.h>
 
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* Accounts without locks of their own: each one's address has a lock. */
+/* Accounts without lock fields: the address of each has a lock. */
 #include <cohort.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static void transfer(long *from, long *to)
 {
     if (from == to)
         return;
-    /* In the order of addresses, so that no two threads wait for each other. */
+    /* The order of addresses prevents deadlocks. */
     long *first = from < to ? from : to, *second = from < to ? to : from;
     cohort_gls_lock(first);
     cohort_gls_lock(second);
@@ -47,7 +47,7 @@ int main(void)
     int freed = 0;
     for (int i = 0; i < ACCOUNTS; i++) {
         sum += accounts[i];
-        /* The locks' memory goes to other addresses. */
+        /* Other addresses can use the locks' memory. */
         freed += cohort_gls_free(&accounts[i]) == 0;
     }
     printf("accounts: %ld in %d of them\n", sum, freed);

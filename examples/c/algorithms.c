@@ -1,4 +1,4 @@
-/* Locks of chosen algorithms for addresses, which nobody declares: those of `cohort list`. */
+/* Locks of addresses, with algorithms of `cohort list`; they need no declaration. */
 #include <cohort.h>
 #include <errno.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 
 enum { THREADS = 4, TURNS = 20000 };
 
-/* One is taken by many threads at once, the other seldom. */
+/* One lock is contended, the other seldom used. */
 static long hot, seldom;
 
 static void *work(void *argument)
@@ -29,7 +29,7 @@ int main(void)
 {
     pthread_t threads[THREADS];
 
-    cohort_gls_init(1000); /* if it is known how many addresses there will be */
+    cohort_gls_init(1000); /* if the number of addresses is known */
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, NULL);
     for (int i = 0; i < THREADS; i++)
@@ -38,7 +38,7 @@ int main(void)
     if (hot != THREADS * TURNS || seldom != THREADS * TURNS / 100)
         return 1;
 
-    /* An address has one lock, and that one algorithm, until it is freed. */
+    /* An address has one lock, of one algorithm, until it is freed. */
     if (cohort_gls_ticket_lock(&hot) != EINVAL || cohort_gls_lock(&hot) != EINVAL)
         return 1;
     cohort_gls_free(&hot);

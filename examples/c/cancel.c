@@ -1,4 +1,4 @@
-/* Threads that wait until another one tells them to give up. */
+/* Threads wait until another thread cancels their waits. */
 #include <cohort.h>
 #include <errno.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ int main(void)
     cohort_lock_acquire(lock);
     for (int i = 0; i < COUNT; i++)
         pthread_create(&threads[i], NULL, waits[i], &results[i]);
-    /* Some of them wait by now, others come later: all give up. */
+    /* Present and later waiters give up. */
     cohort_token_cancel(&stop);
     for (int i = 0; i < COUNT; i++) {
         pthread_join(threads[i], NULL);
@@ -76,7 +76,7 @@ int main(void)
     cohort_lock_release(lock);
     cohort_lock_free(lock);
 
-    /* A free lock is taken all the same. */
+    /* A free lock is acquired nevertheless. */
     if (!cohort_token_is_cancelled(&stop) || cohort_mutex_lock_unless(&mutex, &stop) != 0)
         return 1;
     cohort_mutex_unlock(&mutex);

@@ -1,4 +1,4 @@
-/* Two threads that hand numbers over, by a mutex and two conditions. */
+/* Two threads exchange numbers by a mutex and two conditions. */
 #include <cohort.h>
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ int main(void)
     }
     pthread_join(thread, NULL);
 
-    /* Nobody signals any more. */
+    /* No thread signals. */
     cohort_mutex_lock(&mutex);
     int waited = cohort_cond_wait_for(&filled, &mutex, 1000000);
     cohort_mutex_unlock(&mutex);

@@ -1,4 +1,4 @@
-/* A counter that four threads share. */
+/* Four threads share a counter. */
 #include <cohort.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A thread that does not wait for ever. */
+/* A wait with a deadline. */
 #include <cohort.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* What the library answers to mistakes that it can see. */
-#define COHORT_NO_THREAD_SAFETY /* clang would not let them pass */
+/* Error numbers for detectable mistakes. */
+#define COHORT_NO_THREAD_SAFETY /* clang would reject them */
 #include <cohort.h>
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ int main(void)
     EXPECT(cohort_lock_acquire_try(lock), EBUSY);
     EXPECT(cohort_lock_acquire_for(lock, 1000000), ETIMEDOUT);
 
-    /* A forked child goes on with what its thread held. */
+    /* A forked child keeps its thread's locks. */
     pid_t child = fork();
     if (child == 0) {
         int ended = cohort_lock_release_by(lock, &context);

@@ -17,12 +17,12 @@ static void *work(void *argument)
     cohort_context_t context;
 
     for (int i = 0; i < 500; i++) {
-        /* Where the lock's queue node lies in the caller's frame. */
+        /* The lock's queue node is in the caller's frame. */
         cohort_lock_acquire_by(shared->lock, &context);
         shared->total++;
         cohort_lock_release_by(shared->lock, &context);
 
-        /* Where the library finds a place for it. */
+        /* The library provides the queue node. */
         cohort_lock_acquire(shared->lock);
         shared->total++;
         cohort_lock_release(shared->lock);

@@ -1,4 +1,4 @@
-/* A table that many read and few write. */
+/* A table with many readers and few writers. */
 #include <cohort.h>
 #include <pthread.h>
 #include <stdio.h>

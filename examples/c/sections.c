@@ -1,4 +1,4 @@
-/* Sections are brought to the thread that has the data in its cache. */
+/* Delegation: critical sections run on the thread that has the data in its cache. */
 #include <cohort.h>
 #include <errno.h>
 #include <pthread.h>
@@ -13,14 +13,14 @@ struct add {
     long amount, before;
 };
 
-/* Runs in whichever thread: what it needs comes and goes by its argument. */
+/* Runs in any thread: input and output pass through its argument. */
 static void add(void *argument)
 {
     struct add *this = argument;
 
     this->before = total;
     total += this->amount;
-    errno = errno == ENOENT ? ERANGE : EINVAL; /* the caller's own */
+    errno = errno == ENOENT ? ERANGE : EINVAL; /* the caller's `errno` */
 }
 
 static void *work(void *argument)
@@ -34,7 +34,7 @@ static void *work(void *argument)
         errno = ENOENT;
         wrong += cohort_delegate(lock, add, &this) != 0 || errno != ERANGE || this.before < 0;
         errno = ENOENT;
-        wrong += cohort_delegated_lock(lock) != 0; /* what is no function */
+        wrong += cohort_delegated_lock(lock) != 0; /* a section in place */
         total++;
         wrong += cohort_delegated_unlock(lock) != 0 || errno != ENOENT;
     }
@@ -57,7 +57,7 @@ int main(void)
         pthread_join(threads[i], &theirs);
         wrong += (long)theirs;
     }
-    wrong += cohort_delegated_unlock(lock) != EPERM; /* nobody has locked it */
+    wrong += cohort_delegated_unlock(lock) != EPERM; /* it is free */
     wrong += cohort_delegate(lock, NULL, NULL) != EINVAL;
     cohort_delegated_free(lock);
     printf("sections: %ld\n", total);

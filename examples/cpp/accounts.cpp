@@ -1,4 +1,4 @@
-// Accounts without locks of their own: each one's address has a lock.
+// Accounts without lock fields: the address of each has a lock.
 #include <cohort.hpp>
 
 #include <cerrno>
@@ -16,7 +16,7 @@ static void transfer(long &from, long &to)
     if (&from == &to)
         return;
     cohort::gls first(&from), second(&to);
-    std::scoped_lock both(first, second); // in whichever order works
+    std::scoped_lock both(first, second); // avoids deadlocks
     from--;
     to++;
 }

@@ -1,4 +1,4 @@
-// Locks of chosen algorithms for addresses, which nobody declares: those of `cohort list`.
+// Locks of addresses, with algorithms of `cohort list`; they need no declaration.
 #include <cohort.hpp>
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace algorithm = cohort::algorithm;
 
-// One is taken by many threads at once, the other seldom.
+// One lock is contended, the other seldom used.
 static long hot, seldom;
 
 static void work()
@@ -20,7 +20,7 @@ static void work()
             hot++;
         }
         if (i % 100 == 0) {
-            std::unique_lock guard(lock); // may be moved, and has deadlines
+            std::unique_lock guard(lock); // movable, with deadlines
             seldom++;
         }
     }

@@ -1,4 +1,4 @@
-// A thread that waits until another one tells it to give up.
+// A thread waits until another thread cancels its wait.
 #include <cohort.hpp>
 #include <cstdio>
 #include <thread>

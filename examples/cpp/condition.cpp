@@ -1,4 +1,4 @@
-// Two threads that hand numbers over, by a condition, under any lock.
+// Two threads exchange numbers by a condition, under any lock.
 #include <cohort.hpp>
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 using namespace std::chrono_literals;
 
-// A clock of the program's own, which stands before its epoch.
+// A clock of the program, at a time before its epoch.
 struct own_clock {
     using duration = std::chrono::milliseconds;
     using rep = duration::rep;
@@ -51,7 +51,7 @@ static bool hand_over(Mutex &mutex)
     }
     producer.join();
 
-    // Nobody signals any more.
+    // No thread signals.
     Lock lock(mutex);
     const auto never = [] { return false; };
     return sum == 500500

@@ -1,5 +1,5 @@
-// What the library answers to mistakes that it can see.
-#define COHORT_NO_THREAD_SAFETY // clang would not let them pass
+// Exceptions for detectable mistakes.
+#define COHORT_NO_THREAD_SAFETY // clang would reject them
 #include <cohort.hpp>
 
 #include <cerrno>
@@ -44,7 +44,7 @@ int main()
         changed.wait(lock);
     });
 
-    // An address has one lock, of one algorithm until it is freed.
+    // An address has one lock, of one algorithm, until it is freed.
     using mcs = cohort::gls_of<cohort::algorithm::mcs>;
     mcs addressed(&named);
     expect(EINVAL, [] { mcs(nullptr).lock(); });
@@ -58,7 +58,7 @@ int main()
     cohort::gls(&named).try_lock();
     expect(EINVAL, [&] { addressed.try_lock(); });
 
-    // Another thread's.
+    // Another thread holds it.
     recursive.lock();
     std::thread([&] { expect(EPERM, [&] { recursive.unlock(); }); }).join();
     recursive.unlock();

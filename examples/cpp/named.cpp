@@ -19,7 +19,7 @@ static bool counts(cohort::named_lock &lock)
                     cohort::context_guard guard(lock);
                     total++;
                 }
-                // The library finds a place for it, so the guard may be moved.
+                // The library provides the queue node, so the guard is movable.
                 std::unique_lock guard(lock);
                 total++;
             }

@@ -1,4 +1,4 @@
-// The locks are what the standard library asks of locks, and its algorithms take them.
+// The locks satisfy the standard library's requirements, and work with its algorithms.
 #include <cohort.hpp>
 
 #include <chrono>
@@ -56,7 +56,7 @@ static_assert(is_timed<cohort::gls>::value);
 #define IS_TIMED(name) static_assert(is_timed<cohort::gls_of<cohort::algorithm::name>>::value);
 COHORT_EACH_LOCK(IS_TIMED)
 
-// A lock is where it is; only what names one by an address may be copied.
+// Locks cannot be moved; only `gls`, which names a lock by an address, can be copied.
 template <class... Locks>
 constexpr bool are_copied = (std::is_copy_constructible_v<Locks> || ...);
 static_assert(!are_copied<cohort::mutex, cohort::timed_mutex, cohort::recursive_mutex,
@@ -77,7 +77,7 @@ constinit cohort::shared_mutex early_shared;
 constinit cohort::condition_variable early_condition;
 #endif
 
-// Takes a lock that this thread holds, from another one, in every way that gives up.
+// Another thread fails to acquire a held lock, by each function that gives up.
 template <class Lock>
 static bool is_held_by(Lock &lock)
 {
@@ -128,7 +128,7 @@ int main()
         || !is_free(named) || !is_free(addressed))
         return 1;
 
-    // As often as one thread likes, and until it has unlocked as often.
+    // One thread locks repeatedly, and unlocks as often.
     recursive.lock();
     recursive.lock();
     recursive.unlock();
@@ -139,7 +139,7 @@ int main()
     if (!is_free(recursive))
         return 1;
 
-    // Readers share, and keep writers out.
+    // Readers share, and exclude writers.
     {
         std::shared_lock one(shared), two(shared, 1ms);
         if (!two.owns_lock() || !is_held_by(shared))
@@ -148,7 +148,7 @@ int main()
     if (!is_free(shared))
         return 1;
 
-    // Several at once, in whatever order, without a deadlock.
+    // Several locks at once, in any order, without a deadlock.
     long total = 0;
     std::thread threads[2];
     threads[0] = std::thread([&] {
@@ -167,7 +167,7 @@ int main()
     for (std::thread &thread : threads)
         thread.join();
 
-    // The standard's condition, under a lock of ours.
+    // The standard's condition with Cohort's lock.
     std::condition_variable_any changed;
     bool is_done = false;
     std::thread waker([&] {

@@ -1,4 +1,4 @@
-/* A lock in each account: sections that change one, two, or leave early. */
+/* A lock in each account: sections that change one or two, or leave early. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct account {
 static struct account *accounts[ACCOUNTS];
 static struct account shared = { .number = 99, .lock = PTHREAD_MUTEX_INITIALIZER, .last = "none" };
 
-/* Parameters are taken along, and a local is written. */
+/* Captures parameters, and writes a local variable. */
 static long deposit(struct account *account, long amount)
 {
     long before;
@@ -28,7 +28,7 @@ static long deposit(struct account *account, long amount)
     return before;
 }
 
-/* Left in two places. */
+/* Two exits. */
 static int withdraw(struct account *account, long amount)
 {
     pthread_mutex_lock(&account->lock);
@@ -41,7 +41,7 @@ static int withdraw(struct account *account, long amount)
     return 0;
 }
 
-/* Two locks, in their order: the inner section stays in the outer one. */
+/* Two nested locks: the inner section stays in the outer one. */
 static void move(struct account *from, struct account *to, long amount)
 {
     struct account *first = from->number < to->number ? from : to;
@@ -55,7 +55,7 @@ static void move(struct account *from, struct account *to, long amount)
     pthread_mutex_unlock(&first->lock);
 }
 
-/* Hand over hand: it ends in another order than it begins. */
+/* Hand over hand: sections overlap. */
 static long pairs(void)
 {
     long sum = 0;
@@ -73,7 +73,7 @@ static long pairs(void)
     return sum;
 }
 
-/* The account is another one when it is unlocked. */
+/* The variable changes between lock and unlock. */
 static long walk(void)
 {
     long sum = 0;

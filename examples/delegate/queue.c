@@ -1,4 +1,4 @@
-/* A bounded queue: those that wait lock in place, those that count do not. */
+/* A bounded queue: sections that wait lock in place, sections that count become functions. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Sections of many shapes, each in a function of its own. */
+/* Sections of many shapes, one a function. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ static long count, seen, cells[SIZE], failures, in_recursion;
 static __thread long own;
 static pthread_t last;
 
-/* Nothing is taken along. */
+/* No captures. */
 static void plain(void)
 {
     pthread_mutex_lock(&count_lock);
@@ -27,7 +27,7 @@ static void plain(void)
     pthread_mutex_unlock(&count_lock);
 }
 
-/* An array, a structure and a type that hides one; names that are hidden inside. */
+/* Captures an array, a structure and a type that hides one; shadows names. */
 static long arrays(int where, const long values[], struct timespec time)
 {
     row_t row = { 0 };
@@ -47,7 +47,7 @@ static long arrays(int where, const long values[], struct timespec time)
     return sum == time.tv_nsec ? sum + row[0] - values[0] : -1;
 }
 
-/* In a branch of a switch, with a loop and a jump within. */
+/* In a branch of a switch, with a loop and a jump inside. */
 static int in_switch(int what, int *found)
 {
     switch (what % 2) {
@@ -67,7 +67,7 @@ static int in_switch(int what, int *found)
     return *found;
 }
 
-/* A static local and a macro that is handed its words. */
+/* A static local variable, and a macro with tokens as arguments. */
 static long statics(long amount)
 {
     static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;
@@ -76,12 +76,12 @@ static long statics(long amount)
 
     pthread_mutex_lock(&inner);
     ADD(total, amount);
-    now = total; /* the last of it */
+    now = total; /* the last statement */
     pthread_mutex_unlock(&inner);
     return now;
 }
 
-/* A macro that names a local. */
+/* A macro that names a local variable. */
 static void named_by_macro(void)
 {
     long amount = 1;
@@ -102,7 +102,7 @@ static int with_errno(void)
     return errno == ERANGE;
 }
 
-/* What each thread has for itself. */
+/* Thread-local variables. */
 static void of_thread(void)
 {
     pthread_mutex_lock(&count_lock);
@@ -119,7 +119,7 @@ static void note(long what)
         own = what;
 }
 
-/* By way of another function. */
+/* Through another function. */
 static void through(void)
 {
     pthread_mutex_lock(&count_lock);
@@ -127,7 +127,7 @@ static void through(void)
     pthread_mutex_unlock(&count_lock);
 }
 
-/* Left by a jump. */
+/* An exit by a jump. */
 static int jumps(int where)
 {
     int result = 0;
@@ -141,7 +141,7 @@ out:
     return result;
 }
 
-/* Left from within a loop. */
+/* An exit from inside a loop. */
 static int breaks(int where)
 {
     int i;
@@ -168,7 +168,7 @@ static void leave(void)
     pthread_mutex_unlock(&count_lock);
 }
 
-/* Begun in one function, ended in another. */
+/* Begins in one function, ends in another. */
 static void apart(void)
 {
     enter();
@@ -176,7 +176,7 @@ static void apart(void)
     leave();
 }
 
-/* What is declared within is used behind. */
+/* A variable declared inside is used afterwards. */
 static long behind(void)
 {
     pthread_mutex_lock(&count_lock);
@@ -185,7 +185,7 @@ static long behind(void)
     return now;
 }
 
-/* What locking returns is looked at. */
+/* Uses the result of the lock call. */
 static void looks(void)
 {
     if (pthread_mutex_lock(&count_lock))
@@ -194,7 +194,7 @@ static void looks(void)
     pthread_mutex_unlock(&count_lock);
 }
 
-/* Left alone: recursive, and tried. */
+/* Not converted: recursive, and tried. */
 static void alone(int again)
 {
     pthread_mutex_lock(&odd);

@@ -1,5 +1,5 @@
-/* Three kinds of locks, for `cohort profile` to tell apart: one mutex that `audit` holds for long
- * while `deposit` waits, mutexes that one place initialises, and an rwlock that readers share.
+/* Three kinds of locks for `cohort profile`: a mutex that `audit` holds for long while `deposit`
+ * waits, mutexes of one initialisation site, and a rwlock with concurrent readers.
  *
  *   cc -g -O1 -o bank bank.c -lpthread && cohort profile -- ./bank
  */

@@ -1,5 +1,5 @@
-/* A queue that one thread drains slowly while two fill it, for `cohort top` and
- * `cohort profile snapshot` to look at while it runs: for ten seconds, or as many as it is told.
+/* A queue that one thread drains slowly while two fill it, to be watched by `cohort top` and
+ * `cohort profile snapshot`. It runs for ten seconds, or as many as its argument says.
  *
  *   cc -g -O1 -o queue queue.c -lpthread
  *   cohort run --observe -- ./queue 60 & cohort top $!

@@ -1,5 +1,5 @@
-//! A program's own code, with one mutex for each account.  It takes its locks from `crate::locks`,
-//! which is `cohort` in the program, and in its tests the same locks compiled for a model checker
+//! A program's code, with a mutex in each account.  It imports its locks from `crate::locks`: `cohort`
+//! in the program, and in its tests the same locks compiled for a model checker
 //! (crates/cohort-on-loom/examples/every_order.rs) or for a simulated machine
 //! (crates/cohort-on-machine/examples/accounts.rs).
 
@@ -11,14 +11,14 @@ pub struct Accounts<L, const N: usize> {
 }
 
 impl<L: RawLock + ThreadOblivious, const N: usize> Accounts<L, N> {
-    /// With so much in each.
+    /// Accounts with this balance each.
     pub fn new(each: u64) -> Self {
         Self {
             all: std::array::from_fn(|_| Mutex::from(each)),
         }
     }
 
-    /// Moves so much if it is there; whether it was.  The lower account is locked first.
+    /// Moves an amount if the balance suffices; true if so.  Locks the lower account first.
     pub fn transfer(&self, from: usize, to: usize, amount: u64) -> bool {
         let (low, high) = (from.min(to), from.max(to));
         if low == high {
@@ -38,7 +38,7 @@ impl<L: RawLock + ThreadOblivious, const N: usize> Accounts<L, N> {
         is_there
     }
 
-    /// What is in all of them, while nobody transfers.
+    /// The sum of all balances, without concurrent transfers.
     pub fn total(&self) -> u64 {
         self.all.iter().map(|account| *account.lock()).sum()
     }

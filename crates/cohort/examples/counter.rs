@@ -1,4 +1,4 @@
-//! A counter that four threads share, under three locks, and the thread that waits for it.
+//! Four threads share a counter under three locks, and a thread waits for its value.
 //!
 //! `cargo run --example counter`
 
@@ -33,7 +33,7 @@ fn count<L: RawLock + ThreadOblivious + 'static>(name: &str, total: &Mutex<u64, 
 fn main() {
     count("default", &DEFAULT);
     count("ticket", &IN_TURNS);
-    // By NUMA node, and for more threads than CPUs.
+    // NUMA-aware, with admission control for more threads than CPUs.
     let by_node: Mutex<u64, Gated<CTktMcs>> = Mutex::from(0);
     count("c-tkt-mcs", &by_node);
 }

@@ -1,4 +1,4 @@
-/* Locks are taken before a fork and released after it, on both sides. */
+/* Locks are acquired before a fork, and released after it in parent and child. */
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/wait.h>

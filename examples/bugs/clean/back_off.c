@@ -1,4 +1,4 @@
-/* A thread that comes from the other side tries, and lets go of all if it fails. */
+/* A thread with the opposite order tries the second lock, and releases the first if it fails. */
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>

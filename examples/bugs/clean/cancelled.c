@@ -1,4 +1,4 @@
-/* A thread is cancelled while it joins another, and its handler holds what the other wants. */
+/* A thread is cancelled while it joins another; its handler holds a mutex that the other needs. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>

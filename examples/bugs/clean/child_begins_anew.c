@@ -1,4 +1,4 @@
-/* A forked child initialises the locks that are held there, as libraries do in their handlers, and
+/* A forked child initialises the locks held at the fork, as libraries do in their handlers, and
  * uses them. */
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Two threads wait at a condition with one mutex; later one waits there with another mutex. */
+/* Two threads wait at a condition with one mutex, a later thread with another mutex. */
 #include <pthread.h>
 #include <stddef.h>
 #include <time.h>

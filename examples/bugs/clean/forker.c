@@ -1,5 +1,5 @@
-/* The thread that forks holds locks, and lets go of them in the child; until then it has done
-   nothing else with locks there that the child's other threads could see. */
+/* The forking thread holds locks, and releases them in the child, before any other lock
+   operation there. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Two orders, and one mutex around both: they never meet. */
+/* Two orders under one mutex, which excludes the deadlock. */
 #include <pthread.h>
 #include <stddef.h>
 

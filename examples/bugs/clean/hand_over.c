@@ -1,5 +1,5 @@
-/* What a mutex guards goes from thread to thread; each locks and unlocks for itself, and one waits
- * at a condition and is cancelled there, with the mutex, which its handler unlocks. */
+/* Data passes from thread to thread under a mutex. One thread is cancelled in a condition wait;
+ * its handler unlocks the mutex. */
 #include <pthread.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Threads walk down a list, from lock to lock; and a thousand locks are held at once. */
+/* Threads lock a list hand over hand; a thread holds a thousand locks at once. */
 #include <pthread.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-/* Pairs of locks that two threads take in different orders, the second thread after a hand-shake with the
-   first: at a condition, with and without a wait there, by a semaphore, and at a barrier. */
+/* Two threads lock pairs in opposite orders, the second thread after a handshake with the first: at a
+   condition, with and without a wait there, by a semaphore, and at a barrier. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -58,7 +58,7 @@ static void announce(struct pair *pair)
     pair->is_announced = 1;
 }
 
-/* Finds what was announced, and so does not wait at the condition. */
+/* The flag is already set, so the thread does not wait at the condition. */
 static void find(struct pair *pair)
 {
     while (!pair->is_announced)

@@ -1,4 +1,4 @@
-/* Two orders whose threads are never there at once: each is joined before the next begins. */
+/* Two orders by threads that never run at once: each is joined before the next begins. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void *around(void *nothing)
     return nothing;
 }
 
-/* Creates another thread, and ends when that has. */
+/* Creates another thread and joins it. */
 static void *through(void *body)
 {
     pthread_t inner;
@@ -51,7 +51,7 @@ static void *stay(void *nothing)
     return nothing;
 }
 
-/* By each function in turn. */
+/* Each lock function in turn. */
 static void join(pthread_t thread)
 {
     static int turn;
@@ -83,7 +83,7 @@ static void run(void *(*body)(void *))
 int main(void)
 {
     pthread_t other;
-    /* The process never has a single thread. */
+    /* The process always has several threads. */
     pthread_create(&other, NULL, stay, NULL);
     take(&second, &first);
     for (int i = 0; i < 200; i++) {

@@ -1,5 +1,5 @@
-/* Mutexes of every kind, one of memory that is zero and was never initialised, and one of each
- * static initialiser. */
+/* Mutexes of every kind, one in zero memory without initialisation, and one of each static
+ * initialiser. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Two threads lock and unlock all the time, while the first forks two hundred children, each of
- * which locks too. */
+/* Two threads lock and unlock, while the main thread forks two hundred children, which lock
+ * too. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Many threads, one after the other, take the same locks in one order, with some others held beside
- * them; and many locks come and go.  All of it is known, and nothing is left out. */
+/* Many threads, one after the other, acquire the same locks in one order, beside other locks. Many
+ * locks are created and destroyed. No record overflows. */
 #include <pthread.h>
 #include <stddef.h>
 

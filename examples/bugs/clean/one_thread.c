@@ -1,4 +1,4 @@
-/* One thread takes two mutexes in both orders, while another takes neither. */
+/* One thread locks two mutexes in both orders; another thread locks neither. */
 #include <pthread.h>
 #include <stddef.h>
 

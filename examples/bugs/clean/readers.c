@@ -1,4 +1,4 @@
-/* Readers take two rwlocks in both orders, and wait for no reader. */
+/* Readers acquire two rwlocks in both orders, and wait for no reader. */
 #include <pthread.h>
 #include <stddef.h>
 

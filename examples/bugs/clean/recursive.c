@@ -1,4 +1,4 @@
-/* Recursive mutexes and read locks, taken again and in one order by two threads. */
+/* Two threads acquire recursive mutexes and read locks repeatedly, in one order. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Mutexes end without being destroyed, and others begin in their memory: other orders. */
+/* New mutexes, in the memory of undestroyed ones, have other orders. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* A thread holds a recursive lock on the stack of one that took it before and has ended. */
+/* A thread holds a recursive lock, on the stack of an ended thread that held it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

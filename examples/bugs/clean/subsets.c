@@ -1,6 +1,6 @@
-/* Two locks, one taken under the other, under ever other sets of further locks, always in one order.
-   In the end a thread takes them under no further lock, which says more than all it did before, be it
-   the first to do so or not. */
+/* Two nested locks, always in one order, under different sets of further locks. In the end a thread
+   acquires them under no further lock: this edge includes all earlier ones, whichever thread was the
+   first. */
 #include <pthread.h>
 
 enum { GATES = 7 };

@@ -1,4 +1,4 @@
-/* Two threads wait for each other's mutex, with deadlines: that ends. */
+/* Two threads wait for each other's mutex with deadlines, which end the waits. */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -6,26 +6,24 @@
 #   make install DESTDIR=/tmp/package PREFIX=/usr
 #   make uninstall PREFIX=$HOME/.local
 #   make deb                                # Debian packages, in target/packages
-#   make tarball                            # the preload libraries alone, likewise
+#   make tarball                            # the preload libraries alone, in target/packages
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CARGO   ?= cargo
 INSTALL ?= install
 
-# The loader looks for libraries below these; a program that is linked below another prefix is told
-# where they are.
+# The loader searches these prefixes; programs linked below another prefix get an rpath.
 SYSTEM := /usr /usr/local
 RPATH  := $(if $(filter $(SYSTEM),$(PREFIX)),, -Wl,-rpath,$${libdir})
 
-# Where cargo builds, so that a target folder set from outside is honoured.
+# Cargo's target folder, also if the environment sets it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 COHORT := $(TARGET)/release/cohort
 STAGE  := $(TARGET)/install
 C      := $(TARGET)/c/release
 
-# Of the library for C; its file's last two numbers change, its name stays while programs that
-# were linked with one run with the next.
+# The library for C. The SONAME stays as long as the ABI is compatible.
 VERSION := 0.1.0
 SONAME  := libcohort.so.0
 
@@ -43,8 +41,8 @@ FISH   := $(ROOT)/share/fish/vendor_completions.d
 all: c
 	$(CARGO) build --release --package cohort-cli
 
-# Rustc gives no versions to the symbols of a shared library, so the linker makes it of the
-# static one.
+# Rustc does not version the symbols of a shared library, so the linker builds it from the static
+# one.
 c:
 	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=cohort" $(CARGO) build --release \
 	    --manifest-path crates/cohort-c/Cargo.toml --target-dir $(TARGET)/c
@@ -54,7 +52,7 @@ c:
 
 install-c: c install-library
 
-# These two build nothing: they install what $(C) and $(COHORT) are.
+# These two targets build nothing: they install $(C) and $(COHORT).
 install-library:
 	$(INSTALL) -D -m 644 $(C)/libcohort.a $(ROOT)/lib/libcohort.a
 	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(ROOT)/lib/libcohort.so.$(VERSION)
@@ -96,7 +94,7 @@ uninstall:
 	rm -f $(ROOT)/share/man/man3/cohort.h.3 $(ROOT)/share/man/man3/cohort.hpp.3
 	-rmdir $(LIB) $(SHARE) 2>/dev/null
 
-# Debian's name of this machine's architecture, and the compiler's of the system.
+# Debian's name of the architecture, and the compiler's name of the system.
 ARCHITECTURE ?= $(shell dpkg --print-architecture 2>/dev/null)
 SYSTEM_NAME  ?= $(shell $(CC) -dumpmachine)
 PACKAGES     ?= $(TARGET)/packages

@@ -1,8 +1,8 @@
 /*
- * Cohort's locks for C++17 and later, over cohort.h.  Link with libcohort; cohort.hpp(3) tells
- * how they are used.
+ * Cohort's locks for C++17 and later, over cohort.h.  Link with libcohort; cohort.hpp(3) is the
+ * manual.
  *
- * The classes have the names and the functions of the standard library's, and go with its
+ * The classes have the names and functions of the standard library's, and work with its
  * std::lock_guard, unique_lock, shared_lock, scoped_lock and std::lock.
  */
 #ifndef COHORT_HPP
@@ -30,14 +30,14 @@
 #include <type_traits>
 #include <utility>
 
-/* Clang's analysis sees what the functions promise, and not how they keep it. */
+/* Clang's analysis checks the functions' annotations, not their bodies. */
 #define COHORT_UNCHECKED COHORT_ANNOTATION(no_thread_safety_analysis)
 
 namespace cohort {
 
 namespace detail {
 
-/* Throws std::system_error; a program without exceptions ends with the same message. */
+/* Throws std::system_error; a program without exceptions ends with its message. */
 [[noreturn]] inline void fail(int error, const std::string &what)
 {
 #ifdef __cpp_exceptions
@@ -54,7 +54,7 @@ inline void check(int error, const char *what)
         fail(error, what);
 }
 
-/* A duration in nanoseconds, rounded up; none below zero, and for ever beyond 292 years. */
+/* A duration in nanoseconds, rounded up; 0 if negative, the maximum beyond 292 years. */
 template <class Rep, class Period>
 std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration)
 {
@@ -67,7 +67,7 @@ std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration)
     return static_cast<std::uint64_t>(rounded.count());
 }
 
-/* That long from now; the clock's end, if it is beyond. */
+/* Now plus a duration, at most the clock's maximum. */
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Period> &duration)
 {
@@ -80,7 +80,7 @@ std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Per
     return now + std::chrono::nanoseconds(asked);
 }
 
-/* A time of C's, from a duration since the clock's epoch; the epoch, if it is before. */
+/* A timespec from a duration since the clock's epoch; the epoch for negative ones. */
 template <class Duration>
 timespec since_epoch(const Duration &duration)
 {
@@ -97,7 +97,7 @@ timespec since_epoch(const Duration &duration)
             is_next ? 0 : static_cast<long>(rest.count())};
 }
 
-/* Calls `wait` with a clock of C's and a time on it, and returns what it returned. */
+/* Calls `wait` with a clock id and a timespec, and returns its result. */
 template <class Duration, class Wait>
 int once(const std::chrono::time_point<std::chrono::steady_clock, Duration> &time, Wait wait)
 {
@@ -112,8 +112,8 @@ int once(const std::chrono::time_point<std::chrono::system_clock, Duration> &tim
     return wait(CLOCK_REALTIME, &at);
 }
 
-/* A clock that is none of C's may run as it likes, and so is looked at now and then: ETIMEDOUT
- * may come before its time. */
+/* Another clock may run at any speed, so a wait is divided into slices: ETIMEDOUT may be
+ * early. */
 template <class Clock, class Duration, class Wait>
 int once(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
 {
@@ -123,7 +123,7 @@ int once(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
     return once(after(std::chrono::nanoseconds(left < longest ? left : longest)), wait);
 }
 
-/* The same, until the time has come by its own clock. */
+/* Repeats `once` until the deadline has passed on its own clock. */
 template <class Clock, class Duration, class Wait>
 int until(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
 {
@@ -136,15 +136,15 @@ int until(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
 
 } // namespace detail
 
-/* Throws ENOTSUP if the library is of another version than this header. */
+/* Throws ENOTSUP if the library and this header have different versions. */
 inline void check_version()
 {
     detail::check(cohort_check_version(COHORT_VERSION),
                   "cohort: the library is of another version than cohort.hpp");
 }
 
-/* Ends waits before their time: those that begin within it, too, once it is cancelled.  It stays until
- * all of them have returned. */
+/* Ends waits early: present ones and later ones, once it is cancelled.  It must outlive all
+ * of them. */
 class token {
 public:
     using native_handle_type = cohort_token_t *;
@@ -162,8 +162,7 @@ private:
     cohort_token_t native = COHORT_TOKEN_INIT;
 };
 
-/* Lockable, in 8 bytes.  A thread that locks it twice waits for ever; unlock() throws EPERM if
- * nobody has locked it. */
+/* Lockable, in 8 bytes.  Locking it twice deadlocks; unlock() throws EPERM if it is free. */
 class COHORT_CAPABILITY mutex {
 public:
     using native_handle_type = cohort_mutex_t *;
@@ -190,7 +189,7 @@ protected:
     cohort_mutex_t native = COHORT_MUTEX_INIT;
 };
 
-/* TimedLockable: a mutex, and no larger. */
+/* TimedLockable: a mutex of the same size. */
 class COHORT_CAPABILITY timed_mutex : public mutex {
 public:
     template <class Rep, class Period>
@@ -216,8 +215,8 @@ public:
     }
 };
 
-/* Lockable, as often as one thread likes; unlock() throws EPERM for any other thread, lock()
- * EAGAIN beyond 4294967295 times.  Clang's analysis knows no such lock, and is told nothing. */
+/* Lockable repeatedly by one thread; unlock() throws EPERM for other threads, lock() EAGAIN
+ * beyond 4294967295 times.  Not annotated: Clang's analysis has no recursive locks. */
 class recursive_mutex {
 public:
     constexpr recursive_mutex() noexcept = default;
@@ -251,8 +250,7 @@ public:
     }
 
 protected:
-    /* A thread reads its own name here only if it has written that itself: an ended thread's
-     * name is no other thread's. */
+    /* A thread reads its own name only if it wrote it: names are never reused. */
     bool is_mine() const noexcept
     {
         return cohort_thread_is_owner(&owner) != 0;
@@ -273,12 +271,12 @@ protected:
     }
 
     timed_mutex inner;
-    /* The library reads and writes it, so that checkers find no race there. */
+    /* The library accesses it, so race detectors report nothing. */
     std::uint64_t owner = 0;
     std::uint32_t depth = 0;
 };
 
-/* TimedLockable: the same with deadlines. */
+/* TimedLockable: a recursive_mutex with deadlines. */
 class recursive_timed_mutex : public recursive_mutex {
 public:
     template <class Rep, class Period>
@@ -294,9 +292,9 @@ public:
     }
 };
 
-/* SharedLockable, in 16 bytes.  The thread that took it unlocks it; one that reads may read
- * again, and one that writes waits for itself for ever.  Unlocking throws EPERM if nobody holds
- * it, and lock_shared() EAGAIN if half a million do. */
+/* SharedLockable, in 16 bytes.  The locking thread unlocks it.  A reader may read again; a
+ * writer that locks again deadlocks.  Unlocking throws EPERM if it is free, lock_shared() EAGAIN
+ * beyond half a million readers. */
 class COHORT_CAPABILITY shared_mutex {
 public:
     using native_handle_type = cohort_rwlock_t *;
@@ -338,7 +336,7 @@ protected:
     cohort_rwlock_t native = COHORT_RWLOCK_INIT;
 };
 
-/* SharedTimedLockable: the same with deadlines, and no larger. */
+/* SharedTimedLockable: a shared_mutex with deadlines, of the same size. */
 class COHORT_CAPABILITY shared_timed_mutex : public shared_mutex {
 public:
     template <class Rep, class Period>
@@ -385,9 +383,9 @@ public:
     }
 };
 
-/* TimedLockable: the lock of that name, as `cohort list` shows them, or a composition such as
- * clof:mcs-mcs-ticket@cache,numa,system.  The constructor throws EINVAL if no lock has the name,
- * unlock() EPERM if nobody holds the lock; to destroy one that is held ends the program. */
+/* TimedLockable: a lock of `cohort list` by its name, or a composition such as
+ * clof:mcs-mcs-ticket@cache,numa,system.  The constructor throws EINVAL for an unknown name,
+ * unlock() EPERM if the lock is free.  Destroying a held lock ends the program. */
 class COHORT_CAPABILITY named_lock {
 public:
     using native_handle_type = cohort_lock_t *;
@@ -450,8 +448,8 @@ private:
     cohort_lock_t *native;
 };
 
-/* Holds a named lock for as long as it is there, with the lock's queue node inside itself, where
- * named_lock::lock() takes one from a pool. */
+/* Holds a named lock for a scope.  It contains the lock's queue node; named_lock::lock() uses a
+ * pooled one. */
 class COHORT_ANNOTATION(scoped_lockable) context_guard {
 public:
     explicit context_guard(named_lock &lock) noexcept COHORT_ACQUIRE(lock) COHORT_UNCHECKED
@@ -477,8 +475,8 @@ namespace detail {
 struct algorithm {};
 } // namespace detail
 
-/* What each lock of `cohort list` does for an address, by the lock's name with _ for -; `usual` is
- * what an address has without more ado. */
+/* The functions of each algorithm for addresses, by the names of `cohort list` with _ for -;
+ * `usual` is the default. */
 namespace algorithm {
 #define COHORT_ALGORITHM(name, functions) \
     struct name : detail::algorithm { \
@@ -494,11 +492,11 @@ COHORT_EACH_LOCK(COHORT_NAMED_ALGORITHM)
 #undef COHORT_ALGORITHM
 } // namespace algorithm
 
-/* TimedLockable: the lock of an address, which nobody declares, of an algorithm such as
- * algorithm::mcs (cohort_gls_mcs_lock()).  Two of these with one address are one lock, of the
- * algorithm by which it was used first until it is freed.  lock() throws EINVAL for null and for an
- * address that has a lock of another algorithm, unlock() EPERM if nobody holds the lock.  Clang's
- * analysis is told nothing. */
+/* TimedLockable: the lock of an address, without declaration, of an algorithm such as
+ * algorithm::mcs (cohort_gls_mcs_lock()).  All objects of one address are one lock, which keeps
+ * its first algorithm until it is freed.  lock() throws EINVAL for null and for an address with a
+ * lock of another algorithm, unlock() EPERM if the lock is free.  Not annotated for Clang's
+ * analysis. */
 template <class Algorithm>
 class gls_of {
     static_assert(std::is_base_of_v<detail::algorithm, Algorithm>,
@@ -530,8 +528,8 @@ public:
 
     void unlock() { detail::check(Algorithm::unlock(address), "cohort::gls::unlock"); }
 
-    /* Forgets the lock, before what is there is given back; throws EBUSY if somebody holds it or
-     * waits for it. */
+    /* Removes the lock; call it before the memory is reused.  Throws EBUSY if the lock is held or
+     * has waiters. */
     void free() const { detail::check(cohort_gls_free(address), "cohort::gls::free"); }
 
     native_handle_type native_handle() const noexcept { return address; }
@@ -547,7 +545,7 @@ private:
     const void *address;
 };
 
-/* Holds the lock of an address for as long as it is there. */
+/* Holds the lock of an address for a scope. */
 template <class Algorithm>
 class gls_guard_of {
 public:
@@ -562,11 +560,11 @@ private:
     gls_of<Algorithm> held;
 };
 
-/* The lock that an address has without more ado. */
+/* The default lock of an address. */
 using gls = gls_of<algorithm::usual>;
 using gls_guard = gls_guard_of<algorithm::usual>;
 
-/* Where the compiler has C++20's: lock_of<"hmcs-3">, a named lock that needs no argument. */
+/* From C++20 on: lock_of<"hmcs-3">, a named lock without an argument. */
 #if __cplusplus >= 202002L && (__cpp_nontype_template_args >= 201911L || __clang_major__ >= 12)
 namespace detail {
 template <std::size_t Size>
@@ -587,17 +585,16 @@ public:
     lock_of() : named_lock(Name.text) {}
 };
 
-/* Another name of it. */
+/* Another name. */
 template <detail::name Name>
 using lock = lock_of<Name>;
 #endif
 
 using std::cv_status;
 
-/* A condition, in 24 bytes: for any BasicLockable, as std::condition_variable_any, and with
- * std::unique_lock of a mutex, timed_mutex or named_lock as cheap as C's.  Waiters are let go in
- * the order in which they came.  A wait throws EPERM if its std::unique_lock does not own the
- * lock. */
+/* A condition, in 24 bytes, for any BasicLockable, as std::condition_variable_any.  With
+ * std::unique_lock of a mutex, timed_mutex or named_lock it costs as much as in C.  It wakes in
+ * FIFO order.  A wait throws EPERM if its std::unique_lock does not own the lock. */
 class condition_variable {
 public:
     using native_handle_type = cohort_cond_t *;
@@ -658,7 +655,7 @@ public:
     native_handle_type native_handle() noexcept { return &native; }
 
 private:
-    /* Waits until that time, or as long as it takes if there is none: 0 or ETIMEDOUT. */
+    /* Waits until the time, or without limit if it is null: 0 or ETIMEDOUT. */
     template <class Mutex>
     int sleep(std::unique_lock<Mutex> &lock, int clock, const timespec *at) COHORT_UNCHECKED
     {
@@ -686,7 +683,7 @@ private:
         return sleep_by(lock, clock, at);
     }
 
-    /* What a lock throws here ends the program: no exception passes through C. */
+    /* An exception of the lock ends the program here: none may pass through C. */
     template <class Lock>
     int sleep_by(Lock &lock, int clock, const timespec *at)
     {
@@ -700,7 +697,7 @@ private:
     cohort_cond_t native = COHORT_COND_INIT;
 };
 
-/* It is for any lock already. */
+/* condition_variable already accepts any lock. */
 using condition_variable_any = condition_variable;
 
 } // namespace cohort

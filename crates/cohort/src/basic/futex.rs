@@ -82,9 +82,9 @@ mod mode;
 mod word;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, has_waited, is_long_quiet,
-    move_sleeper, mutant, nap, note, noted, now, orders, random, runs_out, sleep_on,
-    sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
+    Advice, AtomicU32, Order, Spinner, WaitPolicy, constructor, cpus, expired, flaws, has_waited,
+    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, policy, random, runs_out,
+    sleep_on, sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
 };
 use crate::fairly::ReleaseFairly;
 use crate::wait::quick;
@@ -167,15 +167,28 @@ const LONGEST_NAP_NANOSECONDS: u64 = 250_000;
 /// Failed exchanges of a waiter after which it pauses between a look and its exchange.
 const IN_STEP: u32 = 8;
 
+/// CPU time of a sleep and a wake-up, over the time in which a failed exchange moves the word: about 10 µs
+/// over 20 ns.
+const SLEEP_IN_MOVES: u32 = 512;
+
 /// A waiter's failed exchanges.  A holder that reacquires at once changes the word twice per critical
 /// section.  It may do so after each look of a waiter and before the exchange that follows, in lockstep, so
 /// that no exchange of the waiter ever succeeds.  A random pause between the two ends that.
+///
+/// Each failure also shows another spinning waiter.  n of them move the word n times per critical section;
+/// sleepers do not, at the price of a sleep and a wake-up each, which the process's CPUs share.  So the
+/// number of spinners worth their moves is [`SLEEP_IN_MOVES`] over the number of CPUs.
 #[derive(Default)]
 struct Failures(u32);
 
 impl Failures {
     fn count(&mut self) {
         self.0 = self.0.wrapping_add(1);
+    }
+
+    /// Whether too many waiters spin: the caller should sleep.
+    fn show_crowd(&self) -> bool {
+        self.0 > SLEEP_IN_MOVES / cpus() && policy() == WaitPolicy::Park
     }
 
     /// Before an exchange.
@@ -611,7 +624,10 @@ impl Futex {
             }
             // A wait behind a lock with turns is long.
             let long = done.is_some() && self.mode.takes_turns();
-            if !long && spinner.step_past(word.has(PARKED)) == Advice::Again {
+            // A head and a visitor do not spin beside many others.
+            let yields_to_others = done.is_none() && !visits && failures.show_crowd();
+            let spins = !long && !yields_to_others;
+            if spins && spinner.step_past(word.has(PARKED)) == Advice::Again {
                 continue;
             }
             if asks && !slept {
@@ -1015,7 +1031,6 @@ mod tests {
     extern crate std;
 
     use super::*;
-    use crate::door::{WaitPolicy, policy};
     use cohort_raw::Clock;
 
     /// A deadline on that clock, so many seconds from now.

@@ -6,12 +6,21 @@ use std::path::Path;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=world=\"native\"");
+    // The platform layer makes system calls, whose numbers are Linux's for these processors.
+    let [system, processor] = ["OS", "ARCH"]
+        .map(|part| env::var(format!("CARGO_CFG_TARGET_{part}")).expect("cargo sets it"));
+    if system != "linux" || !["x86_64", "aarch64"].contains(&processor.as_str()) {
+        println!(
+            "cargo::error=cohort supports Linux on x86_64 and aarch64, not {system} on {processor}: \
+             depend on it under [target.'cfg(target_os = \"linux\")'.dependencies]"
+        );
+        return;
+    }
     if env::var_os("CARGO_FEATURE_INTERNALS").is_some() {
         println!("cargo::rustc-cfg=internals");
     }
     // Requests to Valgrind are instructions, known here for this architecture.
-    let is_known = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|target| target == "x86_64");
-    if is_known && env::var_os("CARGO_FEATURE_ANNOTATE").is_some() {
+    if processor == "x86_64" && env::var_os("CARGO_FEATURE_ANNOTATE").is_some() {
         println!("cargo::rustc-cfg=annotated");
     }
     println!(

@@ -8,6 +8,7 @@ use crate::outside::looker::{Looker, look_at_due};
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
 use crate::top::frame::Looks;
+use cohort_lab::progress::Seconds;
 use cohort_lab::{interrupt, options};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -99,10 +100,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .collect();
     let length = Duration::from_secs_f64(arguments.seconds);
     let began = Instant::now();
+    let mut progress = Seconds::new(length, "seconds of all processes");
     while began.elapsed() < length && interrupt::check().is_ok() {
+        progress.pass(began.elapsed());
         let pause = look_at_due(&mut lookers)?;
         std::thread::sleep(pause.min(length.saturating_sub(began.elapsed())));
     }
+    drop(progress);
     let seconds = began.elapsed().as_secs_f64();
     let mut processes: Vec<Row> = lookers
         .into_iter()

@@ -11,6 +11,7 @@ use crate::problem::{self, Problem};
 use clap::ValueEnum;
 use cohort::records::NO_SAMPLES;
 use cohort_lab::interrupt::{self, Interrupted};
+use cohort_lab::progress::Seconds;
 use frame::{Looker, Looks, Row, Seen};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -208,7 +209,9 @@ pub fn look_for(
     looker: &mut dyn Looks,
     interval: Duration,
 ) -> Result<Result<(), Interrupted>, Problem> {
+    let mut progress = Seconds::new(interval, format!("seconds of process {}", looker.process()));
     while looker.elapsed() < interval && !looker.is_over() {
+        progress.pass(looker.elapsed());
         if let Err(signal) = interrupt::check() {
             return Ok(Err(signal));
         }

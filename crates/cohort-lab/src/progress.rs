@@ -37,6 +37,36 @@ impl Progress {
     }
 }
 
+/// Progress of a wait of known length, in seconds; none for a wait of less than two.
+pub struct Seconds {
+    bar: Option<Progress>,
+    passed: u64,
+    what: String,
+}
+
+impl Seconds {
+    /// A bar for that length, with a message of what is done meanwhile.
+    #[must_use]
+    pub fn new(length: Duration, what: impl Into<String>) -> Self {
+        let seconds = length.as_secs_f64().ceil() as usize;
+        Self {
+            bar: (seconds > 1).then(|| Progress::new(seconds, false)),
+            passed: 0,
+            what: what.into(),
+        }
+    }
+
+    /// Shows that so much of the length has passed.
+    pub fn pass(&mut self, elapsed: Duration) {
+        while let Some(bar) = &mut self.bar
+            && self.passed <= elapsed.as_secs()
+        {
+            bar.starts(&self.what, false);
+            self.passed += 1;
+        }
+    }
+}
+
 /// Prints a line on stderr; errors are ignored.
 pub fn tell(text: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{text}");

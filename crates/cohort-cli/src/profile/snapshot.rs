@@ -5,8 +5,7 @@ use super::gather::Gatherer;
 use crate::observe::watching::Watching;
 use crate::problem::{self, Problem};
 use cohort_lab::interrupt;
-use cohort_lab::progress::Progress;
-use cohort_lab::rounds::Observer;
+use cohort_lab::progress::Seconds;
 use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -60,14 +59,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, lock) = watching.program();
     let mut gatherer = Gatherer::of_running(watching, wanted.cost);
     let began = Instant::now();
-    let seconds = arguments.length.as_secs_f64().ceil() as usize;
-    let progress = RefCell::new((Progress::new(seconds, false), 0));
+    let what = format!("seconds of process {}", arguments.process);
+    let progress = RefCell::new(Seconds::new(arguments.length, what));
     gatherer.watch(|| {
-        let (bar, told) = &mut *progress.borrow_mut();
-        while *told <= began.elapsed().as_secs() {
-            bar.starts(&format!("seconds of process {}", arguments.process), false);
-            *told += 1;
-        }
+        progress.borrow_mut().pass(began.elapsed());
         began.elapsed() >= arguments.length || interrupt::check().is_err()
     });
     drop(progress);

@@ -292,7 +292,7 @@ fn every_bug_has_a_test_that_is_there() {
     assert!(bugs > 30, "the page has another form: {bugs} bugs");
 }
 
-/// Words of foreign English, and the most of each in a thousand lines of comments.
+/// Words of foreign English, and the most of each in a thousand lines of comments and pages.
 const RARE: [(&str, f64); 5] = [
     ("nobody", 1.0),
     ("somebody", 0.5),
@@ -330,9 +330,12 @@ fn occurrences(text: &str, words: &str) -> usize {
 }
 
 #[test]
-fn comments_are_in_the_words_of_the_field() {
+fn comments_and_pages_are_in_the_words_of_the_field() {
     let mut lines = Vec::new();
     comments(&sources().join("../.."), &mut lines);
+    for (_, page) in pages() {
+        lines.extend(page.lines().map(str::to_lowercase));
+    }
     assert!(lines.len() > 20_000, "{} lines of comments", lines.len());
     for (words, most) in RARE {
         let count: usize = lines.iter().map(|line| occurrences(line, words)).sum();

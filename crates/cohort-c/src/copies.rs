@@ -39,8 +39,8 @@ static AT_START: extern "C" fn() = {
         let claimed = process.compare_exchange(none, copy, Ordering::Relaxed, Ordering::Relaxed);
         if claimed.is_err_and(|first| first != copy) {
             say(format_args!(
-                "cohort: a second copy of libcohort in one process: its locks and conditions are \
-                 unknown to the first; load one file only\n"
+                "cohort: a second copy of libcohort in one process: the copies do not share locks and \
+                 conditions; load one file only\n"
             ));
             // SAFETY: ends the process.
             unsafe { abort() }

@@ -113,7 +113,7 @@ fn made_at(place: &AtomicPtr<cohort_delegated_t>) -> *mut cohort_delegated_t {
     let own = replace_errno(0);
     let made = cohort_delegated_new();
     replace_errno(own);
-    assert!(!made.is_null(), "no memory for a lock of sections");
+    assert!(!made.is_null(), "no memory for a delegation lock");
     match place.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
         Ok(_) => made,
         Err(others) => {

@@ -134,7 +134,7 @@ impl fmt::Display for Wrong<'_> {
             Self::NoText => f.write_str("a name is a text in UTF-8"),
             Self::Mistake(mistake) => write!(f, "{mistake}"),
             Self::NotHere => f.write_str(
-                "C has the locks of `cohort list`, and compositions that are neither /compiled nor \
+                "cohort.h has the locks of `cohort list`, and compositions without /compiled and \
                  /abortable",
             ),
         }

@@ -21,37 +21,37 @@ use std::process::{Command, ExitCode};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// A profile that `cohort profile -o` has written
+    /// Read this profile, written by `cohort profile -o`
     #[arg(value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     profile: Option<PathBuf>,
-    /// Write the configuration file there instead of on standard output
+    /// Write the configuration to this file instead of standard output
     #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Print what is advised, lock by lock, as JSON
+    /// Print the advice for each lock as JSON
     #[arg(long)]
     json: bool,
-    /// A program to profile first, with its arguments
+    /// Profile this program first
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
 
 const NOTES: &str = "\
-Every lock of the profile is put to one table of rules, in this order; the first that applies decides.
+Rules for each lock of the profile; the first match decides:
 
-  lost time            below 2 % of one thread's: nothing to gain
-  rwlock               lines are for mutexes: nothing
-  no place to name     nothing
-  no hold timed        nothing
-  held                 above 20 µs: waiters sleep under any lock; nothing
-  threads over CPUs    under a lock that serves in order: the default lock;
-                       under any other: nothing
-  queue                below 2: nothing
-  held                 1 µs and more, queue 3 and more: mcs
-  anything else        nothing
+  lost time below 2 % of one thread's time             no change
+  an rwlock (the configuration assigns mutexes only)   no change
+  no name and no call site                             no change
+  no hold time sampled                                 no change
+  held above 20 µs: waiters sleep under every lock     no change
+  more threads than CPUs, under a FIFO lock            the default lock
+  more threads than CPUs, under another lock           no change
+  queue below 2                                        no change
+  held 1 µs or longer, queue 3 or longer               mcs
+  otherwise                                            no change
 
-A rule is a guess from what was measured elsewhere; `cohort compare` says whether it holds here. The \
-file is for `cohort run --config` too. Where nothing pays it has no lines, and says why.
+The rules generalise measurements on other machines; `cohort compare` verifies them here. Pass the \
+configuration to `cohort run --config`. If no change pays, it has comments only.
 
 Examples:
   cohort advise -- kccachetest wicked -th 4 -capcnt 500000 400000
@@ -60,8 +60,8 @@ Examples:
   cohort compare --locks default,advised.toml \\
       -- kccachetest wicked -th 4 -capcnt 500000 400000
 
-Exit status: 0; 2 if the profile cannot be read or understood, 125 if the file cannot be written; that of \
-`cohort profile` if it writes none.";
+Exit status: 0; 2 if the profile is unreadable or invalid; 125 if the file cannot be written; the \
+status of `cohort profile` if it writes no profile.";
 
 /// Fields of a profile's file beside the profile.
 #[derive(Deserialize)]
@@ -119,8 +119,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         read(file)?
     } else {
         let folder = tempfile::tempdir();
-        let folder = folder
-            .map_err(|error| Problem::usage(format!("no folder for the profile: {error}")))?;
+        let folder = folder.map_err(|error| {
+            Problem::usage(format!(
+                "cannot create a folder for the profile: {error}; set TMPDIR to a writable folder"
+            ))
+        })?;
         let file = folder.path().join("profile.json");
         let status = profiled(&arguments.command, &file)?;
         if !file.exists() {
@@ -153,8 +156,8 @@ fn profiled(command: &[OsString], file: &Path) -> Result<ExitCode, Problem> {
         profile.args(["profile", "-o"]).arg(file).arg("--");
         profile.args(command).stdout(std::io::stderr()).status()
     });
-    let status = status
-        .map_err(|error| Problem::usage(format!("`cohort profile` does not run: {error}")))?;
+    let status =
+        status.map_err(|error| Problem::usage(format!("cannot run `cohort profile`: {error}")))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
@@ -169,14 +172,14 @@ fn read(file: &Path) -> Result<(Profile, Sheet), Problem> {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or(&why);
         Problem::usage(format!(
-            "{shown}:{line}:{column}: not a whole profile: {why}; `cohort profile -o` writes one"
+            "{shown}:{line}:{column}: incomplete profile: {why}; write a new one with `cohort profile -o`"
         ))
     };
     let version: Version = serde_json::from_slice(&bytes).map_err(damaged)?;
     if version.cohort_profile != VERSION {
         return Err(Problem::usage(format!(
-            "{shown} is a profile of version {}, and this command reads version {VERSION}; take it \
-             anew",
+            "{shown} is a profile of version {}, this command reads version {VERSION}; \
+             profile the program again",
             version.cohort_profile
         )));
     }
@@ -260,7 +263,7 @@ fn toml(profile: &Profile, sheet: &Sheet, advised: &[Advised], arguments: &Argum
     );
     let lines: Vec<&Advised> = advised.iter().filter(|one| one.lock.is_some()).collect();
     if lines.is_empty() {
-        text.push_str("#\n# No lock of another kind pays here:\n");
+        text.push_str("#\n# No mutex gains from another lock:\n");
         for one in advised.iter().take(SHOWN) {
             let _ = writeln!(text, "# - {}: {}", one_line(&one.name), one.because);
         }
@@ -293,15 +296,15 @@ fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
     let (with, without): (Vec<&Advised>, Vec<&Advised>) =
         advised.iter().partition(|one| one.lock.is_some());
     let mut text = if advised.is_empty() {
-        format!("The profile has no lock: {shown} has no line.\n")
+        format!("The profile contains no lock; {shown} assigns none.\n")
     } else if with.is_empty() {
         format!(
-            "Nothing pays here: {shown} has no line for any of {} locks.\n",
+            "No mutex gains from another lock; {shown} assigns none of {} locks.\n",
             advised.len()
         )
     } else {
         format!(
-            "{shown} has a line for {} of {} locks.\n",
+            "{shown} assigns {} of {} locks.\n",
             with.len(),
             advised.len()
         )
@@ -323,7 +326,10 @@ fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
         text.push('\n');
     }
     if rest > 0 {
-        let _ = writeln!(text, "and {rest} more, which lost less: --json has all");
+        let _ = writeln!(
+            text,
+            "and {rest} more with less lost time (--json lists all)"
+        );
     }
     if !with.is_empty() {
         let program = command
@@ -332,7 +338,7 @@ fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
             .map_or_else(|| "PROGRAM".to_owned(), |at| command[at + 1..].join(" "));
         let _ = write!(
             text,
-            "\nWhether it holds here:\n  cohort compare --locks default,{shown} -- {program}\n"
+            "\nTo verify:\n  cohort compare --locks default,{shown} -- {program}\n"
         );
     }
     text

@@ -23,26 +23,26 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The bars to run, by the names that --list shows, or by what several names begin
-    /// with: `wait` is wait-p50, -p90, -p99 and -mean [default: all but envelope]
+    /// Measure these targets of --list; a prefix selects several: `wait` is wait-p50,
+    /// -p90, -p99 and -mean [default: all but envelope]
     #[arg(value_name = "NAME", value_parser = BarName)]
     names: Vec<String>,
-    /// Show every bar and what it asks for; run nothing
+    /// List the targets without a measurement
     #[arg(long)]
     list: bool,
-    /// Rounds that count [default: 7, or 3 with --quick]
+    /// Measure N rounds [default: 7, or 3 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
-    /// Short runs and few rounds: an impression, in a minute or two
+    /// Use short runs and few rounds for a rough estimate in one or two minutes
     #[arg(long)]
     quick: bool,
-    /// Measure the envelope on the shipped machines and on N machines drawn by --seed
+    /// Add N machines, drawn by --seed, to the shipped machines of the envelope
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     synthetic: Option<u16>,
-    /// Draw the machines of --synthetic by this number
+    /// Seed the machines of --synthetic
     #[arg(long, value_name = "SEED", requires = "synthetic", default_value_t = 1)]
     seed: u64,
-    /// Show every point of a bar, not only the worst
+    /// Show every point of a target, not only the worst
     #[arg(long)]
     points: bool,
     /// Print JSON
@@ -51,22 +51,23 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-All that is compared runs in turn, in rounds whose order rotates; a figure is the median of what \
-each round gave, and a bar with several points is judged by the worst of them. A run during which \
-others used more than a tenth of its CPUs' time is repeated, at most twice; rounds that stayed \
-disturbed are counted. All bars together take about twenty-five minutes; `cohort bar wait` takes five. `cohort bar envelope` \
-is simulated, runs everything once, and takes up to an hour of one CPU, or a minute with --quick; \
-it runs only where it is named. --synthetic adds machines drawn by a seed: sockets, cache groups, \
-cores, hardware threads and latencies within the ranges of the shipped files. envelope-machine is \
-the worst machine's score. After Ctrl-C the points that are complete are judged.
+Contestants run in interleaved rounds in rotating order. A figure is the median of the rounds; the \
+worst point of a target counts. A run is repeated, at most twice, if other processes used more than \
+a tenth of its CPU time; rounds that remain disturbed are counted. All targets take about 25 \
+minutes; `cohort bar wait` takes five.
+
+`cohort bar envelope` runs on simulated machines, and only if named: up to an hour of one CPU, or a \
+minute with --quick. --synthetic adds random machines; their sockets, cache groups, cores, hardware \
+threads and latencies lie within the ranges of the shipped files. envelope-machine is the score of \
+the worst machine. After Ctrl-C, complete points are judged.
 
 Examples:
-  cohort bar envelope --synthetic 12 --seed 7  the shipped machines and twelve drawn ones
-  cohort bar envelope-machine --synthetic 3 --seed 7 --quick  a part of it, in a minute
-  cohort machines show drawn-7-3 --file  the file of the third machine of seed 7
+  cohort bar envelope --synthetic 12 --seed 7
+  cohort bar envelope-machine --synthetic 3 --seed 7 --quick
+  cohort machines show drawn-7-3 --file  print machine 3 of seed 7
 
-Exit status: 0 if every bar that could be run is met, 1 if one is not, 2 for a mistake in the \
-options, 130 after Ctrl-C.";
+Exit status: 0 if every measured target is met; 1 if one is missed; 2 for invalid options; 130 \
+after Ctrl-C.";
 
 /// Executes `cohort bar`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
@@ -90,8 +91,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     });
     if drawn.is_some() && !bars.iter().any(|bar| bar.is_long()) {
         return Err(Problem::usage(
-            "none of these bars is simulated, so --synthetic has no machine to add; name `envelope` \
-             or a bar that begins with it",
+            "--synthetic adds simulated machines, and these targets are native; name `envelope` \
+             or a target that begins with it",
         ));
     }
     let setup = Setup {
@@ -112,14 +113,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         ..setup
     };
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let session = Session::new(bars, &setup);
     let mut progress = Progress::new(session.planned(), false);
     let judged = session.run(&setup, &mut progress);
     drop(progress);
     let judgements = &judged.judgements;
     if judged.signal.is_some() && judgements.is_empty() {
-        tell("No bar was measured before the signal.");
+        tell("Interrupted before the first target was measured.");
     } else if arguments.json {
         let sheet = Sheet {
             bars: judgements,
@@ -182,7 +183,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
         if found.is_empty() {
             let names = BARS.iter().map(|bar| bar.name).chain(bars::families());
             return Err(Problem::usage(format!(
-                "no bar is called `{name}`{}\n`cohort bar --list` shows them all",
+                "unknown target `{name}`{}\n`cohort bar --list` lists the targets",
                 nearest::hint(name, names)
             )));
         }
@@ -238,7 +239,7 @@ pub fn own_path() -> Result<std::path::PathBuf, Problem> {
         } else {
             "/proc is not mounted here".to_owned()
         };
-        Problem::refused(format!("cannot find the command's own file: {why}"))
+        Problem::refused(format!("cannot find the path of this command: {why}"))
     })
 }
 

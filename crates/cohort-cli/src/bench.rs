@@ -39,86 +39,84 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// What the threads do
+    /// Run this workload of --list
     #[arg(long, value_name = "NAME", value_parser = WorkloadName, required_unless_present_any = ["list", "envelope"])]
     workload: Option<String>,
-    /// Show every workload, its options and where they stand; run nothing
+    /// List the workloads with their options and sources
     #[arg(long)]
     list: bool,
-    /// Measure a grid of machines, workloads and numbers of threads (of --on and --workload alone if
-    /// they are given) and show, point by point, the best raw lock, and what share of it each of
-    /// --locks reaches
+    /// Simulate a grid of machines, workloads and thread counts (restricted by --on and --workload);
+    /// show each lock's throughput relative to the best raw lock
     #[arg(long, conflicts_with_all = ["list", "threads", "rounds", "wait", "cohorts",
         "background", "oversubscribe", "detail"])]
     envelope: bool,
-    /// Of the envelope a part only, in a minute
+    /// Simulate a part of the envelope, in about a minute
     #[arg(long, requires = "envelope")]
     quick: bool,
-    /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
-    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too, where `default`
-    /// is the rwlock that programs have on that machine; `all` for all of the list, of rw for
-    /// the latter [default: all]
+    /// Measure these locks of `cohort list`, `posix` (the C library's) or `all`; for
+    /// pingpong also `none`; for rw also the locks of `cohort list --rwlocks`, where
+    /// `default` is the machine's default rwlock [default: all]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
         hide_possible_values = true)]
     locks: Vec<String>,
-    /// How many threads, as in 1,2,4 or 1-8 [default: powers of two up to the number of
-    /// CPUs, and this]
+    /// Run these numbers of threads, such as 1,2,4 or 1-8 [default: powers of two up to
+    /// the number of CPUs, and this number]
     #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', value_parser = options::counts)]
     threads: Vec<RangeInclusive<u32>>,
-    /// Run on this simulated machine instead: a name of `cohort machines`, or a file
+    /// Run on this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
-    /// Measure each lock as a program has it under `cohort run`, not raw
+    /// Measure locks as `pthread_mutex_t`, as under `cohort run`, instead of raw locks
     #[arg(long)]
     served: bool,
-    /// Seconds that each point is measured [default: 0.5]; with --on, virtual ones at
-    /// most [default: as long as it takes to be steady]
+    /// Measure each point for this time [default: 0.5]; with --on, at most this virtual
+    /// time [default: until the throughput is steady]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
     seconds: Option<f64>,
-    /// Rounds in which every point is measured once [default: 5]
+    /// Measure every point once in each of N rounds [default: 5]
     #[arg(long, value_name = "N", conflicts_with = "on",
         value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
-    /// Where threads run
+    /// Place threads on CPUs
     #[arg(long, value_enum, default_value_t = Placement::Compact)]
     placement: Placement,
-    /// How waiters wait [default: those of sleeping mutexes park, all others are busy]
+    /// Choose how threads wait [default: park for sleeping mutexes, else busy]
     #[arg(long, value_enum)]
     wait: Option<Wait>,
-    /// Cohorts that locks are told instead of the machine's; see below
+    /// Take the cohorts from this file instead of the machine; see below
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// What `cohort tune sanl -o` or `cohort tune glk -o` wrote; or a machine for which a file of
-    /// `sanl` is shipped
+    /// Read thresholds written by `cohort tune sanl -o` or `cohort tune glk -o`, or
+    /// shipped for this machine
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with = "envelope")]
     config: Option<PathBuf>,
-    /// Further threads that only compute
+    /// Add N threads that only compute
     #[arg(long, value_name = "N", default_value_t = 0,
         value_parser = clap::value_parser!(u16).range(..=10_000))]
     background: u16,
     /// Allow more threads than CPUs
     #[arg(long)]
     oversubscribe: bool,
-    /// What all random choices depend on
+    /// Seed all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Draw throughput, fairness, migrations and transfers against the threads; cycles a section
-    /// against the interval if there are several; of the envelope a map
+    /// Plot throughput, fairness, migrations and transfers over threads; for several intervals,
+    /// cycles per critical section; for the envelope, a heat map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    /// What locks are compared by
+    /// Compare locks by this metric
     #[arg(long, value_enum, default_value_t = Metric::Throughput, conflicts_with = "envelope")]
     metric: Metric,
-    /// Show what each thread and each cohort did, and in which modes locks that adapt were, with
-    /// the reasons why they changed; on this machine locks take time to tell
+    /// Show operations by thread and cohort, and the modes of adaptive locks with the reason of each
+    /// change; on this machine, the recording costs time
     #[arg(long, conflicts_with = "json")]
     detail: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Work between two sections; several are measured one after the other
+    /// Work between two critical sections; several values are measured in turn
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', visible_alias = "interval",
         help_heading = HEADING)]
     outside: Vec<Span>,
@@ -126,43 +124,42 @@ pub struct Arguments {
     knobs: Knobs,
 }
 
-/// What locks are compared by.
+/// Compare locks by this metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Metric {
-    /// Operations a second
+    /// Operations per second
     Throughput,
-    /// Work done under the lock and, by threads that gave up, elsewhere, each against the lock
-    /// that let do most of it (Chabbi et al. 2017 §6.3)
+    /// Useful work, in the critical section and after timeouts, each relative to the best lock
+    /// (Chabbi et al. 2017 §6.3)
     Efficiency,
 }
 
 const NOTES: &str = "\
-Locks are measured raw: a lock and a context for each thread, called through a table, without what \
-`cohort run` adds to serve a program's mutexes. With --served they are in a mutex's 40 bytes, with \
-those additions, and their waiters may sleep: that is what a program gets. A time is a number of cycles (1000) or has a unit \
-(250ns, 4us).
+By default locks are raw: one lock, one context for each thread, called through a vtable. With \
+--served they are embedded in the 40 bytes of a pthread_mutex_t, as in a program, and waiters may \
+sleep. A time is a number of cycles (1000) or has a unit (250ns, 4us).
 
-On this machine all points are measured in turn, in rounds whose order rotates; a figure is the \
-median of the rounds. On a simulated machine time is virtual, the same command gives the same \
-bytes on every host, and a run goes on until its throughput is steady; which rule ended it is \
-printed beside it.
+On this machine, points run in interleaved rounds in rotating order; a figure is the median of the \
+rounds. On a simulated machine, time is virtual, output is identical on every host, and a run ends \
+when its throughput is steady; the output names the rule that ended it.
 
-Compositions are named by their locks, smallest cohort first, out of ticket, mcs, clh and hemlock: \
-clof:mcs-ticket has an mcs lock for each node below a ticket lock for all. Their levels (core, \
-cache, numa, package, on simulated machines blade, and system) are those that suit the machine, or \
-stand behind an @, as those of trees of queues may (hmcs-3@numa,blade,system/64; hmcs-, ahmcs-, \
-hmcs-t- and ahmcs-t- have one to four levels, and the last two can be /naive, /pessimistic, /peers-8). How long a \
-cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
-c-tkt-tkt/20us, c-tkt-mcs/endless. With /bypass the threads of a cohort lock try its top lock first, with \
-/adaptive as long as that is not in vain. Waiters of clof:clh-bo-mcs/abortable can give up: such \
-compositions are of bo, clh and mcs. On simulated machines /random, /balanced and \
-/pathological put threads into cohorts that have nothing to do with memory.
+A composition is named by its basic locks (ticket, mcs, clh, hemlock), smallest cohort first: \
+clof:mcs-ticket is one mcs lock per node below one ticket lock. Levels follow an @: core, cache, \
+numa, package, system, and blade on simulated machines. Without @ the machine's levels are used. \
+Trees take levels too (hmcs-3@numa,blade,system/64): hmcs-, ahmcs-, hmcs-t- and ahmcs-t- have one \
+to four levels; the last two accept /naive, /pessimistic and /peers-8.
 
-The envelope is simulated: 12 machines and 10 workloads, with 1 to 4n threads on n CPUs, pinned and \
-free, with sections as they are and of 20 µs, some six points for each machine and workload; it \
-takes up to an hour of one CPU. After Ctrl-C it shows the points that it has.
+The hand-off bound of a composition or cohort lock follows a /: c-tkt-tkt/1000 hand-offs, \
+c-tkt-tkt/20us, c-tkt-mcs/endless. /bypass lets threads of a cohort lock try the top lock first; \
+/adaptive stops this when it fails. /abortable gives waiters a timeout, in compositions of bo, clh \
+and mcs. On simulated machines /random, /balanced and /pathological assign threads to cohorts \
+regardless of their node.
 
-A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,16-23`.
+The envelope simulates 12 machines and 10 workloads: 1 to 4n threads on n CPUs, pinned and free, \
+with critical sections of the workload and of 20 µs, about six points for each machine and \
+workload. It takes up to an hour of one CPU. After Ctrl-C it shows the complete points.
+
+A cohort file has one line for each cohort, its level and CPUs: `numa 0-7,16-23`.
 
 Examples:
   cohort bench --workload lbench --locks ticket,mcs --threads 1-2
@@ -183,8 +180,8 @@ Examples:
   cohort bench --on xeon-e7-4850x4 --workload linear-regression \\
       --locks posix,mcs,rcl,sanl --threads 10,39
 
-Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
-130 after Ctrl-C.";
+Exit status: 0 if every point was measured; 2 for invalid options; 125 if a run failed; 130 after \
+Ctrl-C.";
 
 /// Accepts any text as a workload's name, and offers the names with descriptions; [`workload`]
 /// rejects unknown ones.
@@ -258,8 +255,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let weighed = arguments.metric == Metric::Efficiency;
     if weighed && !efficiency::is_counted(info) {
         return Err(Problem::usage(
-            "--metric efficiency is for --workload splay, which counts the work under the lock and \
-             elsewhere",
+            "--metric efficiency needs --workload splay, the workload that counts the work after \
+             timeouts",
         ));
     }
     let place = match &arguments.on {
@@ -297,7 +294,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
     }
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let measured = match &place {
         Place::Here(host) => {
             if arguments.detail {
@@ -313,7 +310,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (points, interrupted) = measured;
     if let Some(signal) = interrupted {
         problem::tell(format!(
-            "interrupted: {} of {} points were measured",
+            "interrupted: {} of {} points measured",
             points.len(),
             settings.len()
         ));
@@ -466,7 +463,7 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
     bench::find(name).ok_or_else(|| {
         let hint = nearest::hint(name, WORKLOADS.iter().map(|info| info.name));
         Problem::usage(format!(
-            "no workload is called `{name}`{hint}\n`cohort bench --list` shows every workload"
+            "unknown workload `{name}`{hint}\n`cohort bench --list` lists the workloads"
         ))
     })
 }
@@ -521,15 +518,15 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
             return Ok(name.to_owned());
         }
         return Err(Problem::usage(format!(
-            "the workload {} needs a lock; only pingpong runs under `{NO_LOCK}`",
+            "the workload {} needs a lock; only pingpong accepts `{NO_LOCK}`",
             info.name
         )));
     }
     let sleeps = SYSTEM.contains(&name) || is_baseline(name) && catalogue::find(name).is_none();
     if sleeps && wait.is_some_and(Wait::never_sleeps) {
         return Err(Problem::usage(format!(
-            "the lock `{name}`: its waiters sleep, whatever --wait says; leave that out, or name a \
-             lock whose waiters can spin"
+            "the lock `{name}`: its waiters always sleep; leave out --wait, or choose a lock with \
+             spinning waiters"
         )));
     }
     if SYSTEM.contains(&name) {
@@ -541,15 +538,16 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     if let Some(read) = read_delegate(name) {
         let read = read.map_err(|part| {
             let what = match catalogue::find_delegate(name.split('/').next().unwrap_or(name)) {
-                Some(info) if !info.is_tunable => "nothing can follow its name",
-                _ => "expected the rounds of a server (/100) or the patience of a client (/10us)",
+                Some(info) if !info.is_tunable => "expected nothing after the name",
+                _ => "expected the rounds of a server (/100) or the timeout of a client (/10us)",
             };
             Problem::usage(format!("the lock `{name}`: found `/{part}`, {what}"))
         })?;
         return match info.takes.contains(&"reads") {
             false => Ok(read.to_string()),
             true => Err(Problem::usage(format!(
-                "the workload {} has readers, which no section that is brought to `{name}` is",
+                "the workload {} needs shared acquisition, and delegation to `{name}` is exclusive; \
+             choose a lock of `cohort list --rwlocks`",
                 info.name
             ))),
         };
@@ -558,8 +556,8 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
         return match place {
             Place::There(_) => Ok(name.to_owned()),
             Place::Here(_) => Err(Problem::usage(format!(
-                "`{name}` stands for another library's lock on simulated machines; name one with \
-                 --on, or take `posix`"
+                "`{name}` models another library's lock on simulated machines; add --on, or use \
+                 `posix`"
             ))),
         };
     }
@@ -590,12 +588,11 @@ fn measured(
     }
     match place {
         Place::Here(_) if name.assignment.is_some() => Err(Problem::usage(format!(
-            "the lock `{typed}`: on this machine a file says which cohort each CPU is in; \
-             see --cohorts"
+            "the lock `{typed}`: on this machine the cohorts come from a file; see --cohorts"
         ))),
         _ if wait == Some(Wait::Park) && name.locks().is_some() => Err(Problem::usage(format!(
-            "the lock `{typed}`: compositions by their parts do not sleep; take --wait busy, spin \
-             or yield, or a cohort lock"
+            "the lock `{typed}`: dynamic compositions do not sleep; use --wait busy, spin or \
+             yield, or a cohort lock"
         ))),
         _ => Ok(name.to_string()),
     }
@@ -614,8 +611,8 @@ fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> 
         let count = count as usize;
         if count > cpus && !arguments.oversubscribe {
             return Err(Problem::usage(format!(
-                "{count} threads are more than the {cpus} CPUs of {}; add --oversubscribe if that \
-                 is what is to be measured",
+                "{count} threads on the {cpus} CPUs of {}; add --oversubscribe for more threads \
+                 than CPUs",
                 place.name()
             )));
         }

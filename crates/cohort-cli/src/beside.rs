@@ -60,8 +60,8 @@ fn file(entry: &OsStr) -> Option<PathBuf> {
 pub fn in_words(entry: &OsStr, shared: &[String]) -> String {
     let name = Path::new(entry).file_name().unwrap_or(entry);
     format!(
-        "{} is preloaded too, and defines {}; it comes before Cohort's library, which serves those \
-         calls as far as it passes them on",
+        "{}, preloaded before Cohort's library, defines {}; Cohort serves only the calls that it \
+         forwards",
         name.display(),
         shared.join(", ")
     )

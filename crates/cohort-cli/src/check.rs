@@ -19,49 +19,47 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The number of a running process, which need not run under Cohort
+    /// Check this running process, under Cohort or not
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..),
         conflicts_with = "command")]
     process: Option<u32>,
-    /// For how long a running process is looked at
+    /// Sample a running process for this time
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::seconds,
         conflicts_with = "command")]
     seconds: f64,
-    /// How often the program runs under each lock to be compared
+    /// Run the program N times under each compared lock
     #[arg(long, short, value_name = "N", default_value_t = 6,
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// A program that ends, and its arguments
+    /// The program and its arguments; it must terminate
     #[arg(required_unless_present = "process", last = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
 
 const NOTES: &str = "\
-A running process is looked at from outside, up to 250 times a second: which threads wait for which \
-locks, which thread holds them, and what share of its threads' time that costs. Nothing of it is \
-stopped, and looking takes 1 % of one CPU. A program is looked at in the same way while it runs under \
-the system's locks; then a run under Cohort counts its acquisitions. If locks cost time, the program is \
-compared under Cohort, and profiled if that shows no gain.
+A running process is sampled from outside, up to 250 times a second: waiting threads, their locks \
+and the holders. The process is not stopped; sampling takes 1 % of one CPU. A program is sampled in \
+the same way under the C library's locks; then a run under Cohort counts acquisitions. With lock \
+contention, the program is compared under Cohort, and profiled if that shows no gain.
 
-The last line is one of these, with the evidence above it:
+The last line is the verdict, below its evidence:
   Not locks: threads waited for locks for less than 1 % of their time.
   Locks, and Cohort gains 1.4× (1.3× to 1.5×).
   Locks, held too long at FILE:LINE: shorten the critical section.
-  Locks that Cohort cannot serve: of Go, Java, Rust's standard library and others.
-Of a running process the gain is not known: it would have to be started again. A program that ends before
-it was looked at 100 times is too short to say.
+  Locks that Cohort cannot serve: those of Go, Java, Rust's std and others.
+A running process gets no gain, since that needs a restart. A verdict needs at least 100 samples.
 
 Examples:
   cohort check $(pgrep -n memcached)
   cohort check -- sha256sum README.md
   cohort check -- kccachetest wicked -th 2 -capcnt 500000 400000
 
-Exit status: 0; 2 for a mistake in the options or if there is no such process; 125 if it cannot be \
-looked at, or the program fails; 126 and 127 as for `cohort run`; 130 after Ctrl-C.";
+Exit status: 0; 2 for invalid options or a missing process; 125 if the process cannot be sampled or \
+the program fails; 126 and 127 as for `cohort run`; 130 after Ctrl-C.";
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -81,7 +79,7 @@ struct Sheet<'a> {
 /// The process cannot be looked at; the program fails.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let checked = match arguments.process {
         Some(id) => check_process(id, Duration::from_secs_f64(arguments.seconds)),
         None => {
@@ -92,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     let (program, evidence, verdict) = checked?;
     if let Err(signal) = interrupt::check() {
-        problem::tell("interrupted: nothing was found out");
+        problem::tell("interrupted before a verdict");
         return Ok(ExitCode::from(signal.status()));
     }
     let Some(verdict) = verdict else {

@@ -34,10 +34,9 @@ impl Choice {
     pub fn named(name: &str) -> Result<Self, Problem> {
         if catalogue::read_delegate(name).is_some() {
             return Err(Problem::usage(format!(
-                "`{name}` is no lock that a thread holds: sections are brought to it, and a \
-                 program that locks and unlocks has none to bring\nin Rust, write \
-                 `cohort::Delegated` in place of `cohort::Mutex`; `cohort bench` has `{name}`, and \
-                 `cohort list --delegates` shows all such locks"
+                "`{name}` is a delegation lock and cannot replace pthread locks\nuse \
+                 `cohort::Delegated` in Rust; `cohort bench` measures `{name}`; `cohort list \
+                 --delegates` lists the delegation locks"
             )));
         }
         match catalogue::read(name) {
@@ -54,12 +53,11 @@ impl Choice {
             Some(lock) if !lock.serves_programs() => {
                 let whole = format!("{PREFIX}{}/{}", lock.name, Build::Compiled);
                 let instead = match Self::named(&whole) {
-                    Ok(_) => format!(", and programs as `{whole}`"),
+                    Ok(_) => format!("\nfor programs, use `{whole}`"),
                     Err(_) => String::new(),
                 };
                 Err(Problem::usage(format!(
-                    "no program runs under `{}` by this name: `cohort bench` and Rust have it\
-                     {instead}",
+                    "`{}` is for `cohort bench` and Rust only{instead}",
                     lock.name
                 )))
             }
@@ -128,7 +126,7 @@ impl TypedValueParser for LockName {
         let ours = LOCKS
             .iter()
             .map(|lock| PossibleValue::new(lock.name).help(lock.about));
-        let system = PossibleValue::new(SYSTEM[0]).help("the C library's own locks");
+        let system = PossibleValue::new(SYSTEM[0]).help("the C library's locks");
         Some(Box::new(ours.chain([system])))
     }
 }
@@ -137,12 +135,12 @@ impl TypedValueParser for LockName {
 pub fn wrong(name: &str, why: &Mistake<'_>) -> Problem {
     if catalogue::find_copying(name).is_some() {
         return Problem::usage(format!(
-            "`{name}` is no lock: it may run an operation several times, on copies of the data\nin Rust it \
-             is a type of its own, as `cohort list --delegates` says"
+            "`{name}` may run an operation several times, on copies of the data, and cannot \
+             replace a lock\nuse the type in Rust; see `cohort list --delegates`"
         ));
     }
     Problem::usage(match why {
-        Mistake::Unknown(..) => format!("{why}\n`cohort list` shows every lock"),
+        Mistake::Unknown(..) => format!("{why}\n`cohort list` lists the locks"),
         _ => format!("the lock `{name}`: {why}"),
     })
 }

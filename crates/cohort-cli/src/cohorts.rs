@@ -55,7 +55,7 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
     .map_err(|mistake| Problem::usage(mistake.to_string()))?;
     if let Some(cpu) = beyond {
         return Err(Problem::usage(format!(
-            "there is no CPU {cpu}: the machine has {cpus}"
+            "no CPU {cpu}: the machine has {cpus}"
         )));
     }
     let filled = |(level, cohorts): (Level, Vec<Option<usize>>)| {
@@ -101,12 +101,12 @@ fn check_shape(file: &Path, text: &str, cpus: Option<&[usize]>) -> Result<(), Pr
             && let Some(cpus) = cpus
         {
             let known = cohort_lab::discover::list(cpus);
-            let what = format!("there is no CPU {cpu}; the machine's are {known}");
+            let what = format!("no CPU {cpu}; the machine has {known}");
             return Err(at(number, &what));
         }
         if let Some((level, cpu, before)) = twice {
             let what = format!(
-                "CPU {cpu} is in two cohorts of the level `{}`: line {before} has it too",
+                "CPU {cpu} is in two cohorts of the level `{}`; the other is in line {before}",
                 level.name()
             );
             return Err(at(number, &what));
@@ -125,8 +125,7 @@ fn check_shape(file: &Path, text: &str, cpus: Option<&[usize]>) -> Result<(), Pr
                 return Err(at(
                     place.0,
                     &format!(
-                        "the level `{}` does not nest in `{}`: these CPUs are in several of its \
-                         cohorts",
+                        "the level `{}` does not nest in `{}`: these CPUs span several of its cohorts",
                         name(**small),
                         name(**large)
                     ),
@@ -148,7 +147,7 @@ mod tests {
         for (text, what) in [
             (
                 "numa 0-1\nnuma 2-9\n",
-                "line 2: there is no CPU 4; the machine's are 0-3",
+                "line 2: no CPU 4; the machine has 0-3",
             ),
             (
                 "# x\ncore 0,2\nnuma 0-1\nnuma 2-3\n",
@@ -156,7 +155,7 @@ mod tests {
             ),
             (
                 "numa 0-1\n\nnuma 1-3\n",
-                "line 3: CPU 1 is in two cohorts of the level `numa`: line 1 has it too",
+                "line 3: CPU 1 is in two cohorts of the level `numa`; the other is in line 1",
             ),
         ] {
             std::fs::write(&file, text).unwrap();

@@ -35,9 +35,8 @@ use subject::Subject;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The locks to compare with the system's own, by the names that `cohort
-    /// list` shows; `all` for all of them; or configuration files, whose names
-    /// end in `.toml`
+    /// Compare these locks with the C library's: names from `cohort list`, `all`,
+    /// or configuration files (*.toml)
     #[arg(
         long,
         value_name = "A,B,…",
@@ -47,26 +46,26 @@ pub struct Arguments {
         default_value = DEFAULT
     )]
     locks: Vec<String>,
-    /// How often the program runs under each lock, after the warm-up rounds
+    /// Run the program N times under each lock, after the warm-up
     #[arg(long, short, visible_alias = "runs", value_name = "N", default_value_t = 7,
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
-    /// Rounds before, which are not counted
+    /// Run N warm-up rounds, which do not count
     #[arg(long, short, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..))]
     warmup: u16,
-    /// What is compared: `wall` or `cpu` seconds, or the figure that the one
-    /// group of a regular expression finds in the output of the program or its
-    /// client; with a name before it, as in `tps=TPS: ([0-9]+)`; repeat for more
+    /// Compare `wall` or `cpu` seconds, or a figure from the output of the program
+    /// or client: the group of a regular expression, optionally with a name, as in
+    /// `tps=TPS: ([0-9]+)`; repeatable
     #[arg(long, value_name = "wall|cpu|[NAME=]REGEX", default_value = "wall")]
     metric: Vec<String>,
-    /// Less is better for the figures that REGEX finds, or for those of these
-    /// names: `--lower-is-better=p99`
+    /// Treat lower figures of REGEX as better; with names, only of these:
+    /// `--lower-is-better=p99`
     #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true,
         value_delimiter = ',', default_missing_value = "")]
     lower_is_better: Option<Vec<String>>,
-    /// Compare a server: CMD stays in the foreground, and runs without a shell
-    /// under each lock; a free port is put in place of `{port}`
+    /// Compare a server: CMD runs in the foreground, without a shell; `{port}` is
+    /// replaced by a free port
     #[arg(
         long,
         value_name = "CMD",
@@ -74,8 +73,8 @@ pub struct Arguments {
         conflicts_with = "command"
     )]
     server: Option<String>,
-    /// Where the server listens: a port, HOST:PORT, or the path of a Unix
-    /// socket [default: {port}]
+    /// Wait for the server at this port, HOST:PORT or Unix socket
+    /// [default: {port}]
     #[arg(
         long,
         value_name = "PORT",
@@ -83,71 +82,71 @@ pub struct Arguments {
         allow_hyphen_values = true
     )]
     ready: Option<String>,
-    /// What measures the server, by the shell and under the system's locks; the
-    /// server is ended with it
+    /// Measure the server with this shell command, run under the C library's
+    /// locks; the server ends with it
     #[arg(long, value_name = "CMD", requires = "server")]
     client: Option<OsString>,
-    /// What serves rwlocks under each of the locks [default: as `run` chooses]
+    /// Use these rwlocks with each lock [default: as `run`]
     #[arg(long, value_enum, value_name = "A,B,…", value_delimiter = ',')]
     rwlocks: Vec<Rwlocks>,
-    /// Serve only this executable, by name or path, among all that the program
-    /// starts; repeat for more
+    /// Serve only this executable (name or path) of the started processes;
+    /// repeatable
     #[arg(long, value_name = "EXE", value_delimiter = ':')]
     only: Vec<String>,
-    /// Leave this executable alone, by name or path; repeat for more
+    /// Do not serve this executable (name or path); repeatable
     #[arg(long, value_name = "EXE", value_delimiter = ':')]
     exclude: Vec<String>,
-    /// Measure the system's locks on one CPU too: what `taskset` gains without
-    /// Cohort [default: if the program has several threads]
+    /// Also measure the C library's locks on one CPU, the gain of `taskset`
+    /// [default: if the program has several threads]
     #[arg(long, overrides_with = "no_one_cpu")]
     one_cpu: bool,
-    /// Leave out the system's locks on one CPU
+    /// Do not measure the C library's locks on one CPU
     #[arg(long, overrides_with = "one_cpu")]
     no_one_cpu: bool,
-    /// Run this by the shell before each run; it is not measured, and under the
-    /// system's locks
+    /// Run this shell command before each run, unmeasured, under the C library's
+    /// locks
     #[arg(long, short, value_name = "CMD")]
     prepare: Option<OsString>,
-    /// Run this by the shell once before all runs
+    /// Run this shell command once before all runs
     #[arg(long, short, value_name = "CMD")]
     setup: Option<OsString>,
-    /// Run this by the shell once after all runs
+    /// Run this shell command once after all runs
     #[arg(long, short, value_name = "CMD")]
     cleanup: Option<OsString>,
-    /// Compare once with each of these values in place of {VAR}; repeat for all
+    /// Compare with each of these values in place of {VAR}; repeat for all
     /// combinations
     #[arg(long, short = 'L', value_names = ["VAR", "A,B,…"], num_args = 2,
         action = clap::ArgAction::Append)]
     parameter_list: Vec<String>,
-    /// What the plot and JSON call the program
+    /// Name the program in plot and JSON
     #[arg(long, short = 'n', value_name = "NAME")]
     command_name: Option<String>,
-    /// How waiting threads wait
+    /// Choose how threads wait
     #[arg(long, value_enum, default_value_t)]
     wait: Wait,
-    /// End a run after so many seconds, as a failure [default: twenty times the
-    /// first run under the system's locks, and 30 more]
+    /// Abort a run after this time, as a failure [default: 30 s + 20 times the
+    /// first run under the C library's locks]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
     timeout: Option<f64>,
-    /// Draw every round, the medians and their intervals
+    /// Plot all rounds, medians and intervals
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Print the table as Markdown has it
+    /// Print a Markdown table
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Write JSON to a file, beside the table
+    /// Also write JSON to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     export_json: Option<PathBuf>,
-    /// Write the Markdown table to a file
+    /// Also write the Markdown table to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     export_markdown: Option<PathBuf>,
-    /// Write a line for each lock and metric to a file, as CSV
+    /// Also write CSV to this file, one line for each lock and metric
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     export_csv: Option<PathBuf>,
-    /// Show on stderr what the program writes
+    /// Show the program's output on stderr
     #[arg(long)]
     show_output: bool,
     /// The program and its arguments
@@ -157,20 +156,19 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-The program runs once under each lock in every round, in an order that rotates; standard input is \
-empty. The first round only warms up, and proves that the locks really serve the program. A run \
-during which others used more than a tenth of its CPUs' time is repeated, at most twice; if that \
-does not help, the verdict says so. Gains are computed round by round, with an interval that holds \
-the median with 95 % confidence from six rounds on.
+Each round runs the program once under each lock, in rotating order, with empty standard input. The \
+warm-up round verifies that the locks serve the program. A run is repeated, at most twice, if other \
+processes used more than a tenth of its CPU time; the verdict counts rounds that remain disturbed. \
+Gains are computed within rounds; the interval covers the median with 95 % confidence from six \
+rounds on.
 
-A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
-reported and never averaged. A narrow terminal has no room for the last columns; --json and \
---markdown have all. Ctrl-C ends the program and shows the rounds that there are.
+An interval that contains 1 gives \"no difference shown\". A failing program is reported, never \
+averaged. A narrow terminal omits the last columns; --json and --markdown have all. Ctrl-C ends \
+the program and shows the complete rounds.
 
-A server does not end by itself. --server starts it for each run, waits until it listens where \
---ready says, runs --client to its end, and ends the server. Time is then the client's, CPU time the \
-server's, and a figure is found in the client's output. The row `system, one CPU` confines the server \
-alone.
+For a server, each run starts --server, waits until it listens at --ready, runs --client to its end \
+and stops the server. Time and figures are then the client's, CPU time is the server's. The row \
+`system, one CPU` confines the server only.
 
 Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
@@ -185,9 +183,9 @@ Examples:
   cohort compare --locks default,advised.toml \\
       -- kccachetest wicked -th 4 -capcnt 500000 400000
 
-Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
-mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
-run`; 130 after Ctrl-C.";
+Exit status: 0 if the program succeeded under every lock; 1 if it failed under one; 2 for invalid \
+options; 125 if it fails under the C library's locks; 126 and 127 as for `cohort run`; 130 after \
+Ctrl-C.";
 
 /// One comparison as JSON shows it.
 #[derive(Serialize)]
@@ -263,7 +261,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let all = all(&arguments)?;
     let subjects = Subject::all(&arguments)?;
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let mut compared: Vec<Compared> = Vec::new();
     for subject in subjects {
         let one = compare(&arguments, &all, &metrics, subject);
@@ -288,12 +286,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
             Some(last) if compared.len() == begun => {
                 let ended = last.comparisons[0].rows.iter().map(|row| row.values.len());
                 format!(
-                    "{} of {} rounds had ended",
+                    "{} of {} rounds complete",
                     ended.min().unwrap_or(0),
                     last.rounds
                 )
             }
-            _ => "no two locks had been measured".to_owned(),
+            _ => "fewer than two locks measured".to_owned(),
         };
         problem::tell(format!("interrupted: {what}"));
         if compared.is_empty() {
@@ -400,10 +398,10 @@ fn compare(
     drop(field.contestants);
     if let Some(why) = &played.series[0].failure {
         return Err(Problem::refused(if played.listens.is_empty() {
-            format!("the program already fails under the system's own locks: {why}")
+            format!("the program fails under the C library's locks too: {why}")
         } else {
             format!(
-                "{}\n--timeout SECONDS waits for a program that listens and ends",
+                "{}\nfor a program that listens and terminates, use --timeout SECONDS",
                 server_instead(&subject.words, &played.listens)
             )
         }));
@@ -424,7 +422,7 @@ fn compare(
 pub fn server_instead(words: &[OsString], listens: &[Address]) -> String {
     let listens_on: Vec<String> = listens.iter().map(Address::to_string).collect();
     format!(
-        "the program is a server: it listens on {} and does not end by itself; type instead\n  {}",
+        "the program is a server: it listens on {} and does not terminate; use instead\n  {}",
         listens_on.join(", "),
         subject::line_for_server(words, listens)
     )
@@ -494,7 +492,7 @@ fn metrics(arguments: &Arguments) -> Result<Vec<Metric>, Problem> {
     match unknown {
         None => Ok(parsed),
         Some(name) => Err(Problem::usage(format!(
-            "--lower-is-better={name}: no --metric has this name, as in --metric {name}='REGEX'"
+            "--lower-is-better={name}: no --metric has this name; use --metric {name}='REGEX'"
         ))),
     }
 }
@@ -534,7 +532,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
         let mut settings = Settings::of_file(Path::new(file), arguments.wait)?;
         if matches!(settings.lock, Choice::System) {
             return Err(Problem::usage(format!(
-                "{file} names the system's locks, which are always measured"
+                "{file} selects the C library's locks, which are always measured; choose another lock"
             )));
         }
         settings.only.extend(only.iter().cloned());
@@ -561,7 +559,7 @@ fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     }
     if locks.len() == 1 {
         return Err(Problem::usage(format!(
-            "--locks names only `{}`, which is always measured; name one of `cohort list`",
+            "--locks has only `{}`, which is always measured; add a lock of `cohort list`",
             SYSTEM[0]
         )));
     }

@@ -123,10 +123,11 @@ impl Configuration {
         if let Some(tuned) = &self.tuned {
             let here = tune::shape_here(self.cohorts().as_deref())?;
             if here.as_deref() != Some(&tuned.shape) {
-                let here = here.unwrap_or_else(|| "its CPUs are not those of the cohorts".into());
+                let here =
+                    here.unwrap_or_else(|| "with other CPUs than in the cohorts file".into());
                 problem::tell(format!(
-                    "warning: {} was tuned on {} ({}), and this machine is another ({here}); the \
-                     lock is used all the same",
+                    "warning: {} was tuned on {} ({}), not on this machine ({here}); its lock is used \
+                     nevertheless",
                     file.display(),
                     tuned.machine,
                     tuned.shape
@@ -137,8 +138,8 @@ impl Configuration {
             let here = tune::shape_here(None)?.unwrap_or_default();
             if here != tuned.shape {
                 problem::tell(format!(
-                    "warning: glk in {} was tuned on {} ({}), and this machine is another ({here}); \
-                     its numbers are used all the same",
+                    "warning: glk in {} was tuned on {} ({}), not on this machine ({here}); its \
+                     thresholds are used nevertheless",
                     file.display(),
                     tuned.machine,
                     tuned.shape
@@ -175,23 +176,28 @@ impl Configuration {
             if matches!(chosen, Choice::System) {
                 return Err(at(
                     start,
-                    "found `system`, expected one of our locks: the C library does not serve one \
-                     mutex of many",
+                    "found `system`, expected a lock of Cohort: the C library cannot serve individual \
+                     mutexes",
                 ));
             }
             let (which, said) = match (&mutex.name, &mutex.site) {
                 (Some(name), None) => (Which::Name(name.get_ref().clone()), name),
                 (None, Some(site)) => (Which::Site(site.get_ref().clone()), site),
-                (None, None) => return Err(at(start, "found neither `name` nor `site` beside it")),
+                (None, None) => {
+                    return Err(at(
+                        start,
+                        "found neither `name` nor `site`, expected one of them",
+                    ));
+                }
                 (Some(_), Some(site)) => {
-                    let why = "found `site` beside `name`, expected one of them";
+                    let why = "found both `site` and `name`, expected one of them";
                     return Err(at(site.span().start, why));
                 }
             };
             if said.get_ref().is_empty() {
                 return Err(at(
                     said.span().start,
-                    "found an empty text, expected a name",
+                    "found an empty string, expected a name",
                 ));
             }
             let (row, column) = position(text, said.span().start);
@@ -358,7 +364,7 @@ mod tests {
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
             (
                 "[glk]\nup = 2\ndown = 3\n",
-                "c.toml:3:8: down is 3, expected 2, which is up",
+                "c.toml:3:8: down is 3, expected 2 (up)",
             ),
             (
                 "[glk]\ndown = 4\n",
@@ -368,10 +374,7 @@ mod tests {
                 "[glk]\nsample = 0\n",
                 "c.toml:2:10: found a period of 0, expected a power",
             ),
-            (
-                "[glk]\nconsider = 64\n",
-                "c.toml:2:12: the mode is considered once in 64",
-            ),
+            ("[glk]\nconsider = 64\n", "c.toml:2:12: consider is 64"),
             ("[glk]\nups = 3\n", "c.toml:2:1: unknown field `ups`"),
             (
                 "[[mutex]]\nname = \"m\"\nlock = \"mcz\"\n",
@@ -383,7 +386,7 @@ mod tests {
             ),
             (
                 "[[mutex]]\nname = \"m\"\nsite = \"s\"\nlock = \"mcs\"\n",
-                "c.toml:3:8: found `site` beside `name`",
+                "c.toml:3:8: found both `site` and `name`",
             ),
             (
                 "[[mutex]]\nname = \"m\"\nlock = \"system\"\n",
@@ -391,7 +394,7 @@ mod tests {
             ),
             (
                 "[[mutex]]\nname = \"\"\nlock = \"mcs\"\n",
-                "c.toml:2:8: found an empty text",
+                "c.toml:2:8: found an empty string",
             ),
             (
                 "[[mutex]]\nnam = \"m\"\nlock = \"mcs\"\n",

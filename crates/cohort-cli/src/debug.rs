@@ -26,31 +26,31 @@ use suppress::Suppressions;
 pub struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// How much is looked for; each level has those before it
+    /// Select the checks; each level includes the previous ones
     #[arg(long, value_enum, default_value_t = Scope::Stuck)]
     level: Scope,
-    /// Tell of locks that are held for longer than so many seconds
+    /// Report locks held for longer than this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     held: Option<Duration>,
-    /// Leave a program that is stuck as it is, for a debugger
+    /// Keep a deadlocked program running, for a debugger
     #[arg(long)]
     keep: bool,
-    /// End a program that is stuck by SIGABRT, so that it leaves a core
+    /// Kill a deadlocked program with SIGABRT, for a core dump
     #[arg(long, conflicts_with = "keep")]
     abort: bool,
-    /// Do not tell what this TOML file says is known, as --suggest writes it
+    /// Suppress the findings in this TOML file, written by --suggest
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     suppress: Option<PathBuf>,
-    /// Write a suppression of each thing that is found, to choose from
+    /// Write a suppression for each finding to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     suggest: Option<PathBuf>,
-    /// Write commands for GDB: breakpoints at the places of what is found
+    /// Write GDB commands to this file: breakpoints at the findings
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     gdb: Option<PathBuf>,
-    /// Tell in JSON, when the program has ended
+    /// Print JSON when the program has ended
     #[arg(long)]
     json: bool,
-    /// Write what is found to a file instead of stderr, where the program writes too
+    /// Write the findings to this file instead of stderr
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// The program and its arguments
@@ -63,13 +63,12 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Threads that wait for each other, or for one that has ended, for ever: costs next to
-    /// nothing
+    /// Deadlocks, and waits for a thread that has ended; almost no overhead
     Stuck,
-    /// And locks that are used wrongly: unlocked by others or while free, locked twice,
-    /// destroyed in use, used after that, never initialised, held by a thread that has ended
+    /// Also misuse: unlock by a non-owner or of a free lock, double lock, destruction in use,
+    /// use after destruction, missing initialisation, held by an ended thread
     Owner,
-    /// And locks that are taken in different orders, a deadlock to come
+    /// Also inconsistent lock order, a potential deadlock
     Order,
 }
 
@@ -85,23 +84,21 @@ impl Scope {
 }
 
 const NOTES: &str = "\
-The program runs under the lock of your choice, as by `cohort run`, and what its threads hold and \
-wait for is written down. Each thing that is found is told at once, on stderr, with the threads \
-and where in the code they are: files and lines where there is debug information (-g, below \
-/usr/lib/debug, or by `debuginfod-find` where DEBUGINFOD_URLS is set), else functions and offsets.
+The program runs as under `cohort run`; its waits and holders are recorded. Each finding appears \
+immediately on stderr, with threads and stacks: files and lines with debug information (-g, \
+/usr/lib/debug, or `debuginfod-find` if DEBUGINFOD_URLS is set), else functions and offsets.
 
-A program whose first thread waits for a deadlock, or whose first thread has ended and all others \
-wait for it, can never end by itself: it is ended, unless --keep is given.
+A program is killed, unless --keep is given, if its main thread is blocked on a deadlock, or has \
+ended and all other threads are blocked.
 
-A file for --suppress, of which `kind` has to be there; `locks` and `functions` all have to be among \
-those that take part:
+Format of a suppression file: `kind` is required; every entry of `locks` and `functions` must match:
   [[suppress]]
   kind = \"order\"
   locks = [\"accounts\", \"journal\"]
   functions = [\"transfer\"]
   because = \"both are taken under a lock of our own\"
 
-Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
+Not detected: custom locks, and locks of programs that cannot be preloaded.
 
 Examples:
   cohort debug -- sort --parallel 2 /etc/passwd
@@ -110,8 +107,8 @@ Examples:
   cohort debug --held 0.5 --json -- memcached -t 8
   cohort debug --suggest known.toml --gdb breaks.gdb -- sort /etc/passwd
 
-Exit status: 1 if something was found, else the program's own; 2 for a mistake in the options, 125 \
-if the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
+Exit status: 1 with findings, else the program's status; 2 for invalid options; 125 if the program \
+cannot be served; 126 if it cannot be executed; 127 if it was not found.";
 
 /// Parses a positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -119,7 +116,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|seconds: &f64| *seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| "write a number of seconds, such as 0.5".to_owned())
+        .ok_or_else(|| "expected a number of seconds, such as 0.5".to_owned())
 }
 
 /// Findings for a program.
@@ -197,7 +194,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         }
     } else if lost > 0 {
         finder.to.tell(&format!(
-            "{lost} records did not fit: something may have been missed"
+            "{lost} records were lost: findings may be missing"
         ));
     }
     for (file, text) in [
@@ -209,7 +206,9 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         }
     }
     for place in finder.suppressions.unused() {
-        crate::problem::tell(format!("note: {place}: nothing was found that this covers"));
+        crate::problem::tell(format!(
+            "note: {place}: this suppression matches no finding"
+        ));
     }
     if finder.found().is_empty() {
         if !arguments.json {

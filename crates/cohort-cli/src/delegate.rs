@@ -31,48 +31,45 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// Write the converted files into this folder; without it they are only looked at
+    /// Write the converted files into this folder; without it, only report
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
-    /// Take NAME for a macro that is defined, as the compiler is told; a branch that is not compiled is not
-    /// looked at
+    /// Define the macro NAME, as for the compiler; untaken branches of #if are ignored
     #[arg(short = 'D', long, value_name = "NAME")]
     define: Vec<String>,
-    /// Take NAME for a macro that is not defined
+    /// Undefine the macro NAME
     #[arg(short = 'U', long, value_name = "NAME")]
     undefine: Vec<String>,
-    /// Take files that cannot be parsed as a whole: what cannot be stays as it is, with the mutexes that
-    /// are named there
+    /// Accept files with unparsable functions; these and the mutexes named in them stay unchanged
     #[arg(long)]
     leave_unparsed: bool,
-    /// All files of the program in C that use its mutexes, headers that declare them too
+    /// Convert these files: all C files that use the mutexes, and the headers that declare them
     #[arg(required = true, value_name = "FILE.c", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// Print what became of each mutex and each of its sections as JSON
+    /// Print the result for each mutex and critical section as JSON
     #[arg(long)]
     json: bool,
 }
 
 const NOTES: &str = "\
-A section, from pthread_mutex_lock() to pthread_mutex_unlock(), becomes a function that \
-cohort_delegate() brings to the thread that has the data in its cache (docs/delegation.md). A mutex is \
-converted whole or not at all: what of it cannot be a function, since it asks for its thread, leaves by \
-a jump, waits for a condition or ends in another block, locks the same object in place. A mutex that \
-could be locked where no file shows it stays as it is. Each is listed with its line and the reason.
+Each critical section, from pthread_mutex_lock() to pthread_mutex_unlock(), is outlined into a \
+function, and cohort_delegate() runs it on the thread that holds the data in its cache \
+(docs/delegation.md). A critical section that depends on its thread, leaves by a jump, waits for a \
+condition or ends in another block locks the same object in place instead. A mutex that other files \
+may lock stays unchanged. The output lists each with its line and the reason.
 
-Give all files of the program at once: functions that are in none of them could do anything, and a \
-converted mutex that another file names does not link. The files need <cohort.h> and libcohort \
-(`make install-c`).
+Pass all files of the program: calls of unknown functions prevent outlining, and an unconverted file \
+that names a converted mutex does not link. The output needs <cohort.h> and libcohort (`make \
+install-c`).
 
-A file that does not parse is refused. What its compiler is told by -D and -U decides which branches of \
-#if are read; where a macro stands for what is no expression, --leave-unparsed goes on without the \
-function that it is in. Where a converted mutex is still taken for another type, other than by a cast or \
-`void *`, it does not compile.
+A file that does not parse is an error. -D and -U select the branches of #if; --leave-unparsed skips \
+functions with macros that are not expressions. The compiler rejects a converted mutex that is \
+passed as another type, except by a cast or `void *`.
 
 Examples:
-  cohort delegate bank.c                    what would become of its mutexes
-  cohort delegate --json bank.c             the same for programs
-  cohort delegate --out converted bank.c    writes converted/bank.c
+  cohort delegate bank.c                    report only
+  cohort delegate --json bank.c             report as JSON
+  cohort delegate --out converted bank.c    write converted/bank.c
   cohort delegate -D EXTSTORE -U TLS --leave-unparsed --out converted *.c *.h
 
 Exit status: 0; 2 if a file cannot be read or parsed, 125 if one cannot be written.";
@@ -99,14 +96,16 @@ impl Arguments {
                     .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
         };
         if let Some(odd) = all.find(|one| !is_name(one)) {
-            return Err(Problem::usage(format!("`{odd}` is no name of a macro")));
+            return Err(Problem::usage(format!("`{odd}` is not a macro name")));
         }
         if let Some(both) = known
             .defined
             .iter()
             .find(|one| known.undefined.contains(one))
         {
-            return Err(Problem::usage(format!("{both} is given to both -D and -U")));
+            return Err(Problem::usage(format!(
+                "{both} is both defined and undefined; use one of -D and -U"
+            )));
         }
         Ok(Reading {
             known,
@@ -141,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (objects, made) = convert(&files, &globals);
     if let Some(folder) = &arguments.out {
         std::fs::create_dir_all(folder).map_err(|error| {
-            Problem::refused(format!("cannot make {}: {error}", folder.display()))
+            Problem::refused(format!("cannot create {}: {error}", folder.display()))
         })?;
     }
     let texts = (0..targets.len()).map(|number| {
@@ -183,13 +182,13 @@ fn targets(arguments: &Arguments) -> Result<Vec<PathBuf>, Problem> {
         };
         if is_same(&target, file) {
             return Err(Problem::usage(format!(
-                "--out: {} would be written over itself; name another folder",
+                "--out: {} would be overwritten; choose another folder",
                 file.display()
             )));
         }
         if targets.contains(&target) {
             return Err(Problem::usage(format!(
-                "two files would be written to {}; convert them into folders of their own",
+                "two files would be written to {}; convert them into separate folders",
                 target.display()
             )));
         }
@@ -227,7 +226,10 @@ fn convert<'p>(files: &'p [File], globals: &Globals<'p>) -> (Objects<'p>, Made<'
             let why = why.map_or_else(
                 || Reason::new(objects.all[place].at(), "is not locked in these files"),
                 |(_, at, reason)| {
-                    let why = format!("has no section that can be a function: one {}", reason.why);
+                    let why = format!(
+                        "has no critical section that can be a function: one {}",
+                        reason.why
+                    );
                     Reason::new(*at, why)
                 },
             );
@@ -261,7 +263,7 @@ fn sections<'p>(files: &'p [File], globals: &Globals<'p>, objects: &Objects<'p>)
             .find(|section| section.file == locks.file && section.contains(locks.call));
         if let Some(outer) = outer {
             let line = source::line(outer.locks.call);
-            let why = format!("is within the section that begins in line {line}");
+            let why = format!("is inside the critical section that begins in line {line}");
             let reason = Reason::new(locks.at(), why);
             made.in_place.push((place, locks.at(), reason));
             continue;
@@ -337,7 +339,7 @@ fn report(rows: &[Row], out: Option<&Path>) -> String {
     }
     let count = |becomes: &str| rows.iter().filter(|row| row.becomes == becomes).count();
     let mut sum = format!(
-        "Sections: {} are functions, {} lock in place. Mutexes and conditions: {} converted, {} left alone.",
+        "Critical sections: {} outlined, {} in place. Mutexes and conditions: {} converted, {} left alone.",
         count("function"),
         count("in place"),
         count("converted"),
@@ -345,9 +347,9 @@ fn report(rows: &[Row], out: Option<&Path>) -> String {
     );
     match out {
         Some(folder) => {
-            let _ = write!(sum, " The files are in {}.", folder.display());
+            let _ = write!(sum, " Output: {}.", folder.display());
         }
-        None => sum.push_str(" Nothing was written: --out DIR does that."),
+        None => sum.push_str(" To write the files, add --out DIR."),
     }
     format!("{text}{}", page::prose(&sum))
 }

@@ -25,11 +25,11 @@ use std::time::Duration;
 /// Options of `cohort demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Where the plot goes
+    /// Write the plot to this file
     #[arg(long, value_name = "FILE.svg", default_value = "cohort-demo.svg",
         value_hint = ValueHint::FilePath)]
     plot: PathBuf,
-    /// Seconds of load in all
+    /// Run for this time in all
     #[arg(long, default_value = "30", value_parser = options::seconds)]
     seconds: f64,
     /// Print JSON
@@ -51,7 +51,7 @@ const LOADS: [(&str, &[&str]); 2] = [
         "SQLite, one connection shared by all threads",
         &["sqlite", "--mode", "shared-connection"],
     ),
-    ("A reader–writer cache", &["cache"]),
+    ("Reader–writer cache", &["cache"]),
 ];
 
 const ROUNDS: usize = 7;
@@ -62,11 +62,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let cpus = allowed_cpus().len();
     let threads = threads(cpus);
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     if !arguments.json {
         page::print(&page::prose(&format!(
-            "Two loads of {threads} threads on {}, {ROUNDS} rounds, about {:.0} s in \
-             all: the system's locks, then the same program with `{DEFAULT}` put under it.",
+            "Two programs with {threads} threads on {}, {ROUNDS} rounds, about {:.0} s: the C \
+             library's locks against `{DEFAULT}`.",
             page::counted(cpus, "CPU", "CPUs"),
             arguments.seconds * 1.15
         )))?;
@@ -87,7 +87,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     if let Some(signal) = interrupted {
         let ended = series.iter().map(|one| one.samples.len()).min();
         let ended = ended.unwrap_or(0);
-        problem::tell(format!("interrupted: {ended} of {ROUNDS} rounds had ended"));
+        problem::tell(format!("interrupted: {ended} of {ROUNDS} rounds complete"));
         if ended == 0 {
             return Ok(ExitCode::from(signal.status()));
         }
@@ -115,7 +115,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
             ))?;
         }
         page::print(&page::prose(&format!(
-            "\n{}\nEvery round is plotted in {}.",
+            "\n{}\nPlot of all rounds: {}.",
             closing(&comparisons),
             arguments.plot.display()
         )))?;
@@ -175,30 +175,28 @@ fn closing(comparisons: &[Comparison]) -> String {
     let (better, worse) = (count(Answer::Better), count(Answer::Worse));
     let failed = count(Answer::Failed);
     let sentence = match (better, worse) {
-        _ if failed > 0 => "A load failed; see above. Please report it.",
-        (2, _) => "Here both programs run faster with nothing but their locks replaced.",
-        (0, 0) => {
-            "Here replacing the locks makes no difference that these rounds can tell from noise."
-        }
+        _ if failed > 0 => "A program failed, see above. Please report it.",
+        (2, _) => "Both programs run faster on this machine with only the locks replaced.",
+        (0, 0) => "Replacing the locks shows no difference on this machine.",
         (1, 0) => {
-            "Here one program runs faster with nothing but its locks replaced; for the other it \
-             makes no difference that these rounds can tell from noise."
+            "One program runs faster on this machine with only its locks replaced; the other \
+             shows no difference."
         }
         (1, _) => {
-            "Here replacing the locks helps one program and harms the other: measure your own \
-             with `cohort compare`."
+            "One program runs faster on this machine, the other slower: measure your own with \
+             `cohort compare`."
         }
-        (_, 2) => "Here the system's own locks are better for both programs: keep them.",
+        (_, 2) => "The C library's locks are faster for both programs on this machine.",
         _ => {
-            "Here the system's own locks are better for one program, and for the other there is \
-             no difference that these rounds can tell from noise."
+            "The C library's locks are faster for one program on this machine; the other shows \
+             no difference."
         }
     };
     let runs = comparisons.len() * 2 * ROUNDS;
     if disturbed > 0 {
         return format!(
-            "{sentence}\nOthers used the CPUs during {disturbed} of {runs} runs, so try again on \
-             a quiet machine."
+            "{sentence}\nOther processes used the CPUs during {disturbed} of {runs} runs: repeat \
+             on an idle machine."
         );
     }
     sentence.to_owned()
@@ -210,7 +208,7 @@ fn picture(comparisons: &[Comparison], threads: usize, cpus: usize) -> Picture {
         .zip(comparisons)
         .map(|((title, _), comparison)| Panel {
             title: (*title).to_owned(),
-            axis: "operations a second (more is better)".to_owned(),
+            axis: "operations per second (higher is better)".to_owned(),
             rows: show::plot_rows(comparison),
         });
     Picture {

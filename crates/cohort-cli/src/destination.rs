@@ -19,7 +19,7 @@ pub fn plot(file: &Path) -> Result<(), Problem> {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
     if !is_svg {
         return Err(Problem::usage(format!(
-            "--plot: found `{}`, expected a name that ends in .svg: plots are drawn as SVG only",
+            "--plot: found `{}`, expected a name that ends in .svg, the only format",
             file.display()
         )));
     }
@@ -33,7 +33,7 @@ pub fn plot(file: &Path) -> Result<(), Problem> {
 pub fn writable(file: &Path) -> Result<(), Problem> {
     let refused = |why: &dyn std::fmt::Display| {
         Err(Problem::refused(format!(
-            "{} cannot be written: {why}; name another file",
+            "cannot write {}: {why}; choose another file",
             file.display()
         )))
     };
@@ -174,8 +174,8 @@ mod tests {
         assert!(plot(&file).is_ok());
         assert!(plot(Path::new("p.svg")).is_ok());
         for (file, why) in [
-            ("p.png", "SVG only"),
-            ("p", "SVG only"),
+            ("p.png", "the only format"),
+            ("p", "the only format"),
             ("/absent/p.svg", "No such file"),
         ] {
             let problem = plot(Path::new(file)).unwrap_err().to_string();

@@ -20,25 +20,25 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// Look at this simulated machine instead: a name of `cohort machines`, or a file
+    /// Measure this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
-    /// Write the cohorts into a file that every `--cohorts` takes
+    /// Write a cohort file for `--cohorts`
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Write a machine file with this shape and these hand-overs, and all else as --like
-    /// has it
+    /// Write a machine file with the measured topology and hand-overs, and all other
+    /// figures of --like
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath, requires = "like")]
     machine: Option<PathBuf>,
-    /// The machine whose figures stand for what is not measured
+    /// Take unmeasured figures from this machine
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true, requires = "machine")]
     like: Option<String>,
-    /// Draw the heat map
+    /// Plot a heat map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    /// Measure every pair of CPUs, also on a large machine
+    /// Measure every pair of CPUs on a large machine too
     #[arg(long)]
     full: bool,
     /// Print JSON
@@ -47,14 +47,13 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-Two threads take turns at counting up, on every pair of CPUs that may be used; on a large machine \
-on some of them. Levels are found where CPUs are much nearer to each other than to all others; \
-how CPUs are numbered says nothing. A level is called as the machine calls the same cohorts, or \
-else by a name that is left. Levels that differ by less than a fifth are none.
+Two threads alternately increment a counter on every pair of usable CPUs (a sample of pairs on large \
+machines). CPUs that are much nearer to each other than to all others form a cohort, whatever their \
+numbers. A level gets the kernel's name for the same cohorts, else an unused name. A latency \
+difference below 20 % defines no level.
 
-On this machine each pair takes about 5 ms, on lines in every node's memory. All is looked at \
-twice: what only one look finds is no level, since virtual CPUs move. Nothing else should run \
-meanwhile.
+On this machine each pair takes about 5 ms, on lines in every node's memory. The measurement runs \
+twice; a level needs both results, since virtual CPUs migrate. Run it on an idle machine.
 
 Examples:
   cohort discover                                   this machine
@@ -62,8 +61,8 @@ Examples:
   cohort discover --on ivy-bridge-2s --machine mine.toml --like haswell-ep-2s
   cohort discover --on xeon-e7-4850x4 --json
 
-Exit status: 0 if the machine was looked at, also if it has no levels; 2 for a mistake in the \
-options; 125 if it could not be measured; 130 after Ctrl-C.";
+Exit status: 0 if the machine was measured, with or without levels; 2 for invalid options; 125 if \
+it could not be measured; 130 after Ctrl-C.";
 
 /// Executes `cohort discover`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -80,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let like = arguments.like.as_ref().map(open).transpose()?;
     let on = arguments.on.as_ref().map(open).transpose()?;
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let looked = match on {
         Some(machine) => {
             let simulator = Arc::new(Simulator::new(machine));
@@ -127,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 fn write(file: &Path, text: &str) -> Result<(), Problem> {
     std::fs::write(file, text)
-        .map_err(|error| Problem::refused(format!("{} cannot be written: {error}", file.display())))
+        .map_err(|error| Problem::refused(format!("cannot write {}: {error}", file.display())))
 }
 
 fn text(discovery: &Discovery, hash: Option<&str>) -> String {
@@ -142,7 +141,14 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
         discovery.map.pairs(),
         cluster::pairs(cpus)
     );
-    let mut table = page::titled(&["level", "cohorts", "CPUs each", "hand-over", "nearer", "is"]);
+    let mut table = page::titled(&[
+        "level",
+        "cohorts",
+        "CPUs each",
+        "hand-over",
+        "nearer",
+        "source",
+    ]);
     let nanoseconds = |time: f64| format!("{time:.1} ns");
     for level in &discovery.levels {
         let sizes = level.cohorts.iter().map(Vec::len);
@@ -158,16 +164,16 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
                 .map_or_else(String::new, |time| format!("{:.2} ×", system / time))
         });
         let is = match (level.is_kept, level.is_told, discovery.simulated) {
-            (true, ..) => "told by the kernel; times scatter too much to deny it",
-            (_, true, true) => "as the file has it",
-            (_, true, false) => "as the kernel tells",
-            (_, false, true) => "not in the file",
-            (_, false, false) => "unknown to the kernel",
+            (true, ..) => "kernel only; the times neither confirm nor refute it",
+            (_, true, true) => "measured and in the file",
+            (_, true, false) => "measured and in the kernel",
+            (_, false, true) => "measured only",
+            (_, false, false) => "measured only",
         };
         table.add_row([
             level
                 .name
-                .map_or("(no name left)", |name| name.name())
+                .map_or("(unnamed)", |name| name.name())
                 .to_owned(),
             level.cohorts.len().to_string(),
             sizes,
@@ -186,28 +192,22 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
     table.add_row(row.map(str::to_owned));
     let mut notes = Vec::new();
     if cpus < 2 {
-        notes.push(
-            "One CPU hands nothing over: there is no level to find, and locks that know of \
-             levels bring nothing here."
-                .to_owned(),
-        );
+        notes.push("One CPU has no hierarchy: NUMA-aware locks gain nothing here.".to_owned());
     } else if cpus == 2 {
         notes.push(
-            "Two CPUs are one pair, and there is no other to compare it with: whatever they \
-             share, there is no level below the whole system."
-                .to_owned(),
+            "Two CPUs form a single pair: there is no level below the whole system.".to_owned(),
         );
     } else if discovery.levels.is_empty() && discovery.system.is_some() {
         notes.push(
-            "All CPUs are equally far from each other: there is no level below the whole system, \
-             and locks that know of levels bring nothing here."
+            "All CPUs are equidistant: there is no level below the whole system, and NUMA-aware \
+             locks gain nothing here."
                 .to_owned(),
         );
     }
     for denied in &discovery.denied {
         notes.push(format!(
-            "{} tells of {} cohorts at the level `{}`; between them a hand-over takes {:.2} times \
-             as long as within them, so locks are not told.",
+            "{} reports {} cohorts at the level `{}`, but a hand-over between them takes only {:.2} \
+             times as long as within them; locks ignore this level.",
             if discovery.simulated {
                 "The file"
             } else {
@@ -220,8 +220,8 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
     }
     if discovery.unsteady > 0 {
         notes.push(format!(
-            "{} found in one of two looks only: virtual CPUs that move, or others that were busy. \
-             Look again when the machine is quiet.",
+            "{} found in only one of two measurements: virtual CPUs migrate, or other processes ran. \
+             Repeat on an idle machine.",
             match discovery.unsteady {
                 1 => "One level was".to_owned(),
                 more => format!("{more} levels were"),
@@ -237,11 +237,10 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
         busy.sort_unstable();
         busy.dedup();
         notes.push(format!(
-            "{} measured without disturbance and left out, of the CPUs {}: others use them. \
-             Look again when the machine is quiet.",
+            "{} left out, since other processes use the CPUs {}. Repeat on an idle machine.",
             match discovery.left_out.len() {
-                1 => "One pair could not be".to_owned(),
-                more => format!("{more} pairs could not be"),
+                1 => "One pair is".to_owned(),
+                more => format!("{more} pairs are"),
             },
             list(&busy)
         ));

@@ -28,11 +28,11 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-Each line says what is offered here, what Cohort makes of it, and what is missing and costs. \
-Everything is looked up or tried on the spot; times are measured. Run it where the program will \
-run: inside its container, under its user.
+Each row shows what the machine offers, how Cohort uses it, and what is missing. All results come \
+from tests and measurements at run time. Run it in the program's environment: the same container \
+and user.
 
-Exit status: 0 if all that Cohort needs is here, 1 if not.";
+Exit status: 0 if the machine meets Cohort's requirements, else 1.";
 
 /// The state of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -183,8 +183,8 @@ fn verdict(findings: &[Finding]) -> String {
     };
     let (fails, costs) = (topics(Grade::Fails), topics(Grade::Costs));
     match (fails.is_empty(), costs.is_empty()) {
-        (false, _) => format!("Cohort does not work here: {fails}."),
-        (true, false) => format!("All that Cohort needs is here; this costs: {costs}."),
-        (true, true) => "All that Cohort can use is here.".to_owned(),
+        (false, _) => format!("Cohort does not work on this machine: {fails}."),
+        (true, false) => format!("Cohort works on this machine, at a cost: {costs}."),
+        (true, true) => "Cohort works on this machine without restriction.".to_owned(),
     }
 }

@@ -34,58 +34,57 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES, group(ArgGroup::new("to").args(["textfile", "listen"]).required(true)))]
 pub struct Arguments {
-    /// Write FOLDER/cohort.prom again and again, for node_exporter's textfile collector
+    /// Write FOLDER/cohort.prom periodically, for node_exporter's textfile collector
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     textfile: Option<PathBuf>,
-    /// Answer scrapes of http://ADDRESS/metrics; only loopback addresses, as in 127.0.0.1:9464
+    /// Serve http://ADDRESS/metrics; loopback addresses only, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS", value_parser = loopback)]
     listen: Option<SocketAddr>,
-    /// How long it takes from one file to the next
+    /// Write a file at this interval
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = top::interval)]
     interval: Duration,
-    /// End after one file
+    /// Exit after one file
     #[arg(long, conflicts_with = "listen")]
     once: bool,
-    /// Locks of a process that have metrics of their own; all others share one
+    /// Export up to N locks of a process separately; the others share one metric
     #[arg(long, value_name = "N", default_value_t = 100)]
     most: usize,
-    /// The processes, by number [default: all that `cohort run --observe` has started]
+    /// Export these processes [default: all started by `cohort run --observe`]
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     processes: Vec<u32>,
 }
 
 const NOTES: &str = "\
-The metrics come from the records that `cohort top` reads, and one command at a time can watch a \
-process: `cohort top` is refused meanwhile. A number of a process that does not run under Cohort is \
-accepted; its acquisitions are not counted. Counters begin with the watch. Without numbers, new \
-processes are found within two seconds.
+A process has one observer at a time: during the export, `cohort top` is refused. A process that does \
+not run under Cohort can be exported by its number, without counts of acquisitions. Counters start \
+with the export. Without numbers, new processes are found within two seconds.
 
   cohort_lock_wait_seconds_total   thread-seconds of waiting
   cohort_lock_acquisitions_total   acquisitions
-  cohort_lock_contended_total      acquisitions that found the lock held
-  cohort_lock_waiters              threads that wait at this moment
+  cohort_lock_contended_total      contended acquisitions
+  cohort_lock_waiters              currently waiting threads
 
-Their labels: lock and kind (mutex or rwlock), program and process (its number). The file is replaced \
-as a whole; it is removed at the end, but for --once.
+Labels: lock, kind (mutex or rwlock), program and process (PID). The file is replaced atomically, and \
+removed at the end except with --once.
 
 Examples:
   cohort export --textfile /var/lib/prometheus/node-exporter
   cohort export --listen 127.0.0.1:9464
   cohort export --once --interval 1 --textfile .
 
-Exit status: 0 after SIGINT or SIGTERM, when the named processes have ended, and after --once; 2 for a \
-mistake in the options or if there is no such process; 125 if the port is taken, the folder cannot be \
-written or a named process cannot be watched.";
+Exit status: 0 after SIGINT or SIGTERM, at the end of the named processes, and after --once; 2 for \
+invalid options or a missing process; 125 if the port is taken, the folder is not writable or a \
+named process cannot be observed.";
 
 /// An address that only this machine reaches.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => Ok(address),
         Ok(_) => Err(
-            "metrics have no authentication: listen on 127.0.0.1 or [::1], behind a proxy that has it"
+            "the metrics have no authentication: use 127.0.0.1 or [::1], behind an authenticating proxy"
                 .to_owned(),
         ),
-        Err(_) => Err("write an address and a port, such as 127.0.0.1:9464".to_owned()),
+        Err(_) => Err("expected an address and a port, such as 127.0.0.1:9464".to_owned()),
     }
 }
 
@@ -100,7 +99,7 @@ impl Sink {
         if let Some(address) = arguments.listen {
             let server = Server::http(address).map_err(|error| {
                 Problem::refused(format!(
-                    "cannot listen on {address}: {error}; name another port"
+                    "cannot listen on {address}: {error}; choose another port"
                 ))
             })?;
             let address = server.server_addr();
@@ -110,7 +109,7 @@ impl Sink {
         let folder = arguments.textfile.as_deref().unwrap_or(Path::new("."));
         if !folder.is_dir() {
             return Err(Problem::refused(format!(
-                "{} is no folder; make it first, or name another",
+                "{} is not a folder; create it, or choose another",
                 folder.display()
             )));
         }
@@ -120,7 +119,7 @@ impl Sink {
         rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|error| {
             let error = std::io::Error::from(error);
             Problem::refused(format!(
-                "{} cannot be written: {error}; name another folder",
+                "cannot write {}: {error}; choose another folder",
                 folder.display()
             ))
         })?;
@@ -227,7 +226,7 @@ impl Subjects {
 /// The metrics have no place, or a process that was named cannot be watched.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let mut sink = Sink::new(arguments)?;
     let mut subjects = Subjects::new(&arguments.processes, arguments.most)?;
     let is_search = arguments.processes.is_empty();
@@ -260,9 +259,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
                 }
             }
             Sink::Scrapes(server) => {
-                let request = server.recv_timeout(pause).map_err(|error| {
-                    Problem::refused(format!("no scrape can be answered any more: {error}"))
-                })?;
+                let request = server
+                    .recv_timeout(pause)
+                    .map_err(|error| Problem::refused(format!("cannot answer scrapes: {error}")))?;
                 if let Some(request) = request {
                     answer(request, &mut subjects)?;
                 }
@@ -282,7 +281,7 @@ fn answer(request: Request, subjects: &mut Subjects) -> Result<(), Problem> {
         (Method::Get | Method::Head, _) => {
             Response::from_string("the metrics are at /metrics\n").with_status_code(404)
         }
-        _ => Response::from_string("only GET is answered\n").with_status_code(405),
+        _ => Response::from_string("only GET is supported\n").with_status_code(405),
     };
     let _ = request.respond(response);
     Ok(())

@@ -18,19 +18,19 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Write a man page for the command and one for each subcommand
+    /// Write man pages of the command and its subcommands
     Man {
-        /// Where to write them; made if need be
+        /// Write to this folder; created if missing
         folder: PathBuf,
     },
-    /// Write completions for bash, zsh and fish
+    /// Write shell completions for bash, zsh and fish
     Completions {
-        /// Where to write them; made if need be
+        /// Write to this folder; created if missing
         folder: PathBuf,
     },
     /// Write the preload libraries
     Libraries {
-        /// Where to write them; made if need be
+        /// Write to this folder; created if missing
         folder: PathBuf,
     },
 }

@@ -85,8 +85,8 @@ impl Library {
             Err(why) => refused.push(format!("a file in memory: {why}")),
         }
         Err(Problem::refused(format!(
-            "there is no place for the preload library:\n  {}\n\
-             set XDG_CACHE_HOME or TMPDIR to a folder of yours that may hold executable code, \
+            "no folder for the preload library:\n  {}\n\
+             set XDG_CACHE_HOME or TMPDIR to your own folder on a file system without noexec, \
              or install with `make install`",
             refused.join("\n  ")
         )))
@@ -101,8 +101,8 @@ impl Library {
     pub fn installed_in(&self, folder: Option<&Path>) -> Result<PathBuf, Problem> {
         let refused = |why: &str| {
             Problem::refused(format!(
-                "{why}; install Cohort (`make install`, or its package), or name the libraries' folder \
-                 with --libraries"
+                "{why}; install Cohort (`make install`, or its package), or give the folder of the \
+                 libraries with --libraries"
             ))
         };
         let path = match folder {
@@ -111,7 +111,7 @@ impl Library {
                 .ok(),
             None => self.installed(),
         };
-        let path = path.ok_or_else(|| refused("the command's own folder is not known"))?;
+        let path = path.ok_or_else(|| refused("the folder of this command is unknown"))?;
         self.verify(&path)
             .and_then(|()| loadable(&path))
             .map_err(|why| refused(&why))?;
@@ -205,7 +205,7 @@ impl Library {
             Ok(())
         } else {
             Err(format!(
-                "{} is not the library this command was built with",
+                "{} is from another build than this command",
                 path.display()
             ))
         }
@@ -252,7 +252,7 @@ fn caches() -> Vec<PathBuf> {
 }
 
 fn make_folder(folder: &Path) -> Result<(), String> {
-    let failed = |error| format!("{} cannot be made: {error}", folder.display());
+    let failed = |error| format!("{} cannot be created: {error}", folder.display());
     DirBuilder::new()
         .recursive(true)
         .mode(0o755)
@@ -263,7 +263,10 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     if metadata.is_dir() {
         trusted(folder, &metadata)
     } else {
-        Err(format!("{} is not a folder of its own", folder.display()))
+        Err(format!(
+            "{} is a link or a file, not a folder",
+            folder.display()
+        ))
     }
 }
 
@@ -273,7 +276,7 @@ fn trusted(path: &Path, metadata: &Metadata) -> Result<(), String> {
         return Err(format!("{} belongs to user {owner}", path.display()));
     }
     if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        return Err(format!("{} can be written by others", path.display()));
+        return Err(format!("{} is writable by other users", path.display()));
     }
     Ok(())
 }
@@ -284,7 +287,7 @@ fn loadable(library: &Path) -> Result<(), String> {
     let mount = statvfs(library).map_err(|error| format!("{}: {error}", library.display()))?;
     if mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         return Err(format!(
-            "{} is on a file system mounted without executable code (noexec)",
+            "{} is on a file system mounted noexec",
             library.display()
         ));
     }
@@ -297,7 +300,7 @@ fn presentable(library: &Path) -> Result<(), String> {
     let special = |byte: &u8| byte.is_ascii_whitespace() || b":$".contains(byte);
     if path.as_bytes().iter().any(special) {
         return Err(format!(
-            "{} has a space, `:` or `$` in its path, which LD_PRELOAD cannot express",
+            "{} has a space, `:` or `$` in its path, which LD_PRELOAD does not support",
             library.display()
         ));
     }
@@ -345,7 +348,7 @@ mod tests {
             USUAL
                 .extract(&cache)
                 .unwrap_err()
-                .contains("written by others")
+                .contains("writable by other users")
         );
     }
 
@@ -353,12 +356,7 @@ mod tests {
     fn a_link_to_a_folder_is_refused() {
         let (keep, cache) = cache();
         symlink(keep.path(), &cache).unwrap();
-        assert!(
-            USUAL
-                .extract(&cache)
-                .unwrap_err()
-                .contains("not a folder of its own")
-        );
+        assert!(USUAL.extract(&cache).unwrap_err().contains("not a folder"));
     }
 
     #[test]

@@ -17,23 +17,23 @@ use std::process::ExitCode;
 /// Options of `cohort list`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Locks to show with all that is known of them [default: every lock, in a line]
+    /// Show these locks in detail [default: one line for every lock]
     #[arg(value_name = "LOCK", value_parser = LockName, hide_possible_values = true,
         conflicts_with_all = ["compositions", "rwlocks", "delegates"])]
     locks: Vec<String>,
-    /// Show where each lock is described, what it can do and what it costs in memory
+    /// Show source, capabilities and memory costs of each lock
     #[arg(long, conflicts_with_all = ["compositions", "rwlocks", "delegates"])]
     long: bool,
-    /// Print JSON: one object for each lock
+    /// Print JSON, one object for each lock
     #[arg(long)]
     json: bool,
-    /// Show every composition that `cohort bench` has by its parts, with its bytes
+    /// List the dynamic compositions of `cohort bench` with their bytes
     #[arg(long, conflicts_with_all = ["rwlocks", "delegates"])]
     compositions: bool,
-    /// Show the locks that readers share, with their bytes
+    /// List the rwlocks with their bytes
     #[arg(long, conflicts_with = "delegates")]
     rwlocks: bool,
-    /// Show the locks that sections are brought to, with their bytes
+    /// List the delegation locks with their bytes
     #[arg(long)]
     delegates: bool,
 }
@@ -105,19 +105,18 @@ fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
     for name in names {
         if SYSTEM.contains(&name.as_str()) {
             return Err(Problem::usage(format!(
-                "`{name}` means the C library's own locks, of which Cohort has no description"
+                "`{name}` stands for the C library's locks, which Cohort does not describe"
             )));
         }
         let read = catalogue::read(name).map_err(|why| choice::wrong(name, &why))?;
         let lock = catalogue::find(name).ok_or_else(|| {
             Problem::usage(match read.lock {
                 Lock::Tree(tree) => format!(
-                    "`{read}` is a tree as {}, which `cohort bench` alone has so",
+                    "`{read}` is a tree like {}, for `cohort bench` only",
                     of_its_kind(tree.kind)
                 ),
                 _ => format!(
-                    "`{read}` is made of locks of the list; `cohort list --compositions` shows its \
-                     like"
+                    "`{read}` is a composition; `cohort list --compositions` lists compositions"
                 ),
             })
         })?;
@@ -168,9 +167,9 @@ fn compositions(json: bool) -> Result<ExitCode, Problem> {
         ]);
     }
     let notes = format!(
-        "{} compositions, smallest cohort first; each can {}. Bytes are those of one lock with \
-         room for 64 cohorts of each level, which `cohort bench` takes; a program's mutex has \
-         one while it is fought over, and only under `clof:…/compiled`.",
+        "{} compositions, smallest cohort first; each can {}. Bytes: one lock for up to 64 cohorts \
+         of each level, as `cohort bench` measures it. A program's mutex needs one while it is \
+         contended, under `clof:…/compiled` only.",
         all.len(),
         names_of(generated::CAPABILITIES).join(", ")
     );
@@ -210,11 +209,11 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
         .map(|lock| (lock.name, lock.about, lock.source, lock.bytes_raw));
     described(
         rows,
-        "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
-         RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all. At its deadline \
-         a thread leaves rwlock, abandoning its wait; a writer of c-rw-np or c-rw-wp does what is said of the lock that writers \
-         take (`cohort list`: timed): a program's writers that of --lock, and those in Rust abandon in \
-         c-rw-…<Abandoning<L>>.",
+        "`cohort run --rwlock` accepts the first three and `system`, the C library's; \
+         RwLock<T, L> all but the C library's; `cohort bench --workload rw` all. Timed waiters \
+         of rwlock abandon at the deadline. Timed writers of c-rw-np and c-rw-wp behave as the \
+         writers' lock does (column `timed` of `cohort list`): in programs, --lock; in Rust, \
+         c-rw-…<Abandoning<L>> abandons.",
     )
 }
 
@@ -223,7 +222,7 @@ fn described<'a>(
     rows: impl Iterator<Item = (&'a str, &'a str, &'a str, usize)>,
     notes: &str,
 ) -> Result<ExitCode, Problem> {
-    let mut table = page::titled(&["lock", "what it is, and where it is described", "bytes"]);
+    let mut table = page::titled(&["lock", "description and source", "bytes"]);
     for (name, about, source, bytes) in rows {
         table.add_row([
             page::name(name),
@@ -285,12 +284,12 @@ fn delegates(json: bool) -> Result<ExitCode, Problem> {
     described(
         rows,
         &format!(
-            "A section that is brought to one of these may be run by another thread, which has \
-             the data in its cache. Delegated<T, L> has them in Rust, beside every other lock, \
-             whose sections run where they are; `cohort bench` compares both. A thread can give \
-             up its section under {}, and try under {}. No unchanged program has them: it has no \
-             sections to bring. In Rust {} is a type of its own, delegation::PSim: it may run an \
-             operation several times, so neither Delegated nor `cohort bench` has it.",
+            "Another thread, with the data in its cache, may run a delegated critical section. \
+             In Rust, Delegated<T, L> takes these and all other locks, which run critical \
+             sections in place; `cohort bench` compares both. Threads can abandon a critical \
+             section under {}, and try under {}. Delegation needs source changes. {} may run an \
+             operation several times; it is the separate type delegation::PSim, and not in \
+             `cohort bench`.",
             list(|lock| lock.gives_up),
             list(|lock| lock.tries),
             list(|lock| !lock.runs_once),
@@ -317,7 +316,7 @@ fn timed(lock: &LockInfo) -> &'static str {
 
 /// A line for each lock.
 fn table() -> String {
-    let mut table = page::titled(&["lock", "also", "timed", "what it is"]);
+    let mut table = page::titled(&["lock", "also", "timed", "description"]);
     for lock in LOCKS {
         // An alias that spells the levels out is as long as the rest of the line.
         let short = lock.aliases.iter().filter(|alias| !alias.contains('@'));
@@ -335,9 +334,9 @@ fn table() -> String {
 /// How to choose, above the table.
 fn choosing() -> String {
     page::prose(&format!(
-        "{DEFAULT} is the default, and suits most programs. `cohort compare -- PROGRAM` measures a program \
-         under several locks, `cohort check -- PROGRAM` finds out whether locks cost it time at all. `cohort run \
-         --lock` accepts every lock of this list but {}.",
+        "{DEFAULT} is the default and suits most programs. `cohort check -- PROGRAM` detects lock \
+         contention; `cohort compare -- PROGRAM` measures several locks. `cohort run --lock` accepts \
+         every lock of this list except {}.",
         unserved()
     ))
 }
@@ -363,29 +362,29 @@ fn entry(lock: &'static LockInfo) -> String {
         table.add_row([Cell::new(format!("  {what}")), Cell::new(text)]);
     };
     if !lock.aliases.is_empty() {
-        add("also called", lock.aliases.join(", "));
+        add("aliases", lock.aliases.join(", "));
     }
-    add("described in", lock.source.to_owned());
+    add("source", lock.source.to_owned());
     add("can", capabilities(lock).join(", "));
     add(
         "timed waiter",
         match timed(lock) {
             "abandons" => "abandons its wait at the deadline",
-            _ => "polls beside the lock, with a claim that releases honour",
+            _ => "polls outside the queue; releases honour its claim",
         }
         .to_owned(),
     );
     add(
-        "lives",
+        "storage",
         match lock.serves_programs() {
-            true => format!("{} in a program's mutex", lock.storage.name()),
-            false => "in no program's mutex".to_owned(),
+            true => format!("{} in a pthread_mutex_t", lock.storage.name()),
+            false => "not for pthread_mutex_t".to_owned(),
         },
     );
     add(
-        "more bytes",
+        "extra bytes",
         format!(
-            "{} idle, {} busy, {} for each waiter",
+            "{} free, {} contended, {} per waiter",
             lock.bytes_idle, lock.bytes_contended, lock.bytes_per_waiter
         ),
     );
@@ -396,15 +395,14 @@ fn entry(lock: &'static LockInfo) -> String {
 
 fn notes() -> String {
     page::prose(&format!(
-        "{} (or {}) means the C library's own locks. `cohort list LOCK` \
-         and `--long` say where a lock is described, what it can do, and how many bytes a \
-         program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
-         for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \
-         none, and polls. There are {} more: `clof:` and up to {} of {}, as in \
-         clof:mcs-ticket; `--compositions` shows them. Those of {} also exist as clof:…/abortable, in which waiters abandon. `--rwlocks` shows \
-         the locks that readers share, and \
-         `--delegates` those that sections are brought to. `cohort bench` also has the trees \
-         {}-1 to -{} at levels of your choice, as in hmcs-t-3@numa,blade,system/64: docs/bench.md.",
+        "{} (or {}) stands for the C library's locks. `cohort list LOCK` and `--long` show source, \
+         capabilities and the bytes of a mutex beyond its own 40: free, contended, and per \
+         waiter. Timed: at its deadline a waiter abandons its place in the queue, or polls \
+         outside it. {} compositions exist besides: `clof:` and up to {} of {}, such as \
+         clof:mcs-ticket (`--compositions`); those of {} also as clof:…/abortable, with timed \
+         waiters that abandon. `--rwlocks` and `--delegates` list the other locks. `cohort \
+         bench` has the trees {}-1 to -{} with selectable levels, such as \
+         hmcs-t-3@numa,blade,system/64: docs/bench.md.",
         SYSTEM[0],
         SYSTEM[1],
         generated::all().count(),

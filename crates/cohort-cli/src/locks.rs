@@ -18,38 +18,36 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The process, by its number, or the core dump of one
+    /// Show this process, or a process's core dump
     #[arg(value_name = "PID|CORE")]
     process: PathBuf,
-    /// Print JSON: the process, and an object for each lock
+    /// Print JSON: the process and an object for each lock
     #[arg(long)]
     json: bool,
 }
 
 const NOTES: &str = "\
-The process goes on; what is shown of each thread is true of one moment. Stop it first (`kill -STOP`), \
-or it may hang anyway: then all of it is. So is all of a core dump, which `gcore PID`, the kernel \
-(`ulimit -c unlimited`) or `cohort debug --abort` leaves. It has no names of threads, and nothing \
-of what `cohort debug` or `cohort profile` writes down; variables have names if the program and its \
-libraries are still here as they were. A file that is called by a number alone is meant by `./4711`.
+The process keeps running, so threads are shown at slightly different times; stop it (`kill -STOP`) \
+for a consistent view. A core dump is consistent: create it by `gcore PID`, the kernel (`ulimit -c \
+unlimited`) or `cohort debug --abort`. It has no thread names and no records of `cohort debug` or \
+`cohort profile`; variable names need the unchanged program and libraries. Write `./4711` for a file \
+with a number as its name.
 
-A process that does not run under Cohort is shown by what the C library notes in its locks: the holder of \
-a mutex, the writer of a rwlock. Locks of languages and libraries are told by the functions on the \
-sleeper's stack.
+Without Cohort, holders come from the C library's records: the owner of a mutex, the writer of an \
+rwlock. Locks of language runtimes and libraries are identified by the functions on the waiter's stack.
 
-Shown are the mutexes, rwlocks and conditions that a thread sleeps for. A mutex that is recursive or \
-checks errors notes its owner, and a rwlock its writer; a plain mutex notes nobody. Of a process that \
-`cohort debug` or `cohort profile` has started, all holders are known, and locks that nobody waits for \
-are shown too, but for plain mutexes at debug's level `stuck`. Threads that wait in the queue of \
-another lock than the default are not found. The locks of the library for C (cohort.h) note nobody.
+The output lists mutexes, rwlocks and conditions with sleeping waiters. Recursive and error-checking \
+mutexes record their owner, rwlocks their writer; plain mutexes and the locks of cohort.h record none. \
+Under `cohort debug` and `cohort profile` all holders are known, and locks without waiters appear too \
+(except plain mutexes at debug's level `stuck`). Queued waiters are found under the default lock only.
 
 Examples:
   cohort locks $(pidof memcached)
   cohort locks --json 4711
   cohort locks core.4711
 
-Exit status: 0; 2 if there is no such process or file, or the file is no core dump; 125 if it may not \
-be looked at, or a core dump is cut off, of another processor, or of a process without Cohort.";
+Exit status: 0; 2 for a missing process or file, or a file that is not a core dump; 125 without \
+permission, or if the core dump is truncated, of another processor or of a process without Cohort.";
 
 /// JSON output.
 #[derive(Serialize)]
@@ -160,26 +158,26 @@ fn notes(process: &Process, is_observed: bool) -> Vec<String> {
     if !is_observed {
         // An ended process, or one under the library for C, cannot be started otherwise.
         let remedy = if process.core.is_none() && process.serves_pthread {
-            ": under `cohort debug` both are"
+            "; `cohort debug` records both"
         } else {
             ""
         };
         notes.push(format!(
-            "A plain mutex does not note its holder, and locks that nobody waits for are not \
-             found{remedy}."
+            "Plain mutexes do not record their holder, and locks without waiters are not \
+             listed{remedy}."
         ));
     }
     if let Some(core) = &process.core {
-        notes.push("A core dump has no names of threads.".to_owned());
+        notes.push("A core dump has no thread names.".to_owned());
         if process.has_records() {
             notes.push(
-                "Nor has it what `cohort debug` or `cohort profile` has written down.".to_owned(),
+                "Nor does it have the records of `cohort debug` or `cohort profile`.".to_owned(),
             );
         }
         if !core.unnamed.is_empty() {
             let files = core.unnamed.join(", ");
             notes.push(format!(
-                "Nothing is named that is in {files}: that has changed since then, or is gone."
+                "Symbols of {files} are unavailable: changed or missing."
             ));
         }
     }

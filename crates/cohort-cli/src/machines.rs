@@ -17,25 +17,25 @@ use std::process::ExitCode;
 pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
-    /// Print JSON: one object for each machine
+    /// Print JSON, one object for each machine
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  cohort machines                   the machines that are shipped
-  cohort machines show epyc-7352x2  its tree, and each figure's source
-  cohort machines show ./mine.toml  the same of a file of your own
+  cohort machines                   list the shipped machines
+  cohort machines show epyc-7352x2  show topology, costs and sources
+  cohort machines show ./mine.toml  show your own file
   cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\
-      --like epyc-7352x2 >what-if.toml  a machine that nobody has built
-  cohort machines show drawn-7-3 --file >drawn.toml  machine 3 drawn by seed 7
+      --like epyc-7352x2 >what-if.toml  create a hypothetical machine
+  cohort machines show drawn-7-3 --file >drawn.toml  print machine 3 of seed 7
 
-Wherever a machine is asked for, a name from this list or the path of a file will do.";
+A machine is given by a name from this list or the path of a file.";
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show one machine: its tree, its costs, and where each figure comes from
+    /// Show one machine: topology, costs and sources
     Show(show::Arguments),
 }
 

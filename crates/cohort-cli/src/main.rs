@@ -55,7 +55,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Put scalable locks under a program without touching it
+/// Run unchanged programs under scalable locks
 #[derive(Debug, Parser)]
 #[command(
     name = "cohort",
@@ -70,20 +70,20 @@ struct Cohort {
 
 const EXAMPLES: &str = "\
 Examples:
-  cohort demo                                  what there is to gain
-  cohort doctor                                what this machine offers
-  cohort run -- memcached -t 8                 under the default lock
-  cohort run --lock mcs --report -- prog args  under another, with counts
-  cohort compare --repeat 5 -- prog args       is it faster, by how much
-  cohort check -- prog args                    is it locks, and what helps
+  cohort demo                                  show the gain on two programs
+  cohort doctor                                check this machine
+  cohort run -- memcached -t 8                 use the default lock
+  cohort run --lock mcs --report -- prog args  use another lock, and count
+  cohort compare --repeat 5 -- prog args       measure the speedup
+  cohort check -- prog args                    look for lock contention
 
-`cohort SUBCOMMAND --help` says more about each.";
+`cohort SUBCOMMAND --help` describes each subcommand.";
 
 /// The subcommands in the help's order.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Use", &["run", "compare", "list", "unit", "doctor", "demo"]),
     (
-        "Find",
+        "Diagnose",
         &[
             "check", "ps", "top", "locks", "profile", "advise", "debug", "export",
         ],
@@ -123,51 +123,51 @@ fn command() -> Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Run a program with its pthread locks served by a lock of your choice
+    /// Run a program with its pthread locks replaced
     Run(run::Arguments),
-    /// Run a program and find what is wrong with its locking: deadlocks, misuse, wrong order
+    /// Detect deadlocks, lock misuse and inconsistent lock order
     Debug(debug::Arguments),
-    /// Run a program and say which of its locks cost it time, and where
+    /// Profile lock contention by lock and call site
     Profile(profile::Arguments),
-    /// Show what a running program's locks do: waiting threads, holders, time lost
+    /// Monitor the locks of a running process: waiters, holders, lost time
     Top(top::Arguments),
-    /// Publish what the locks of running programs do as metrics for Prometheus
+    /// Export lock metrics of running processes to Prometheus
     Export(export::Arguments),
-    /// From a profile, make a configuration with locks of their own for mutexes where that pays
+    /// Choose locks for individual hot mutexes from a profile
     Advise(advise::Arguments),
-    /// Measure a program under several locks and the system's own
+    /// Benchmark a program under several locks and the C library's
     Compare(compare::Arguments),
-    /// Find out whether a program's locks cost it time, and what helps
+    /// Determine whether lock contention slows a program, and what helps
     Check(check::Arguments),
-    /// List the running processes that lose time to locks, and those under Cohort
+    /// List processes with lock contention, and those under Cohort
     Ps(ps::Arguments),
-    /// Show every lock: what it can do, what it costs, where it comes from
+    /// List the locks with their capabilities, memory costs and papers
     List(list::Arguments),
-    /// Show what the threads of a running process wait for, and which threads hold it
+    /// Show waiters and holders of a process's locks, or of a core dump's
     Locks(locks::Arguments),
-    /// Show the simulated machines: their shapes, their costs, where each figure comes from
+    /// Show the simulated machines: topology, latencies, source of each figure
     Machines(machines::Arguments),
-    /// Run the papers' workloads, on this machine or on a simulated one
+    /// Run lock benchmarks on this machine or a simulated one
     Bench(bench::Arguments),
-    /// Find a machine's real hierarchy by measuring how far its CPUs are apart
+    /// Measure the distance between CPUs, and derive a machine's hierarchy
     Discover(discover::Arguments),
-    /// Find the composition that is best on a machine, for `cohort run --config`
+    /// Find the best lock for a machine or a program
     Tune(tune::Arguments),
-    /// Make functions of the sections of a program in C, and bring them to its data
+    /// Convert the critical sections of a C program for delegation
     Delegate(delegate::Arguments),
-    /// Check what the papers claim, on simulated machines
+    /// Reproduce the papers' results on simulated machines
     Reproduce(reproduce::Arguments),
-    /// Print a systemd drop-in that puts a service under Cohort
+    /// Print a systemd drop-in that runs a service under Cohort
     Unit(unit::Arguments),
-    /// Show what this machine and container offer, and what that leaves out
+    /// Check this machine and container for what Cohort needs
     Doctor(doctor::Arguments),
-    /// See what the locks gain, on bundled loads, in under a minute
+    /// Show the gain on two bundled programs, in under a minute
     Demo(demo::Arguments),
-    /// Run the speed bars: what each asks for, and what this machine reaches
+    /// Measure this machine against Cohort's performance targets
     Bar(bar::Arguments),
-    /// Run a table of real programs, each with a check, under the system's locks and ours
+    /// Run real programs under the C library's locks and Cohort's
     Survey(survey::Arguments),
-    /// Run one bundled load once (used by the other subcommands)
+    /// Run one bundled load once (used by other subcommands)
     #[command(hide = true)]
     Workload(workload::Arguments),
     /// Write man pages, completions or the preload library (used by `make install`)
@@ -229,10 +229,10 @@ fn complain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let mut text = error.render().to_string();
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            text.insert_str(0, "a subcommand is missing\n\n");
+            text.insert_str(0, "no subcommand given\n\n");
         }
         if let Some(variable) = source(error) {
-            let note = format!("\nthe value is that of the environment's {variable}\n");
+            let note = format!("\nthe value comes from the environment variable {variable}\n");
             let at = text.find("\n\nFor more").unwrap_or(text.len());
             text.insert_str(at, note.trim_end());
         }

@@ -56,8 +56,8 @@ impl Line {
 pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
     if let (Choice::System, Some(first)) = (own, lines.first()) {
         return Err(first.problem(
-            "the lock is `system`: where the C library serves a program, no mutex has a lock of \
-             its own",
+            "the lock is `system`: the C library cannot serve individual mutexes; choose a lock \
+             of Cohort",
         ));
     }
     let mut known = vec![own.name()];
@@ -75,7 +75,7 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
             && composed(&line.lock)
         {
             return Err(line.problem(&format!(
-                "a process has one composition, and `{other}` is another than `{}`",
+                "a process supports one composition, not both `{other}` and `{}`",
                 line.lock
             )));
         }
@@ -83,14 +83,14 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
             && word(&line.lock)
         {
             return Err(line.problem(&format!(
-                "`{other}` and `{}` are one lock with and without queues: a process has one of them",
+                "`{other}` and `{}` are variants of one lock: use one of them per process",
                 line.lock
             )));
         }
         known.push(&line.lock);
         if known.len() > 1 + OTHERS {
             return Err(line.problem(&format!(
-                "a process has room for {OTHERS} locks beside its own, and `{}` is one more",
+                "a process supports {OTHERS} locks besides its own; `{}` exceeds this number",
                 line.lock
             )));
         }
@@ -133,7 +133,7 @@ pub fn found(lines: &[Line], images: &[&Image]) -> Result<String, Problem> {
         }
         if count > RANGES {
             return Err(line.problem(&format!(
-                "the lines up to here mean more than {RANGES} places: too many for the library"
+                "the lines up to here match more than {RANGES} call sites, the library's limit"
             )));
         }
     }
@@ -153,26 +153,25 @@ fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
         Which::Name(name) => {
             let all = files.iter().flat_map(File::names);
             let hint = nearest::hint(name, all);
-            format!("no variable of {program}{others} is called `{name}`{hint}")
+            format!("no variable `{name}` in {program}{others}{hint}")
         }
         Which::Site(site) => {
             let Some((file, line)) = source(site) else {
                 let all = files.iter().flat_map(File::functions);
                 let hint = nearest::hint(site, all);
-                return format!("no function of {program}{others} is called `{site}`{hint}");
+                return format!("no function `{site}` in {program}{others}{hint}");
             };
             let lines: Vec<(&str, u32)> = files.iter().flat_map(File::lines).collect();
             if lines.is_empty() {
                 return format!(
-                    "no file of {program}{others} says which source lines it is made of, so \
-                     `{site}` is not to be found; build with -g, or name a function"
+                    "cannot find `{site}`: {program}{others} has no debug information; build with -g, \
+                     or give a function"
                 );
             }
             let here = lines.iter().filter(|(path, _)| ends_with(path, file));
             if let Some((_, near)) = here.min_by_key(|(_, near)| near.abs_diff(line)) {
                 return format!(
-                    "there is no code of {file}:{line} in {program}{others}; the nearest line with \
-                     some is {near}"
+                    "no code for {file}:{line} in {program}{others}; the nearest line with code is {near}"
                 );
             }
             let all = lines.iter().map(|(path, _)| tail(path, file));
@@ -182,10 +181,10 @@ fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
                 .and_then(|image| image.path.canonicalize().ok());
             let mut of_program = files.iter().filter(|one| Some(&one.path) == own.as_ref());
             let bare = match of_program.any(|one| one.lines().is_empty()) {
-                true => format!(" ({program} itself says of no source: build with -g)"),
+                true => format!(" ({program} has no debug information: build with -g)"),
                 false => String::new(),
             };
-            format!("no source of {program}{others}{bare} is called `{file}`{hint}")
+            format!("no source file `{file}` in {program}{others}{bare}{hint}")
         }
     }
 }
@@ -314,7 +313,7 @@ mod tests {
         assert_eq!(all(&["mcs", "tas", "clh", "ticket", "k42", "tas"]), Ok(()));
         for (locks, why) in [
             (&["tas", "clh", "ticket", "k42", "ttas"][..], "room for 4"),
-            (&["futex", "futex-hmcs"], "with and without queues"),
+            (&["futex", "futex-hmcs"], "variants of one lock"),
             (
                 &["clof:ticket-mcs@core,system", "clof:mcs-ticket@core,system"],
                 "one composition",

@@ -87,7 +87,7 @@ fn room_in(folder: &Path) -> u64 {
 pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Problem> {
     if matches!(settings.lock, Choice::System) {
         return Err(Problem::usage(format!(
-            "`cohort {subcommand}` observes the locks of Cohort, and the lock is `system`"
+            "`cohort {subcommand}` needs a lock of Cohort, and the lock is `system`"
         )));
     }
     Ok(())
@@ -125,8 +125,8 @@ impl Records {
             .or_else(|_: std::io::Error| make(second))
             .map_err(|error| {
                 Problem::refused(format!(
-                    "cannot make a folder for the records ({error}); set TMPDIR to a folder of \
-                     yours with some room"
+                    "cannot create a folder for the records ({error}); set TMPDIR to a writable folder \
+                     with free space"
                 ))
             })?;
         Ok(Self {

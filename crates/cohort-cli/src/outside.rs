@@ -53,13 +53,13 @@ impl Process {
     pub fn open(id: u32) -> Result<Self, Problem> {
         let folder = PathBuf::from(format!("/proc/{id}"));
         let Ok(metadata) = fs::metadata(&folder) else {
-            return Err(Problem::usage(format!("there is no process {id}")));
+            return Err(Problem::usage(format!("no process {id}")));
         };
         let refused = |error: std::io::Error| unreadable(id, &metadata, &error);
         let maps = fs::read_to_string(folder.join("maps")).map_err(refused)?;
         if maps.is_empty() {
             return Err(Problem::refused(format!(
-                "process {id} has ended, or is a part of the kernel"
+                "process {id} has ended, or is a kernel thread"
             )));
         }
         let memory = File::open(folder.join("mem")).map_err(refused)?;
@@ -71,7 +71,7 @@ impl Process {
             .and_then(|()| FileKind::parse(&start[..]).ok());
         if class == Some(FileKind::Elf32) {
             return Err(Problem::refused(format!(
-                "process {id} is a 32-bit program, which is not looked into"
+                "process {id} is a 32-bit program, which is not supported"
             )));
         }
         let own = own_number(&format!("/proc/{id}/status"));

@@ -56,43 +56,41 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Profile a process that `cohort run --observe` has started, for a while
+    /// Profile a process started by `cohort run --observe` for some time
     Snapshot(snapshot::Arguments),
 }
 
 /// What is to become of a profile, and what it may cost.
 #[derive(Debug, clap::Args)]
 pub struct Wanted {
-    /// Write the whole profile as JSON
+    /// Write the complete profile as JSON
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Write a page for a browser, with a flame graph of waiting
+    /// Write an HTML page with a flame graph of wait times
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
-    /// Write what `pprof` and its kin read
+    /// Write the profile for `pprof`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pprof: Option<PathBuf>,
-    /// Print the whole profile on stderr as JSON, and no text
+    /// Print the complete profile as JSON on stderr instead of text
     #[arg(long)]
     json: bool,
-    /// What profiling may cost, in per cent of the program's CPU time: fewer acquisitions are
-    /// sampled until it costs less
+    /// Limit the profiling overhead to this percentage of the program's CPU time, by sampling
+    /// fewer acquisitions
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     cost: f64,
 }
 
 const NOTES: &str = "\
-The program runs under the lock of your choice, as by `cohort run`. Every acquisition is counted; \
-some, at random, are timed, and about a thousand times a second it is seen which threads wait for \
-which, and which hold what they want. When the program has ended, stderr shows the locks in the \
-order of the time that was lost: thread-seconds spent waiting for each, by the places that waited \
-and by the places that held the lock meanwhile.
+The program runs as under `cohort run`. Every acquisition is counted, a random sample is timed, and \
+waiters and holders are recorded about 1,000 times a second. At the end, stderr shows the locks by \
+lost time: thread-seconds of waiting, by the call sites that waited and those that held the lock.
 
-A lock is named by its variable, else by the place that initialised it, else by the place that takes \
-it most. Places have files and lines where there is debug information (-g, below \
-/usr/lib/debug, or by `debuginfod-find` where DEBUGINFOD_URLS is set).
+A lock is named by its variable, else by the call site of its initialisation, else by its most \
+frequent acquiring call site. Files and lines need debug information (-g, /usr/lib/debug, or \
+`debuginfod-find` if DEBUGINFOD_URLS is set).
 
-Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
+Not profiled: custom locks, and locks of programs that cannot be preloaded.
 
 Examples:
   cohort profile -- kccachetest wicked -th 4 -capcnt 500000 400000
@@ -101,15 +99,15 @@ Examples:
   cohort profile --cost 2 --pprof p.pb -- memcached -t 8
   cohort profile snapshot --help
 
-Exit status: the program's own; 2 for a mistake in the options, 125 if the program cannot be served \
-or a file not be written, 126 if it cannot be executed, 127 if it was not found.";
+Exit status: the program's; 2 for invalid options; 125 if the program cannot be served or a file \
+cannot be written; 126 if it cannot be executed; 127 if it was not found.";
 
 /// Parses a cost limit in per cent.
 fn percent(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|percent| (0.1..=100.0).contains(percent))
-        .ok_or_else(|| "write per cent from 0.1 to 100, such as 5".to_owned())
+        .ok_or_else(|| "expected a percentage from 0.1 to 100, such as 5".to_owned())
 }
 
 /// Profile of a program's locks.

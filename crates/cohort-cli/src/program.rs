@@ -56,7 +56,7 @@ fn resolve(name: &OsStr) -> Result<PathBuf, Problem> {
     if name.is_empty() {
         return Err(Problem::new(
             status::NOT_FOUND,
-            "the program's name is empty; write it after `--`",
+            "the program's name is empty; give a program after `--`",
         ));
     }
     if name.as_bytes().contains(&b'/') {
@@ -81,7 +81,7 @@ fn resolve(name: &OsStr) -> Result<PathBuf, Problem> {
         Problem::new(
             status::NOT_FOUND,
             format!(
-                "`{}` is in no folder of PATH; check the spelling or give its path",
+                "`{}` is not in PATH; check the spelling or give its path",
                 name.display()
             ),
         )
@@ -107,26 +107,27 @@ fn executable(path: &Path) -> Result<(), Problem> {
     match access(path, Access::EXEC_OK) {
         Ok(()) => Ok(()),
         Err(error) => refusal(&format!(
-            "{shown} is not executable ({error}); `chmod +x {shown}` if it is meant to be run"
+            "{shown} is not executable ({error}); use `chmod +x {shown}` for a program"
         )),
     }
 }
 
 fn image(path: &Path, depth: usize) -> Result<Image, String> {
     let shown = path.display();
-    let start = script::start(path).map_err(|error| {
-        format!("{shown} cannot be read, so nobody can tell what it is ({error})")
-    })?;
+    let start = script::start(path)
+        .map_err(|error| format!("{shown} is unreadable ({error}), and its type is unknown"))?;
     if let Some(shebang) = script::shebang(&start) {
         if depth == 0 {
-            return Err(format!("{shown} is a script in too many layers of scripts"));
+            return Err(format!(
+                "{shown} is a script with too many nested interpreters"
+            ));
         }
         let interpreter = script::interpreter(&shebang)
-            .map_err(|why| format!("{shown} is a script whose first line is unusable: {why}"))?;
+            .map_err(|why| format!("{shown} is a script with an invalid first line: {why}"))?;
         let interpreter = resolve(&interpreter)
             .map_err(|problem| format!("{shown} is a script; its interpreter: {problem}"))?;
         return image(&interpreter, depth - 1)
-            .map_err(|why| format!("{shown} is a script, so its interpreter counts: {why}"));
+            .map_err(|why| format!("{shown} is a script; its interpreter: {why}"));
     }
     if !start.starts_with(b"\x7fELF") {
         if depth == 0 || start.contains(&0) {

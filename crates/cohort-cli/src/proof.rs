@@ -34,13 +34,13 @@ pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), 
     }
     let words = match complaints.as_slice() {
         [] if said.trim().is_empty() => {
-            format!("it lists other libraries only ({})", output.status)
+            format!("it lists only other libraries ({})", output.status)
         }
         [] => said.trim().to_owned(),
         some => some.join("\n  "),
     };
     Err(format!(
-        "the loader {loader} does not put Cohort's library under {}; it says:\n  {words}",
+        "the loader {loader} does not preload Cohort's library into {}; its output:\n  {words}",
         image.path.display()
     ))
 }
@@ -84,7 +84,7 @@ fn ask(image: &Image, preload: &OsStr) -> Result<Output, String> {
             return in_words(&error);
         }
         format!(
-            "{} asks for the loader {loader}, which cannot be run: {error}",
+            "{} uses the loader {loader}, which cannot be run: {error}",
             image.path.display()
         )
     })

@@ -21,10 +21,10 @@ const MOST: usize = 64;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// How long the processes are looked at
+    /// Sample the processes for this time
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = options::seconds)]
     seconds: f64,
-    /// Show processes that lost no time to locks too
+    /// Also show processes without lost time
     #[arg(long, short)]
     all: bool,
     /// Print JSON
@@ -33,12 +33,11 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-Each process with several threads that you may look into is looked at from outside, as by `cohort check PID`: \
-nothing is stopped, and looking takes at most 4 % of one CPU. Processes of other users need their user or root. \
-At most 64 processes are looked at, those with most threads.
+Multi-threaded processes are sampled from outside, as by `cohort check PID`, at no more than 4 % of \
+one CPU: the 64 processes with the most threads. Processes of other users need that user or root.
 
-  lost      share of the threads' time, on a CPU or waiting for locks, that they waited
-  lost/s    thread-seconds of waiting in a second
+  lost      waiting time, relative to time on a CPU or waiting for locks
+  lost/s    thread-seconds of waiting per second
   under     whether the process runs under Cohort (see `cohort top`)
 
 Examples:
@@ -46,7 +45,7 @@ Examples:
   cohort ps --all --seconds 1
   cohort ps --json
 
-Exit status: 0; 2 for a mistake in the options; 130 after Ctrl-C, which shows what was seen.";
+Exit status: 0; 2 for invalid options; 130 after Ctrl-C, with the results until then.";
 
 /// What is shown of a process.
 #[derive(Serialize)]
@@ -84,7 +83,7 @@ struct Sheet {
 /// A look fails; standard output cannot be written to.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let mut listed = several_threads();
     let left_out = listed.len().saturating_sub(MOST);
     listed.truncate(MOST);
@@ -126,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         page::print(&sheet.in_words(arguments.all))?;
     }
     if let Err(signal) = interrupt::check() {
-        problem::tell("interrupted: this was seen until then");
+        problem::tell("interrupted: results until then");
         return Ok(ExitCode::from(signal.status()));
     }
     Ok(ExitCode::SUCCESS)
@@ -188,20 +187,23 @@ impl Sheet {
         };
         let looked = page::counted(self.processes.len(), "process", "processes");
         let quiet = self.processes.len() - shown.len();
-        let mut said = format!("{looked} of several threads seen for {:.1} s", self.seconds);
+        let mut said = format!(
+            "{looked} with several threads sampled for {:.1} s",
+            self.seconds
+        );
         if quiet > 0 {
             said.push_str(&format!(
-                "; {quiet} lost less than 1 % of the time to locks (--all shows them)"
+                "; {quiet} lost less than 1 % of their time to locks (--all shows them)"
             ));
         }
         if self.unreadable > 0 {
             said.push_str(&format!(
-                "; {} may not be looked into (`cohort check PID` prints the reason)",
+                "; {} not accessible (`cohort check PID` prints the reason)",
                 page::counted(self.unreadable, "process", "processes")
             ));
         }
         if self.left_out > 0 {
-            said.push_str(&format!("; {} with fewer threads left out", self.left_out));
+            said.push_str(&format!("; {} with fewer threads omitted", self.left_out));
         }
         said.push('.');
         text.push_str(&page::prose(&said));

@@ -45,8 +45,8 @@ impl ReportFile {
     pub fn new() -> Result<Self, Problem> {
         Self::make().map_err(|error| {
             Problem::refused(format!(
-                "cannot make a file for the report ({error}); set TMPDIR to a folder of yours \
-                 with some room, or leave --report out"
+                "cannot create a file for the report ({error}); set TMPDIR to a writable folder with \
+                 free space, or leave out --report"
             ))
         })
     }
@@ -100,9 +100,7 @@ impl ReportFile {
     /// The file is missing, or is not a report.
     pub fn read(&self) -> Result<Box<Report>, Problem> {
         let damaged = |what: &dyn std::fmt::Display| {
-            Problem::refused(format!(
-                "the report file was damaged while the program ran: {what}"
-            ))
+            Problem::refused(format!("the program damaged the report file: {what}"))
         };
         let mut report = Box::new(MaybeUninit::<Report>::zeroed());
         // SAFETY: the report has as many initialised bytes as its size.
@@ -117,7 +115,7 @@ impl ReportFile {
         if report.magic == MAGIC {
             Ok(report)
         } else {
-            Err(damaged(&"it does not begin as a report does"))
+            Err(damaged(&"its header is invalid"))
         }
     }
 }
@@ -167,7 +165,7 @@ pub fn text(
     let counts = Counts::of(report);
     let closing = counts.judgement().unwrap_or_else(|| {
         format!(
-            "{}: `cohort compare` measures what that costs",
+            "{}: measure the cost with `cohort compare`",
             counts.in_words()
         )
     });
@@ -178,8 +176,7 @@ pub fn text(
 /// The report at the end of a program under the C library's own locks.
 pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
     format!(
-        "cohort: {} ran {:.2} s under the system's own locks, which cannot be counted from \
-         outside\n{}",
+        "cohort: {} ran {:.2} s under the C library's locks, which Cohort cannot count\n{}",
         shown(program),
         ran.as_secs_f64(),
         used(usage)
@@ -189,7 +186,7 @@ pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
 /// The program's resource usage.
 pub fn used(usage: &Usage) -> String {
     format!(
-        "cohort: it used {:.2} CPU s, waited {} times and was preempted {} times\n",
+        "cohort: {:.2} CPU s, {} voluntary and {} involuntary context switches\n",
         usage.cpu,
         grouped(u64::try_from(usage.waits).unwrap_or(0)),
         grouped(u64::try_from(usage.preempted).unwrap_or(0)),
@@ -205,9 +202,9 @@ pub fn going_on(processes: &[u32]) -> String {
     let numbers: Vec<String> = processes.iter().take(SHOWN).map(u32::to_string).collect();
     let more = if processes.len() > SHOWN { ", …" } else { "" };
     format!(
-        "cohort: the report is of the program's first process until its end; others go on under \
-         the lock, and what they do from now on is not counted (process {}{more}): run the program in \
-         the foreground to have all of it\n",
+        "cohort: the report ends with the program's first process; others still run and are \
+         not counted from this point (process {}{more}); run the program in the foreground for a \
+         complete report\n",
         numbers.join(", ")
     )
 }
@@ -257,15 +254,13 @@ fn queueing(report: &Report) -> String {
     }
     let groups = report.memory.cache_groups.load(Relaxed);
     match (long + short, short) {
-        (0, _) if groups == 1 => "cohort: its waiters stood in no queue, since its CPUs share one \
-                                  cache, and few waited for long at once\n"
+        (0, _) if groups == 1 => "cohort: no lock switched to queueing (CPUs share one cache, \
+                                  contention stayed low)\n"
             .to_owned(),
-        (0, _) => {
-            "cohort: its waiters stood in no queue, since few waited for long at once\n".to_owned()
-        }
+        (0, _) => "cohort: no lock switched to queueing (contention stayed low)\n".to_owned(),
         (queued, short) => {
             let mut text = format!(
-                "cohort: {} of its waits stood in a queue",
+                "cohort: {} of its waits were queued",
                 percent(queued, waits)
             );
             if groups > 1 {
@@ -274,7 +269,7 @@ fn queueing(report: &Report) -> String {
             if short > 0 {
                 let _ = write!(
                     text,
-                    ", {} in a short one, as others wanted the CPUs or sections were long",
+                    ", {} of them in the short queue for busy CPUs or long critical sections",
                     percent(short, waits)
                 );
             }
@@ -303,12 +298,12 @@ fn adapting(report: &Report) -> String {
     });
     let mut text = String::new();
     if !waited.is_empty() {
-        let _ = writeln!(text, "cohort: waits by the mode of the lock: {waited}");
+        let _ = writeln!(text, "cohort: waits by lock mode: {waited}");
     }
     if !changed.is_empty() {
         let _ = writeln!(
             text,
-            "cohort: locks changed mode: {changed} (why: COHORT_CHANGES=print)"
+            "cohort: mode changes: {changed} (COHORT_CHANGES=print prints the reasons)"
         );
     }
     text
@@ -354,12 +349,12 @@ fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String
     let why = match doubt {
         Some(doubt) => doubt,
         None if !settings.only.is_empty() || !settings.exclude.is_empty() => {
-            "--only and --exclude may leave out every executable that ran"
+            "--only and --exclude may have left out every executable"
         }
-        None => "its processes could not open the report, or something emptied LD_PRELOAD",
+        None => "its processes could not open the report, or cleared LD_PRELOAD",
     };
     format!(
-        "cohort: no process of {} was served by Cohort: {why}\n",
+        "cohort: Cohort served no process of {}: {why}\n",
         program.display()
     )
 }
@@ -443,7 +438,7 @@ mod tests {
         report.memory.cache_groups.store(1, Ordering::Relaxed);
         assert!(queueing(&report).contains("share one cache"));
         report.memory.cache_groups.store(8, Ordering::Relaxed);
-        assert!(queueing(&report).contains("few waited"));
+        assert!(queueing(&report).contains("contention stayed low"));
         report.shards[0].waited[Mode::Queue as usize].store(90, Ordering::Relaxed);
         report.shards[9].waited[Mode::ShortQueue as usize].store(10, Ordering::Relaxed);
         assert_eq!(

@@ -24,23 +24,23 @@ use std::time::{Duration, UNIX_EPOCH};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The claims, as in `k14 f1`, or a paper's letter for all of its own [default: all]
+    /// Run these claims, such as `k14 f1`; a letter selects a paper [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Show what is claimed; run nothing
+    /// List the claims without a run
     #[arg(long, conflicts_with = "html")]
     list: bool,
-    /// Run the claims that are about this machine, and no other
+    /// Run the claims about this machine only
     #[arg(long)]
     here: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The number of seeds that each row is run with
+    /// Run each claim with N seeds
     #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u8).range(1..),
         conflicts_with_all = ["list", "here"])]
     seeds: u8,
-    /// Write a page for a browser
+    /// Write an HTML page
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath,
         conflicts_with = "here")]
     html: Option<PathBuf>,
@@ -50,18 +50,17 @@ pub struct Arguments {
 const SEEDS: u8 = 5;
 
 const NOTES: &str = "\
-Each row is a result that one of the papers states. Its parts are run on the simulated machine \
-that stands for the paper's, and computed as the row says, once with each seed; ours agrees if it \
-lies in the row's band with four of five seeds. Where a row does not agree, its counterfactuals are \
-run beside it: the same with one thing changed. What needs a lock that is not in `cohort list` waits for it. With --here, claims that are \
-about no simulated machine are run on this one, for which a C compiler is needed. The letters are K (Lock Cohorting, \
-Dice et al. 2015), S (SANL, Zhang et al. 2017), F (CLoF, Chehab et al. 2021), T (HMCS-T, Chabbi \
-et al. 2017) and G (GLS and GLK, Antić et al. 2016).
+Each claim is a result of a paper. Its parts run with every seed on the simulated counterpart of the \
+paper's machine; it agrees if four of five seeds lie in the claim's range. A disagreeing claim also \
+runs its counterfactuals, with one assumption changed. --here runs the claims about real machines, \
+and needs a C compiler.
 
-A disagreement is a finding, not a failure: the exit status is 0 if everything that could be run \
-was run; 2 for a mistake in the options; 125 if a page cannot be written; 130 after Ctrl-C, which \
-keeps the rows that are finished: the same build goes on with them. The \
-same command gives the same bytes on every host, but for --here.";
+Letters: K Lock Cohorting (Dice et al. 2015), S SANL (Zhang et al. 2017), F CLoF (Chehab et al. \
+2021), T HMCS-T (Chabbi et al. 2017), G GLS and GLK (Antić et al. 2016). Except with --here, output \
+is identical on every host. After Ctrl-C, the same build continues with the complete claims.
+
+Exit status: 0 if all claims ran, also with disagreements; 2 for invalid options; 125 if a page \
+cannot be written; 130 after Ctrl-C.";
 
 /// Carries out `cohort reproduce`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -70,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         chosen.retain(|claim| here::is_here(claim));
         if chosen.is_empty() {
             return Err(Problem::usage(format!(
-                "no claim of these is about this machine; those are: {}",
+                "--here: none of these claims is about a real machine; choose from: {}",
                 here::NAMES.join(", ")
             )));
         }
@@ -98,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         destination::writable(file)?;
     }
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let seeds = usize::from(arguments.seeds);
     let mut kept = kept(seeds);
     let (there, missing): (Vec<&'static Claim>, Vec<&'static Claim>) = chosen
@@ -107,10 +106,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .partition(|claim| kept.find(claim).is_some());
     if !there.is_empty() {
         let rows = match there.len() {
-            1 => "1 row is kept".to_owned(),
-            rows => format!("{rows} rows are kept"),
+            1 => "1 complete claim".to_owned(),
+            rows => format!("{rows} complete claims"),
         };
-        problem::tell(format!("{rows} from a run that was interrupted."));
+        problem::tell(format!("Resumed with {rows} from an interrupted run."));
     }
     if let Some(text) = expected(&missing, seeds) {
         problem::tell(text);
@@ -134,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             if !finished.is_empty() {
                 report(&finished, arguments.json)?;
                 problem::tell(format!(
-                    "{} of {} rows are finished and kept; the same command goes on with them.",
+                    "{} of {} claims complete; the same command continues with the rest.",
                     finished.len(),
                     chosen.len()
                 ));
@@ -244,7 +243,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Claim>, Problem> {
         if claims::find(id).is_none() && !CLAIMS.iter().any(|claim| of_paper(id, claim)) {
             let hint = nearest::hint(id, CLAIMS.iter().map(|claim| claim.id));
             return Err(Problem::usage(format!(
-                "no claim is called `{id}`{hint}\n`cohort reproduce --list` shows every claim"
+                "unknown claim `{id}`{hint}\n`cohort reproduce --list` lists the claims"
             )));
         }
     }
@@ -266,7 +265,7 @@ fn times(rows: &[Judged]) -> Option<String> {
     match slow.as_slice() {
         [] => None,
         _ => Some(format!(
-            "CPU time by row, with the runs that it shares with others: {}.",
+            "CPU time by claim, including shared runs: {}.",
             times.collect::<Vec<_>>().join(", ")
         )),
     }
@@ -279,10 +278,10 @@ fn text(rows: &[Judged]) -> String {
     let mut parts: Vec<String> = rows.iter().map(row_text).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     parts.push(page::prose(&format!(
-        "{} of {}, {} agree so far, {} are undecided, {} disagree, {} failed, {} cannot \
-         be run yet. All figures of ours are simulated; none was measured on the machine it is for.",
+        "{} of {}; {} agree so far, {} undecided, {} disagree, {} failed, {} not yet runnable. \
+         All our figures are simulated.",
         count(Verdict::Agrees),
-        page::counted(rows.len(), "row agrees", "rows agree"),
+        page::counted(rows.len(), "claim agrees", "claims agree"),
         count(Verdict::AgreesSoFar),
         count(Verdict::Undecided),
         count(Verdict::Disagrees),

@@ -28,20 +28,19 @@ use std::time::Instant;
 pub struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// At the end, print on stderr what was locked how often, and how often it
-    /// was taken already
+    /// Print acquisitions and contention on stderr at the end
     #[arg(long)]
     report: bool,
-    /// Report in JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
-    /// Write the report to a file instead of stderr, where the program writes too; implies --report
+    /// Write the report to this file instead of stderr; implies --report
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Let `cohort top`, `export` and `profile snapshot` look at the program's locks while it runs
+    /// Allow `cohort top`, `export` and `profile snapshot` to observe the program
     #[arg(long, conflicts_with_all = ["report", "json", "output"])]
     observe: bool,
-    /// Run the program even if it cannot be served, or spins where it must not
+    /// Run the program even if it cannot be served, or with unsafe spinning
     #[arg(long)]
     force: bool,
     /// The program and its arguments
@@ -51,18 +50,16 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-Before anything runs, the program's own dynamic loader is asked whether the library will be in it; \
-if not, nothing is run and the reason is given. Without --report the command then becomes the \
-program: same process, same terminal, same end. With --report it stays as the parent, passes \
-signals on, ends as the program ends, and does not wait for what that leaves in the background, \
-but says so. The C library's locks cannot be counted from outside; of them --report shows what the \
-program used, as of ours.
+First the program's dynamic loader verifies that it will preload the library; if not, the command \
+fails with the reason. Without --report, the command then executes the program in its own process. \
+With --report it remains the parent, forwards signals and takes over the exit status; it reports \
+background processes, but does not wait for them. Under the C library's locks, --report shows CPU \
+time and context switches only.
 
-With --observe each process can be watched while it runs, by `cohort top`; while nobody does, a few \
-instructions are added to each lock operation. It keeps one file open, without a name, which takes \
-memory only once it is watched.
+--observe adds a few instructions to each lock operation and one unnamed open file, which takes \
+memory during observation only.
 
-What is typed wins over --config, this over the environment, and this over /etc/cohort.toml.
+Precedence: command line, then --config, then the environment, then /etc/cohort.toml.
 
 Examples:
   cohort run -- memcached -t 8
@@ -83,15 +80,15 @@ A configuration file:
   only = [\"mariadbd\"]
   report = true
 
-  # A lock of its own for a mutex, as `cohort advise` writes it; it is named by
-  # its variable, or as in site = \"assoc.c:72\" by the place that initialises
-  # it, else locks it first.
+  # A lock for an individual mutex, as written by `cohort advise`. It is named
+  # by its variable, or by the call site that initialises or first locks it:
+  # site = \"assoc.c:72\".
   [[mutex]]
   name = \"stats_lock\"
   lock = \"ticket\"
 
-Exit status: the program's own; 2 for a mistake in the options or the configuration file, 125 if \
-the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
+Exit status: the program's; 2 for invalid options or an invalid configuration file; 125 if the \
+program cannot be served; 126 if it cannot be executed; 127 if it was not found.";
 
 /// Executes `cohort run`; returns only if the program did not run in this process.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
@@ -100,8 +97,8 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         settings = settings.for_observing();
         if settings.report {
             return Err(Problem::usage(
-                "a program is counted for a report or observed, not both, and the configuration \
-                 file says `report = true`",
+                "--observe excludes a report, and the configuration file has `report = true`; \
+                 use one of them",
             ));
         }
         observe::can_be_observed(&settings, "run --observe")?;
@@ -150,7 +147,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         .is_ok_and(|image| runtime::is_go(&image.path))
     {
         problem::tell(format!(
-            "note: {} is a program in Go: only its C code's locks are served, never Go's own",
+            "note: {} is a Go program: Cohort serves the locks of its C code only",
             name.display()
         ));
     }
@@ -231,8 +228,8 @@ pub fn can_be_served(program: &Program, library: &Path) -> Result<(), String> {
 
 fn spinning_at(policy: &str) -> String {
     format!(
-        "the program would run under {policy}, where a thread that spins can keep the lock's \
-         holder from running, for milliseconds at each wait; use --wait park"
+        "under {policy}, a spinning thread can keep the lock holder from running for milliseconds; \
+         use --wait park"
     )
 }
 
@@ -241,9 +238,7 @@ fn unless(forced: bool, why: &str) -> Result<(), Problem> {
         problem::tell(format!("warning: {why}"));
         return Ok(());
     }
-    Err(Problem::refused(format!(
-        "{why}\n--force runs it nevertheless"
-    )))
+    Err(Problem::refused(format!("{why}\n--force runs it anyway")))
 }
 
 /// The program with these words and this environment.

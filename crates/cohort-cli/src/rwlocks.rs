@@ -10,17 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, clap::ValueEnum)]
 #[serde(try_from = "String")]
 pub enum Rwlocks {
-    /// One word that all readers write
+    /// One word written by all readers
     #[default]
     Rwlock,
-    /// Readers counted where they share a cache, writers take the lock of `--lock`;
-    /// neither preferred
+    /// Reader counts by cache group, writers use the lock of `--lock`; no preference
     #[value(name = "c-rw-np")]
     Neutral,
-    /// The same; writers are preferred for up to 5 ms
+    /// The same, with writers preferred for up to 5 ms
     #[value(name = "c-rw-wp")]
     WritersFirst,
-    /// The C library's own
+    /// The C library's rwlock
     #[value(alias = "posix")]
     System,
 }

@@ -29,31 +29,31 @@ pub struct Options {
         value_parser = LockName,
         hide_possible_values = true,
         help = format!(
-            "The lock: a name or alias from `cohort list`, or `system` for the C library's own \
+            "Use this lock: a name or alias from `cohort list`, or `system` for the C library's \
              [default: {}]",
             choice::DEFAULT
         )
     )]
     lock: Option<String>,
-    /// What serves rwlocks [default: c-rw-np where CPUs have several last caches, else rwlock]
+    /// Use this rwlock [default: c-rw-np with several last-level caches, else rwlock]
     #[arg(long, value_enum, value_name = "NAME", env = "COHORT_RWLOCK")]
     rwlock: Option<Rwlocks>,
-    /// How waiting threads wait [default: park]
+    /// Choose how threads wait [default: park]
     #[arg(long, value_enum, env = "COHORT_WAIT")]
     wait: Option<Wait>,
-    /// Tell NUMA-aware locks these cohorts instead of the machine's: a line for each,
-    /// as in `numa 0-7,16-23`
+    /// Take the cohorts for NUMA-aware locks from this file instead of the machine:
+    /// one line each, such as `numa 0-7,16-23`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
-    /// exclude, report, cohorts, [glk], [[mutex]] [default: /etc/cohort.toml if it exists]
+    /// Read further settings from this TOML file: lock, rwlock, wait, only, exclude,
+    /// report, cohorts, [glk], [[mutex]] [default: /etc/cohort.toml if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
-    /// Serve only this executable, by name or path, among all that the program
-    /// starts; repeat for more
+    /// Serve only this executable (name or path) of the started processes;
+    /// repeatable
     #[arg(long, value_name = "EXE", env = "COHORT_ONLY", value_delimiter = ':')]
     only: Vec<String>,
-    /// Leave this executable alone, by name or path; repeat for more
+    /// Do not serve this executable (name or path); repeatable
     #[arg(
         long,
         value_name = "EXE",
@@ -167,7 +167,7 @@ impl Settings {
                 name += &format!(", rwlocks {}", self.rwlocks.name());
             }
             if !self.mutexes.is_empty() {
-                name += ", single mutexes by configuration";
+                name += ", individual mutexes by configuration";
             }
         }
         name
@@ -233,7 +233,7 @@ impl Settings {
             && rwlocks != Rwlocks::System
         {
             return Err(Problem::usage(format!(
-                "`{}` serves rwlocks under one of our locks only, and the lock is `{}`{}",
+                "the rwlock `{}` needs a lock of Cohort, and the lock is `{}`{}",
                 rwlocks.name(),
                 lock.name(),
                 of_lock.map_or_else(String::new, |variable| format!(" by {variable}"))
@@ -287,8 +287,7 @@ pub fn executables(from: &str, names: Option<Vec<String>>) -> Result<Vec<OsStrin
         if let Some(found) = find(&name) {
             if program::is_script(&found) {
                 problem::tell(format!(
-                    "warning: {} is a script, and a running script is known by its interpreter's \
-                     name",
+                    "warning: {} is a script; give the name of its interpreter instead",
                     found.display()
                 ));
             }

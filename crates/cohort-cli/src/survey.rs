@@ -25,34 +25,34 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The programs to run, by the names that --list shows [default: all]
+    /// Run these programs of --list [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Show every program, what it does and what is missing for it; run nothing
+    /// List the programs with descriptions and missing packages
     #[arg(long)]
     list: bool,
-    /// Take the programs from this TOML file instead of the survey's own
+    /// Read the programs from this TOML file instead of the built-in list
     #[arg(long, value_name = "LIST.toml", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
-    /// The lock to compare with the system's own, by a name that `cohort list` shows
+    /// Compare this lock of `cohort list` with the C library's
     #[arg(long, value_name = "NAME", value_parser = LockName, hide_possible_values = true,
         default_value = DEFAULT)]
     lock: String,
-    /// How often a program runs under either lock in each way, after a warm-up round
+    /// Run each program N times under each lock, after the warm-up
     #[arg(long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
-    /// The numbers of threads
+    /// Run these numbers of threads
     #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', default_value = "2,8",
         value_parser = options::counts)]
     threads: Vec<RangeInclusive<u32>>,
-    /// The CPUs that a program may use
+    /// Restrict the programs to these CPUs
     #[arg(long, value_enum, default_value = "both")]
     cpus: Which,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Show on stderr what the programs write
+    /// Show the programs' output on stderr
     #[arg(long)]
     show_output: bool,
 }
@@ -60,46 +60,45 @@ pub struct Arguments {
 /// Which CPUs programs may use.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Which {
-    /// All that this command may use
+    /// All usable CPUs
     All,
-    /// The first of them
+    /// The first usable CPU
     One,
-    /// Once so and once so
+    /// Both in turn
     Both,
 }
 
 const NOTES: &str = "\
-Each program runs under the system's locks and under ours in turn, in an order that rotates; after \
-each run its check looks at what it did. Shown are ratios, ours over the system's, of seconds, CPU \
-seconds and context switches of all that the program starts: the median of the rounds, and the \
-interval that holds it with 95 % confidence from six rounds on. Standard input is empty; servers \
-listen on 127.0.0.1 or on a socket in the program's folder, and end with it.
+Each program runs under the C library's locks and under Cohort's, in rotating order; a check verifies \
+each run. The table shows ratios, Cohort over the C library, of wall time, CPU time and context \
+switches of all processes: medians of the rounds, with 95 % intervals from six rounds on. Standard \
+input is empty; servers listen on 127.0.0.1 or on a socket in the program's folder.
 
-A program fails if its check does, under either lock; if it is slower by more than 5 % beyond the \
-interval; or if it switches context three times as often (and 500 times more often). Fewer than \
-five rounds prove neither. A program that is not installed is left out, and the package named.
+A program fails if its check fails; if its interval lies beyond a slowdown of 5 %; or if it has \
+three times as many context switches, and 500 more. Slowdowns and switches need five rounds. \
+Programs that are not installed are skipped, with the name of the package.
 
-A list of one's own; each text is for sh, in a folder that the program has to itself:
+Format of --file; commands run by sh in a temporary folder for each program:
   [[row]]
-  name = \"packed\"                     # what the table calls it
-  needs = [\"seq:coreutils\", \"xz\"]     # programs, files, libraries; after `:` the package
-  setup = \"seq 2000000 > numbers\"     # once, before all
-  command = \"xz -k -f -1 -T $THREADS numbers\"     # what is measured
-  check = \"xz -d -c numbers.xz | cmp - numbers\"   # succeeds if the run went well
-  cleanup = \"true\"                    # at the end; the folder goes by itself
-Optional too: `about`, a line; `files`, a table of files to lay into the folder; `wall`, a regular \
-expression whose group holds the seconds that count in what the command writes; `threads`, the only \
-numbers that the program can have. They see THREADS, FOLDER, a free PORT, COHORT (this command) and \
-LIST, the list's folder; a check finds what the command wrote in the file `output`. A setup that \
-writes a file `not-here` leaves the program out for the reason in it.
+  name = \"packed\"                   # name in the table
+  needs = [\"seq:coreutils\", \"xz\"]   # programs, files, libraries: package
+  setup = \"seq 2000000 > numbers\"   # once, before all runs
+  command = \"xz -k -f -1 -T $THREADS numbers\"    # the measured command
+  check = \"xz -d -c numbers.xz | cmp - numbers\"  # fails for a wrong result
+  cleanup = \"true\"                  # once, after all runs
+Optional keys: `about`, a description; `files`, a table of files for the folder; `wall`, a regular \
+expression with one group for the seconds in the command's output; `threads`, the supported numbers. \
+Variables: THREADS, FOLDER, PORT (a free port), COHORT (this command), LIST (the folder of the list). \
+`check` reads the command's output from the file `output`. If `setup` writes a file `not-here`, the \
+program is skipped with its text as the reason.
 
 Examples:
   cohort survey --list
   cohort survey --repeat 1 --threads 2 --cpus all sort
   cohort survey --file mine.toml --lock mcs
 
-Exit status: 0 if no program failed, 1 if one did, 2 for a mistake in the options or the list, 130 \
-after Ctrl-C, which still shows the programs that were finished.";
+Exit status: 0 if no program failed; 1 if one failed; 2 for invalid options or an invalid list; 130 \
+after Ctrl-C, with the completed programs.";
 
 /// Executes `cohort survey`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
@@ -115,8 +114,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let lock = Choice::for_programs(&arguments.lock)?;
     if let Choice::System = lock {
         return Err(Problem::usage(
-            "--lock names the system's own locks, which are always measured; name one of `cohort \
-             list`",
+            "--lock selects the C library's locks, which are always measured; choose a lock of \
+             `cohort list`",
         ));
     }
     let all = [Settings::of(Choice::System), ours(lock)];
@@ -129,7 +128,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     };
     bar::prove(Path::new(SHELL))?;
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let plan = Plan {
         rows,
         threads: arguments.threads.into_iter().flatten().collect(),
@@ -177,7 +176,7 @@ fn chosen(rows: Vec<Row>, names: &[String]) -> Result<Vec<Row>, Problem> {
     for (place, row) in rows.iter().enumerate() {
         if rows[..place].iter().any(|other| other.name == row.name) {
             return Err(Problem::usage(format!(
-                "two programs of the list are called `{}`",
+                "two programs of the list have the name `{}`",
                 row.name
             )));
         }
@@ -185,7 +184,7 @@ fn chosen(rows: Vec<Row>, names: &[String]) -> Result<Vec<Row>, Problem> {
     let known = |name: &String| rows.iter().any(|row| row.name == *name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         return Err(Problem::usage(format!(
-            "no program of the list is called `{unknown}`; --list shows them all"
+            "unknown program `{unknown}`; --list lists the programs"
         )));
     }
     let is_chosen = |row: &Row| names.is_empty() || names.contains(&row.name);

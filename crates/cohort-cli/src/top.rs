@@ -25,22 +25,22 @@ const LISTED: usize = 30;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The number of a running process
+    /// Observe this process
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     process: u32,
-    /// Print one table, after one interval
+    /// Print one table after one interval
     #[arg(long)]
     once: bool,
-    /// Print JSON, a line after each interval; with --once, one document
+    /// Print JSON, one line for each interval; with --once, one document
     #[arg(long)]
     json: bool,
-    /// How long an interval is
+    /// Refresh at this interval
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
     interval: Duration,
-    /// By what the locks are sorted
+    /// Sort the locks by this column
     #[arg(long, value_enum, default_value_t = Sort::Lost)]
     sort: Sort,
-    /// Show locks with these letters in their names
+    /// Show locks with this text in their names
     #[arg(
         long,
         value_name = "LETTERS",
@@ -53,42 +53,38 @@ pub struct Arguments {
 /// By what locks are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
-    /// Thread-seconds of waiting in a second
+    /// Thread-seconds of waiting per second
     Lost,
-    /// Threads that wait now
+    /// Waiting threads
     Waiting,
-    /// Acquisitions in a second
+    /// Acquisitions per second
     Taken,
-    /// The share of acquisitions that found the lock held
+    /// Share of contended acquisitions
     Contended,
-    /// How often the lock went on in another mode
+    /// Mode changes
     Changes,
-    /// The name
+    /// Name
     Name,
 }
 
 const NOTES: &str = "\
-Any process can be watched. Up to 250 times a second it is seen which threads wait for which locks, and \
-which threads hold those. Of a process that does not run under Cohort this comes from the kernel and \
-from what the C library notes in its mutexes: acquisitions are not counted, locks of languages and \
-libraries are told by the functions that wait, and looking takes 1 % of one CPU.
+Waiters and holders are sampled up to 250 times a second. Without Cohort, they come from the kernel \
+and the C library's mutexes: acquisitions are not counted, locks of language runtimes and libraries \
+are identified by the waiting functions, and sampling takes 1 % of one CPU.
 
-In a program that `cohort run --observe` has started, acquisitions are counted too. The watch begins \
-and ends while it runs: a lock that was held before has no holder until it is taken again, and \
-a wait that had begun before is not seen. One command at a time can watch a process; if it is \
-killed, the program notices within some seconds.
+In a program started by `cohort run --observe`, acquisitions are counted too. A lock acquired before \
+the observation has no holder until its next acquisition, and earlier waits are not shown. A process \
+has one observer at a time; after a killed observer, the next can attach within seconds.
 
-  lost/s     thread-seconds of waiting in a second: how many threads wait, in the mean
-  waiting    threads that wait now
-  contended  the share of acquisitions that found the lock held
-  mode       in which mode a lock was that adapts, when last a thread waited for
-             it, and behind × how often it went on in another
-  holder     the thread that holds the lock now: its number and name
+  lost/s     thread-seconds of waiting per second: mean number of waiters
+  waiting    currently waiting threads
+  contended  share of contended acquisitions
+  mode       mode of an adaptive lock at its last wait; × number of changes
+  holder     current holder: thread ID and name
 
-Keys: l, w, t, c, m, n sort by lost, waiting, taken, contended, mode changes, name; / filters; the \
-arrows choose a lock, and Enter shows where threads wait for it and where it is held, with stacks; \
-Space stops the display; q or Ctrl-C ends it. If standard output is no terminal, one table is \
-printed.
+Keys: l, w, t, c, m, n sort by lost, waiting, taken, contended, mode changes, name; / filters; arrows \
+select a lock, and Enter shows the stacks of its waiters and holders; Space pauses; q or Ctrl-C \
+exits. Without a terminal, the command prints one table.
 
 Examples:
   cohort top --once $(pgrep -n memcached)
@@ -97,8 +93,8 @@ Examples:
   cohort top --once --interval 2 --sort waiting $!
   cohort top --json --once --filter stats $!
 
-Exit status: 0 if the process was watched; 2 for a mistake in the options or if there is no such \
-process; 125 if it cannot be watched; 130 after Ctrl-C, but for the display.";
+Exit status: 0 after the observation; 2 for invalid options or a missing process; 125 if the process \
+cannot be observed; 130 after Ctrl-C, except in the display.";
 
 /// Parses a number of seconds from a twentieth to an hour.
 pub fn interval(text: &str) -> Result<Duration, String> {
@@ -106,7 +102,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|seconds| (0.05..=3600.0).contains(seconds))
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| "write seconds from 0.05 to 3600, such as 2".to_owned())
+        .ok_or_else(|| "expected seconds from 0.05 to 3600, such as 2".to_owned())
 }
 
 /// Output of `--json`.
@@ -140,7 +136,7 @@ pub fn looker(process: u32) -> Result<Box<dyn Looks>, Problem> {
 /// The process cannot be observed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let mut looker = looker(arguments.process)?;
     let looker = &mut *looker;
     if !arguments.once && !arguments.json && std::io::stdout().is_terminal() {

@@ -42,67 +42,67 @@ use std::time::Duration;
 pub struct Arguments {
     #[command(subcommand)]
     other: Option<Other>,
-    /// Tune on this simulated machine instead: a name of `cohort machines`, or a file
+    /// Tune for this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
-    /// Cohorts that locks are told instead of the machine's, as `cohort discover -o`
-    /// writes them
+    /// Take the cohorts from this file, written by `cohort discover -o`, instead of
+    /// the machine
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// The levels below the whole system [default: those that the machine has]
+    /// Use these levels below the system [default: the machine's]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     levels: Vec<String>,
-    /// The basic locks: ticket, mcs, clh, hemlock [default: all]
+    /// Use these basic locks: ticket, mcs, clh, hemlock [default: all]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     basic: Vec<String>,
-    /// What the threads do [default: leveldb]
+    /// Run this workload [default: leveldb]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
-    /// How many threads [default: eight numbers up to all CPUs but one]
+    /// Run these numbers of threads [default: eight numbers below that of CPUs]
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     threads: Vec<usize>,
-    /// What numbers of threads weigh: `lc`, the fewer the more; `hc`, the more the more; or
-    /// N=W,… [default: hc, and lc beside it]
+    /// Weight thread counts: `lc` favours low contention, `hc` high; or N=W,…
+    /// [default: hc, with lc for comparison]
     #[arg(long, value_name = "hc|lc|N=W,…")]
     policy: Option<String>,
-    /// Drop no lock before it has run to its steady state
+    /// Run every lock to its steady state
     #[arg(long)]
     exhaustive: bool,
-    /// Write a configuration that `cohort run --config` takes
+    /// Write a configuration for `cohort run --config`
     #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Draw all locks against the threads
+    /// Plot the throughput of all locks over threads
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    /// What all random choices depend on
+    /// Seed all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Run no field: say what each part of the composition of a file that -o wrote is worth
+    /// Explain the contribution of each part of a composition in a file written by -o
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["cohorts", "levels", "basic", "workload", "threads", "policy",
             "exhaustive", "output", "plot", "seed", "mean"])]
     explain: Option<PathBuf>,
-    /// Run nothing: take what is best in the mean over several files that -o wrote
+    /// Select the best lock on average over several files written by -o, without a run
     #[arg(long, value_name = "FILE.toml,…", value_delimiter = ',',
         value_hint = ValueHint::FilePath,
         conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
             "exhaustive", "plot", "seed"])]
     mean: Vec<PathBuf>,
-    /// With a program: what is compared: `wall` or `cpu` seconds, or the figure that the one group of a
-    /// regular expression finds in its output
+    /// With a program: compare `wall` or `cpu` seconds, or a figure in its output, the group of a
+    /// regular expression
     #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
     metric: String,
-    /// With a program: less is better for the figure that REGEX finds
+    /// With a program: treat lower figures of REGEX as better
     #[arg(long)]
     lower_is_better: bool,
-    /// With a program: how long the search may take; a program of more than 5 seconds takes longer
+    /// With a program: limit the search to this time; programs over 5 seconds take longer
     #[arg(long, value_name = "SECONDS", default_value = "180", value_parser = crate::top::interval)]
     within: Duration,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Find the best lock for this program instead, by running it
+    /// Find the best lock for this program by running it
     #[arg(last = true, value_names = ["PROGRAM", "ARGS"], value_hint = ValueHint::CommandWithArguments,
         conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
             "exhaustive", "plot", "seed", "explain", "mean"])]
@@ -112,26 +112,26 @@ pub struct Arguments {
 /// What is tuned beside compositions.
 #[derive(Debug, clap::Subcommand)]
 enum Other {
-    /// Find the thresholds of the lock `sanl` that suit a machine, for `cohort bench --config`
+    /// Tune the thresholds of the lock `sanl` for `cohort bench --config`
     Sanl(sanl::Arguments),
-    /// Find when the lock `glk` should change its mode on a machine, for `cohort run --config`
+    /// Tune the mode thresholds of the lock `glk` for `cohort run --config`
     Glk(glk::Arguments),
 }
 
 const NOTES: &str = "\
-Every composition of the basic locks at the levels, any of which but the whole system may be left \
-out, runs as a program has it under `cohort run`, beside futex-hmcs (the default), hmcs-4, cna, futex and mcs. A lock's mark \
-is the weighed mean of its throughputs, each over the best one's with as many threads. All run \
-briefly first; how far that is off is measured, what is behind by more is dropped, and the others \
-run longer, with the numbers of threads that their policy weighs. Of those that nothing sure parts from the best, the simplest is recommended, and all \
-are named. A rival that is better than all compositions is recommended, and written.
+The tuner runs every composition of the basic locks, over every choice of levels, as pthread_mutex_t; \
+and for comparison futex-hmcs (the default), hmcs-4, cna, futex and mcs. A lock's score is the \
+weighted mean of its throughputs relative to the best lock with as many threads. Short runs first \
+eliminate locks that trail by more than the measured error; the rest run longer. Among locks \
+statistically tied with the best, the one with the fewest levels, then the fewest bytes, is \
+recommended. If another lock beats all compositions, it is recommended instead.
 
-With --explain: what another lock at each level would bring, or no level; what the bound of \
-hand-offs buys and costs in fairness; how the composition does under kyoto, and on other machines.
+--explain shows the gain by another lock at each level, or without the level; throughput and fairness \
+by hand-off bound; and the result under kyoto and on other machines.
 
-With a program, a dozen locks run it once each, the best three and the default again, the best one also with \
-other rwlocks and ways to wait; then this one and the default run alternately. If it is shown to be \
-faster, a configuration is written, PROGRAM.cohort.toml unless -o names another file; else none is.
+With a program, a dozen locks run it once, then the best three and the default again, the best one \
+also with other rwlocks and wait policies; a final round alternates the best one and the default. A \
+proven gain writes a configuration: -o, or PROGRAM.cohort.toml.
 
 Examples:
   cohort tune -- kccachetest wicked -th 2 -capcnt 500000 400000
@@ -141,10 +141,9 @@ Examples:
   cohort tune --explain best.toml
 
 Then: cohort run --config best.toml -- PROGRAM
-What stands in ~/.config/cohort/best.toml is this machine's `clof:best`.
+The file ~/.config/cohort/best.toml defines `clof:best`.
 
-Exit status: 0 if a lock was found; 2 for a mistake in the options; 125 if a run failed; 130 after \
-Ctrl-C.";
+Exit status: 0 with a result; 2 for invalid options; 125 if a run failed; 130 after Ctrl-C.";
 
 /// The workload of Chehab et al. 2021 §4.3.
 const WORKLOAD: &str = "leveldb";
@@ -233,7 +232,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let tuned = match measured(&plan, &place, &told) {
         Ok(tuned) => tuned,
         Err(Stop::Signal(status)) => {
-            problem::tell("interrupted: locks are ranked once all of them are measured");
+            problem::tell("interrupted: a ranking needs all measurements");
             return Ok(ExitCode::from(status));
         }
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
@@ -279,7 +278,7 @@ fn mean(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// Ends measurements at a signal.
 fn arm() -> Result<(), Problem> {
-    interrupt::arm().map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))
+    interrupt::arm().map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))
 }
 
 /// Creates the folder of the file for `clof:best`, which few users have.
@@ -294,7 +293,7 @@ fn make_place(file: &Path) -> Result<(), Problem> {
 fn write(file: &Path, written: &File) -> Result<(), Problem> {
     let text = written.text(&command()).map_err(Problem::refused)?;
     std::fs::write(file, text)
-        .map_err(|error| Problem::refused(format!("{} cannot be written: {error}", file.display())))
+        .map_err(|error| Problem::refused(format!("cannot write {}: {error}", file.display())))
 }
 
 /// This command's line.
@@ -383,13 +382,13 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
     let info = bench::find(name).ok_or_else(|| {
         let hint = nearest::hint(name, WORKLOADS.iter().map(|info| info.name));
         Problem::usage(format!(
-            "no workload is called `{name}`{hint}\n`cohort bench --list` shows every workload"
+            "unknown workload `{name}`{hint}\n`cohort bench --list` lists the workloads"
         ))
     })?;
     if info.name == "pingpong" || info.takes.contains(&"reads") {
         return Err(Problem::usage(format!(
-            "the workload {name} is not one to tune a mutex for: its threads take turns, or \
-             share an rwlock"
+            "the workload {name} cannot tune a mutex: its threads alternate, or share an rwlock; \
+             choose another"
         )));
     }
     Ok(info)
@@ -404,7 +403,7 @@ fn levels(names: &[String], has: &[Level], place: &Place) -> Result<Vec<Level>, 
             .ok_or_else(|| {
                 let there: Vec<&str> = known().collect();
                 let there = match there.as_slice() {
-                    [] => "it has none below the whole system".to_owned(),
+                    [] => "it has none below the system".to_owned(),
                     there => format!(
                         "it has {}{}",
                         there.join(", "),
@@ -434,7 +433,7 @@ fn basic(names: &[String]) -> Result<Vec<Basic>, Problem> {
             .ok_or_else(|| {
                 let known = || Basic::ALL.into_iter().map(Basic::name);
                 Problem::usage(format!(
-                    "--basic: `{name}` is none of {}{}",
+                    "--basic: found `{name}`, expected one of {}{}",
                     known().collect::<Vec<_>>().join(", "),
                     nearest::hint(name, known())
                 ))
@@ -490,7 +489,7 @@ fn policies(word: Option<&str>, threads: &[usize]) -> Result<Vec<Policy>, Proble
         if let Some((count, _)) = weights.iter().find(|(count, _)| !threads.contains(count)) {
             let all: Vec<String> = threads.iter().map(usize::to_string).collect();
             return Err(Problem::usage(format!(
-                "--policy: {count} threads are not run; there are {}",
+                "--policy: {count} threads are not measured; expected some of {}",
                 all.join(", ")
             )));
         }

@@ -22,29 +22,28 @@ use std::process::ExitCode;
 pub struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// Let `cohort top`, `cohort export` and `cohort profile snapshot` look at the service's locks
+    /// Allow `cohort top`, `cohort export` and `cohort profile snapshot` to observe the service
     #[arg(long)]
     observe: bool,
-    /// Add options that confine the service and that Cohort's library works under
+    /// Add systemd hardening options that Cohort supports
     #[arg(long)]
     harden: bool,
-    /// The folder with the preload libraries [default: where they are installed]
+    /// Use the preload libraries in this folder [default: the installed ones]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     libraries: Option<PathBuf>,
-    /// Write the drop-in to a file instead of standard output
+    /// Write the drop-in to this file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// The service, such as memcached or postgresql@15-main
+    /// Configure this service, such as memcached or postgresql@15-main
     #[arg(value_name = "NAME", value_parser = service)]
     name: String,
 }
 
 const NOTES: &str = "\
-The drop-in sets LD_PRELOAD and Cohort's variables for the service; its first lines say how it is \
-installed and removed. The library is inside the service's own program: the main process, Type=notify, \
-sockets and limits stay as they are. Programs that the service starts inherit the variables; --only \
-serves some of them. A configuration with [[mutex]] needs the program's file: use \
-ExecStart=cohort run --config FILE -- PROGRAM there.
+The drop-in sets LD_PRELOAD and Cohort's variables; its first lines describe installation and \
+removal. Main process, Type=notify, sockets and limits are unchanged. Child processes inherit the \
+variables; --only restricts Cohort to some of them. A configuration with [[mutex]] needs the \
+program's file: use ExecStart=cohort run --config FILE -- PROGRAM instead.
 
 Examples:
   cohort unit memcached
@@ -53,8 +52,8 @@ Examples:
   { systemctl cat memcached; cohort unit memcached; } > memcached.service
   systemd-analyze verify ./memcached.service
 
-Exit status: 0 if the drop-in was printed; 2 for a mistake in the options or the configuration file; \
-125 if there is no installed library, or the file cannot be written.";
+Exit status: 0 if the drop-in was printed; 2 for invalid options or an invalid configuration file; \
+125 without an installed library, or if the file cannot be written.";
 
 /// What `--harden` adds: none of it forbids a file or a call that the library needs.
 const HARDENING: [&str; 10] = [
@@ -82,7 +81,7 @@ fn service(text: &str) -> Result<String, String> {
     if is_usable && name.chars().all(is_plain) {
         Ok(name.to_owned())
     } else {
-        Err("write a service's name, such as memcached or postgresql@15-main".to_owned())
+        Err("expected a service name, such as memcached or postgresql@15-main".to_owned())
     }
 }
 
@@ -102,12 +101,12 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let mut settings = Settings::new(options, matches)?;
     if let Choice::System = settings.lock {
         return Err(Problem::usage(
-            "a service without a drop-in has the system's locks; name another lock with --lock",
+            "a service without a drop-in uses the C library's locks; choose another lock with --lock",
         ));
     }
     if !settings.mutexes.is_empty() {
         return Err(Problem::usage(
-            "a drop-in cannot give single mutexes locks of their own ([[mutex]]): start the service by \
+            "a drop-in cannot assign locks to individual mutexes ([[mutex]]); use \
              ExecStart=cohort run --config FILE -- PROGRAM",
         ));
     }
@@ -123,7 +122,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let library = library.installed_in(libraries.as_deref())?;
     if let Some(folder) = HIDDEN.iter().find(|folder| library.starts_with(folder)) {
         problem::tell(format!(
-            "note: a service with ProtectHome= or PrivateTmp= does not see {folder}, and would run without \
+            "note: a service with ProtectHome= or PrivateTmp= cannot read {folder} and runs without \
              Cohort; install Cohort below /usr"
         ));
     }
@@ -137,11 +136,11 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
 
 fn drop_in(name: &str, settings: &Settings, library: &Path, observe: bool, harden: bool) -> String {
     let mut text = format!(
-        "# A drop-in of systemd: {name}.service under Cohort.\n\
+        "# systemd drop-in: {name}.service under Cohort.\n\
          # Install: save it as /etc/systemd/system/{name}.service.d/cohort.conf, then\n\
          #     systemctl daemon-reload && systemctl restart {name}\n\
-         # Look: grep -m 1 cohort /proc/$(systemctl show -P MainPID {name})/maps\n\
-         # Remove: delete the file, then the same two commands.\n\
+         # Verify: grep -m 1 cohort /proc/$(systemctl show -P MainPID {name})/maps\n\
+         # Remove: delete the file, then repeat the two commands.\n\
          [Service]\n"
     );
     let changes = if observe {

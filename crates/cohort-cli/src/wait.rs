@@ -6,12 +6,12 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, clap::ValueEnum)]
 #[serde(try_from = "String")]
 pub enum Wait {
-    /// Spin for a bounded time, yield for a few turns, then sleep
+    /// Spin for a bounded time, yield a few times, then sleep
     #[default]
     Park,
-    /// Never sleep: for programs with a CPU for every thread
+    /// Spin only, for programs with a CPU for every thread
     Spin,
-    /// Never sleep, but give up the CPU at every look
+    /// Yield at every poll, without sleeping
     Yield,
 }
 

@@ -160,7 +160,7 @@ impl Session {
     pub fn run(self, setup: &Setup, observer: &mut (dyn Observer + Send)) -> Judged {
         let mut judged = Judged::default();
         let measured = match &self.envelope {
-            None => Err("it was not measured".to_owned()),
+            None => Err("not measured".to_owned()),
             Some(plan) => measure(plan, observer).map(|(envelope, signal)| {
                 judged.signal = signal;
                 judged.points = Some([envelope.points.len(), envelope.wanted]);
@@ -262,12 +262,12 @@ fn judgement(
             judgement.verdict = Verdict::CannotRun { why: why.clone() };
             return judgement;
         }
-        (_, None) => Err("it was not run".to_owned()),
+        (_, None) => Err("not run".to_owned()),
     };
     let worst = readings.and_then(|readings| {
         let worst = bar.target.worst(&readings).cloned();
         judgement.points = readings;
-        worst.ok_or_else(|| "there is no figure to judge".to_owned())
+        worst.ok_or_else(|| "no figure".to_owned())
     });
     match worst {
         Err(why) => judgement.verdict = Verdict::Failed { why },

@@ -127,7 +127,7 @@ macro_rules! workloads {
         pub fn run<W: World>(info: &Info, world: W, setting: &Setting) -> Result<Outcome, String> {
             match info.name {
                 $(<$workload>::NAME => play::<$workload, W>(world, setting),)+
-                other => Err(format!("no workload is called `{other}`")),
+                other => Err(format!("unknown workload `{other}`")),
             }
         }
     };

@@ -171,34 +171,30 @@ fn verdict(
         return "the program failed".to_owned();
     }
     let Some(gain) = gain else {
-        return "nothing to compare with".to_owned();
+        return "no baseline".to_owned();
     };
     let words = in_words(gain, metric.words());
     if disturbed == 0 {
         return words;
     }
     format!(
-        "{words} (others used the CPUs in {disturbed} of {} rounds)",
+        "{words} (other processes used the CPUs in {disturbed} of {} rounds)",
         gain.count
     )
 }
 
-/// "4.1 times faster", "3 % slower", "no difference shown", "no difference worth naming".
+/// "4.1 times faster", "3 % slower", "no difference shown", "negligible difference".
 #[must_use]
 pub fn in_words(gain: Estimate, words: Words) -> String {
     let difference = difference(gain.median, words);
     match Answer::of(Some(gain)) {
         Answer::Noise => "no difference shown".to_owned(),
         // An interval may exclude 1 by less than is worth reporting.
-        _ if (gain.median - 1.0).abs() < 0.005 => "no difference worth naming".to_owned(),
-        Answer::Unsure if gain.holds(1.0) => format!(
-            "no difference shown, and {} too few to be sure",
-            rounds(gain.count)
-        ),
-        Answer::Unsure => format!(
-            "{difference}, but {} too few to be sure",
-            rounds(gain.count)
-        ),
+        _ if (gain.median - 1.0).abs() < 0.005 => "negligible difference".to_owned(),
+        Answer::Unsure if gain.holds(1.0) => {
+            format!("no difference shown; {} too few", rounds(gain.count))
+        }
+        Answer::Unsure => format!("{difference}; {} too few", rounds(gain.count)),
         _ => difference,
     }
 }
@@ -292,7 +288,7 @@ mod tests {
     #[test]
     fn a_difference_that_no_figure_shows_is_not_named() {
         let hardly = verdict_on(&[4.01, 4.11, 4.21, 4.01, 4.11, 4.21, 4.31]);
-        assert_eq!(hardly, "no difference worth naming");
+        assert_eq!(hardly, "negligible difference");
     }
 
     #[test]

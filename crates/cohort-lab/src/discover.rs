@@ -230,7 +230,7 @@ impl Discovery {
     #[must_use]
     pub fn cohorts(&self) -> String {
         let mut text = format!(
-            "# {} of {}, found by cohort discover\n",
+            "# {} of {}, by cohort discover\n",
             counted(self.cpus.len()),
             self.on
         );
@@ -241,7 +241,7 @@ impl Discovery {
             let Some(name) = level.name else {
                 let _ = writeln!(
                     text,
-                    "# one more level, for which locks have no name: {} cohorts{}",
+                    "# an unnamed level: {} cohorts{}",
                     level.cohorts.len(),
                     level.time()
                 );
@@ -260,7 +260,7 @@ impl Discovery {
             }
         }
         if let Some(system) = self.system {
-            let _ = writeln!(text, "# system: {system:.1} ns a hand-over");
+            let _ = writeln!(text, "# system: {system:.1} ns per hand-over");
         }
         text
     }
@@ -270,7 +270,7 @@ impl Found {
     /// Its hand-over time as a suffix; empty if unknown.
     fn time(&self) -> String {
         let time = self.nanoseconds;
-        time.map_or_else(String::new, |time| format!(", {time:.1} ns a hand-over"))
+        time.map_or_else(String::new, |time| format!(", {time:.1} ns per hand-over"))
     }
 }
 

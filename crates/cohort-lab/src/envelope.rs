@@ -397,7 +397,7 @@ fn least(outcome: &Outcome) -> f64 {
 
 /// The grid's workload of that name.
 fn workload(name: &str) -> &'static Info {
-    find(name).unwrap_or_else(|| panic!("the grid has a workload `{name}` that there is not"))
+    find(name).unwrap_or_else(|| panic!("unknown workload `{name}` in the grid"))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl Metric {
             .multi_line(true)
             .build()
             .map_err(|error| {
-                format!("not `wall`, not `cpu`, and no regular expression: {error}")
+                format!("neither `wall` nor `cpu` nor a regular expression: {error}")
             })?;
         match pattern.captures_len() {
             2 => Ok(Self::Output {
@@ -53,8 +53,8 @@ impl Metric {
                 lower_is_better,
             }),
             groups => Err(format!(
-                "`{text}` has {} groups; it needs exactly one, round the figure, as in \
-                 'throughput: ([0-9.]+)' (write (?:…) for brackets that hold no figure)",
+                "`{text}` has {} groups, expected one around the figure, as in 'throughput: \
+                 ([0-9.]+)'; write other groups as (?:…)",
                 groups - 1
             )),
         }
@@ -128,19 +128,17 @@ impl Metric {
                 (pattern, found.and_then(|groups| groups.get(1)))
             }
         };
-        let text = text.ok_or_else(|| format!("nothing in its output matches `{pattern}`"))?;
+        let text = text.ok_or_else(|| format!("its output does not match `{pattern}`"))?;
         let figure: f64 = text.as_str().replace(',', "").parse().map_err(|_| {
             format!(
-                "`{pattern}` matches `{}`, which is no number",
+                "`{pattern}` matches `{}`, which is not a number",
                 text.as_str()
             )
         })?;
         if figure.is_finite() && figure > 0.0 {
             Ok(figure)
         } else {
-            Err(format!(
-                "`{pattern}` gives {figure}, which no ratio can be made of"
-            ))
+            Err(format!("`{pattern}` gives {figure}, which has no ratio"))
         }
     }
 }

@@ -226,7 +226,7 @@ mod tests {
             subtitle: String::new(),
             panels: vec![Panel {
                 title: "load".to_owned(),
-                axis: "operations a second".to_owned(),
+                axis: "operations per second".to_owned(),
                 rows: vec![
                     PlotRow {
                         name: "system".to_owned(),

@@ -93,7 +93,7 @@ impl Observer for Progress {
     fn starts(&mut self, name: &str, again: bool) {
         if again {
             self.bar
-                .set_message(format!("{name} (again: it was disturbed)"));
+                .set_message(format!("{name} (repeated after disturbance)"));
             return;
         }
         if self.begun {

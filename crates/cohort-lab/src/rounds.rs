@@ -318,7 +318,7 @@ impl Attempt<'_, '_> {
             match runner::run(prepare) {
                 Err(Failure::Interrupted(signal)) => return Err(signal),
                 Err(Failure::Program { why, output }) => {
-                    let why = format!("what prepares it failed: {why}");
+                    let why = format!("its preparation failed: {why}");
                     return Ok(Err(with_last_lines(why, &output)));
                 }
                 Ok(_) => {}
@@ -351,9 +351,9 @@ fn with_last_lines(why: String, output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let last = &lines[lines.len().saturating_sub(LINES)..];
     if last.is_empty() {
-        return format!("{why}; it wrote nothing");
+        return format!("{why}; no output");
     }
-    format!("{why}; its last words:\n    {}", last.join("\n    "))
+    format!("{why}; end of its output:\n    {}", last.join("\n    "))
 }
 
 #[cfg(test)]
@@ -438,7 +438,7 @@ mod tests {
         unprepared.prepare = Some(contestant("", "exit 3").launch);
         let series = play(&[unprepared], 1, number, &mut Log(Vec::new())).unwrap();
         let why = series[0].failure.as_ref().unwrap();
-        assert!(why.contains("what prepares it failed"), "{why}");
+        assert!(why.contains("its preparation failed"), "{why}");
     }
 
     #[test]

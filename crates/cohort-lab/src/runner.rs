@@ -130,7 +130,7 @@ fn measured(launch: &Launch, seen: Option<&mut Look>) -> Result<Run, Failure> {
     if !listens.is_empty() {
         let listens: Vec<String> = listens.iter().map(Address::to_string).collect();
         let why = format!(
-            "it listens on {} and uses no CPU time: a server, which does not end by itself",
+            "it listens on {} and uses no CPU time: a server, which does not terminate",
             listens.join(", ")
         );
         return Err(Failure::Program { why, output });
@@ -186,14 +186,14 @@ impl Started {
     fn new(launch: &Launch) -> Result<Self, Failure> {
         let file = tempfile::tempfile().map_err(|error| {
             failed(format!(
-                "no file for its output can be made: {}",
+                "cannot create a file for its output: {}",
                 in_words(&error)
             ))
         })?;
         let child = command(launch, &file)
-            .map_err(|error| failed(format!("it cannot be prepared: {}", in_words(&error))))?
+            .map_err(|error| failed(format!("cannot prepare it: {}", in_words(&error))))?
             .spawn()
-            .map_err(|error| failed(format!("it cannot be started: {}", in_words(&error))))?;
+            .map_err(|error| failed(format!("cannot start it: {}", in_words(&error))))?;
         let pid = Pid::from_child(&child);
         interrupt::watch(pid);
         Ok(Self {
@@ -210,11 +210,11 @@ impl Started {
         let reaped = reap_group(self.pid);
         self.is_reaped = true;
         interrupt::forget(self.pid);
-        reaped.map_err(|error| failed(format!("it was lost: {error}")))
+        reaped.map_err(|error| failed(format!("cannot wait for it: {error}")))
     }
 
     fn output(&mut self) -> Result<String, Failure> {
-        read(&mut self.file).map_err(|error| failed(format!("its output cannot be read: {error}")))
+        read(&mut self.file).map_err(|error| failed(format!("cannot read its output: {error}")))
     }
 }
 
@@ -239,7 +239,7 @@ pub fn carry_out(command: &mut Command, limit: Duration) -> Result<(), String> {
     let in_time = wait_for_end(Pid::from_child(&child), Some(limit));
     let status = child
         .wait()
-        .map_err(|error| format!("it was lost: {error}"))?;
+        .map_err(|error| format!("cannot wait for it: {error}"))?;
     complaint(status, in_time, Some(limit)).map_or(Ok(()), Err)
 }
 
@@ -312,8 +312,7 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
 pub fn in_words(error: &io::Error) -> String {
     if is_out_of_files(error) {
         return format!(
-            "too few files may be open at once to start a process ({error}); `ulimit -n` shows \
-             and raises the limit"
+            "too many open files to start a process ({error}); raise the limit with `ulimit -n`"
         );
     }
     error.to_string()
@@ -334,7 +333,7 @@ fn command(launch: &Launch, output: &File) -> io::Result<Command> {
     let (program, arguments) = launch
         .words
         .split_first()
-        .ok_or_else(|| io::Error::other("no program was named"))?;
+        .ok_or_else(|| io::Error::other("no program given"))?;
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -434,7 +433,7 @@ fn complaint(status: ExitStatus, in_time: bool, limit: Option<Duration>) -> Opti
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("it ended with exit status {code}")),
         (None, Some(signal)) => Some(format!("it was killed by signal {signal}")),
-        (None, None) => Some(format!("it ended strangely: {status}")),
+        (None, None) => Some(format!("it ended with an unknown status: {status}")),
     }
 }
 

@@ -171,7 +171,7 @@ fn decide_rwlocks() -> Rwlocks {
         #[cfg(feature = "compositions")]
         Some("c-rw-wp") => Rwlocks::WritersFirst,
         Some(other) => {
-            warn("RWLOCK", other, " serves no rwlocks here; using rwlock");
+            warn("RWLOCK", other, " is not an rwlock; using rwlock");
             Rwlocks::Word
         }
     }
@@ -256,7 +256,7 @@ fn decide() -> u8 {
             _ => warn(
                 "LOCK",
                 text,
-                " names no lock of this library (see `cohort list`); using futex-hmcs",
+                " is not a lock of this library (see `cohort list`); using futex-hmcs",
             ),
         }
     }
@@ -267,13 +267,13 @@ fn decide() -> u8 {
         None | Some("" | "park") => {}
         Some("spin") => set_policy(WaitPolicy::Spin),
         Some("yield") => set_policy(WaitPolicy::Yield),
-        Some(other) => warn("WAIT", other, " is none of park, spin, yield; using park"),
+        Some(other) => warn("WAIT", other, " is not park, spin or yield; using park"),
     }
     match variable(c"COHORT_MONITOR") {
         None | Some("" | "on") => {}
         // SAFETY: to pause takes no instruction that a CPU may lack.
         Some("off") => unsafe { set_monitor(Monitor::Missing) },
-        Some(other) => warn("MONITOR", other, " is neither on nor off; using on"),
+        Some(other) => warn("MONITOR", other, " is not on or off; using on"),
     }
     // `cohort run` has checked the values that it passes on, and reports their mistakes.
     if let Some(text) = variable(c"COHORT_COHORTS")
@@ -282,14 +282,14 @@ fn decide() -> u8 {
         warn(
             "COHORTS",
             text,
-            " is no list of cohorts; using the machine's",
+            " is not a list of cohorts; using the machine's",
         );
     }
     #[cfg(feature = "compositions")]
     if let Some(text) = variable(c"COHORT_GLK") {
         match Tuning::read(text) {
             Some(tuning) => tune(&tuning),
-            None => warn("GLK", text, " tunes no lock; using 3,2,128,4096"),
+            None => warn("GLK", text, " is not a valid tuning; using 3,2,128,4096"),
         }
     }
     let report = variable_c(c"COHORT_REPORT");
@@ -298,7 +298,7 @@ fn decide() -> u8 {
         None | Some("") => false,
         Some("print") => chosen != SYSTEM,
         Some(other) => {
-            warn("CHANGES", other, " is not print; not printing");
+            warn("CHANGES", other, " is not print; printing disabled");
             false
         }
     };

@@ -10,8 +10,8 @@ use crate::RawLock;
 /// Hosts exclude by it: [`Hosting::grants`] is false only for a lock that never grants, and
 /// [`turn`](Self::turn) behaves as documented.
 #[diagnostic::on_unimplemented(
-    message = "hosts do not know enough of `{Self}`",
-    note = "`cohort_raw::standalone!` says the usual: that it serves in order and takes no nodes of its own"
+    message = "`{Self}` lacks the properties that adapters need",
+    note = "`cohort_raw::standalone!` implements the defaults: FIFO, no extra nodes"
 )]
 pub unsafe trait Hosted: RawLock {
     /// The lock's properties for a host.
@@ -62,8 +62,8 @@ impl Hosting {
 /// After [`Quick::Released`] and [`Quick::MarkLost`] the lock is released, as
 /// [`release`](RawLock::release) says; after [`Quick::Refused`] nothing has happened.
 #[diagnostic::on_unimplemented(
-    message = "nobody has said whether a plain store releases `{Self}`",
-    note = "`cohort_raw::standalone!` says that none does"
+    message = "`{Self}` does not declare its plain-store release",
+    note = "`cohort_raw::standalone!` declares none"
 )]
 pub unsafe trait QuickRelease: RawLock {
     /// Releases the lock like [`release`](RawLock::release), if that takes a plain store only;

@@ -12,8 +12,8 @@ use crate::{Abortable, DetectsWaiters, Outcome, Patience, RawLock};
 /// lock was free, however it was acquired.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the low lock of a composition",
-    note = "`compose::Counted<L>` can be for any lock `L`; `cohort_raw::standalone!` makes a lock whose \
-            holder can tell whether others wait one that carries no number"
+    note = "use `compose::Counted<L>`, for any lock `L`; for a lock that detects waiters, \
+            `cohort_raw::standalone!` implements it without a counter"
 )]
 pub unsafe trait LowLock: DetectsWaiters {
     /// The largest number that [`release_counted`](Self::release_counted) carries; 0: none.
@@ -49,7 +49,7 @@ pub unsafe trait LowLock: DetectsWaiters {
 /// [`acquire`](RawLock::acquire) is.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the high lock of a composition",
-    note = "`cohort_raw::standalone!` makes a lock one that does not ask where its caller runs"
+    note = "`cohort_raw::standalone!` implements it for a lock that ignores its caller's CPU"
 )]
 pub unsafe trait HighLock: RawLock {
     /// [`acquire`](RawLock::acquire), by a context that acquires this lock only, and from one place
@@ -99,9 +99,9 @@ pub unsafe trait HighLock: RawLock {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand above cohorts of waiters that give up",
-    note = "an `Abortable` lock can, by `cohort_raw::standalone!`, if its waiters hold nothing of it when \
-            they have given up"
+    message = "`{Self}` cannot be the high lock of an abortable composition",
+    note = "`cohort_raw::standalone!` implements it for an `Abortable` lock that holds no node after a \
+            timeout"
 )]
 pub unsafe trait Resumable: Abortable {
     /// Whether a wait that stays may hold a part of the lock, which its cohort's other threads take

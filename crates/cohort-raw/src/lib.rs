@@ -103,9 +103,9 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 ///
 /// The guards and closures of `cohort::Mutex` make this promise for their callers.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no lock",
-    note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; those that readers share \
-            go into `RwLock`"
+    message = "`{Self}` is not a lock",
+    note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; `RwLock` takes the locks \
+            for readers"
 )]
 pub unsafe trait RawLock: Default + Send + Sync {
     /// The per-acquisition state.
@@ -152,8 +152,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be tried without waiting",
-    note = "every lock that `cohort list` shows can; `Gated<L>` can if `L` can"
+    message = "`{Self}` has no try_lock",
+    note = "every lock of `cohort list` has; `Gated<L>` has if `L` has"
 )]
 pub unsafe trait RawTry: RawLock {
     /// Takes the lock if it is free and no thread waits ahead of the caller; never blocks.
@@ -183,9 +183,9 @@ pub unsafe trait RawTry: RawLock {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "the waiters of `{Self}` cannot give up",
-    note = "where they must, use the default lock, `basic::Bo`, or a queue whose waiters can: \
-            `numa::HmcsT1` to `HmcsT4`, or one of `abortable`"
+    message = "waiters of `{Self}` have no timeout",
+    note = "for timeouts use the default lock, `basic::Bo`, `numa::HmcsT1` to `HmcsT4`, or a lock of \
+            `abortable`"
 )]
 pub unsafe trait Abortable: RawLock {
     /// Blocks until the lock is held or `patience` runs out.
@@ -263,8 +263,8 @@ pub unsafe trait BoundedAbort: Abortable {}
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has to be released by the thread that acquired it",
-    note = "such a lock has no guards, which may go to another thread: use closures (`locking`)"
+    message = "`{Self}` must be released by the acquiring thread",
+    note = "guards may move to another thread: use closures (`locking`)"
 )]
 pub unsafe trait ThreadOblivious: RawLock {}
 
@@ -287,8 +287,8 @@ pub unsafe trait ThreadOblivious: RawLock {}
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "the holder of `{Self}` cannot tell whether others wait",
-    note = "all levels of a composition but the last have to: `basic::Ticket`, `Mcs`, `Clh`, `Hemlock` can"
+    message = "the holder of `{Self}` cannot detect waiters",
+    note = "all levels of a composition except the last need this: `basic::Ticket`, `Mcs`, `Clh` and `Hemlock` can"
 )]
 pub unsafe trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.
@@ -376,8 +376,8 @@ pub enum HandOver {
 /// struct InOrder<L: Fair>(L);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` may pass a waiter over for ever",
-    note = "what is wanted here is a lock that serves in order, such as `basic::Ticket` or `basic::Mcs`"
+    message = "`{Self}` is not starvation-free",
+    note = "use a FIFO lock, such as `basic::Ticket` or `basic::Mcs`"
 )]
 pub trait Fair: RawLock {}
 

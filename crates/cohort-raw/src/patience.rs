@@ -247,7 +247,7 @@ impl<'a> Patience<'a> {
         }
         assert!(
             at < WORDS,
-            "a patience holds four cancellations: combine more by `AnyOf`"
+            "a patience holds four cancellations; combine more with `AnyOf`"
         );
         patience.words[at] = Some(cancellation);
         patience

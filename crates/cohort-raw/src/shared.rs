@@ -55,9 +55,9 @@ pub enum Recursion {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no lock that readers share",
-    note = "those are `rwlock::RawRwLock`, the default, and `rwlock::CRwNp` and `rwlock::CRwWp`; \
-            others go into `Mutex`"
+    message = "`{Self}` is not an rwlock",
+    note = "use `rwlock::RawRwLock`, the default, `rwlock::CRwNp` or `rwlock::CRwWp`; \
+            other locks go into `Mutex`"
 )]
 pub unsafe trait RawShared: Default + Send + Sync {
     /// The state of one acquisition, to read or to write.

@@ -7,13 +7,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
-    /// Pinned, each thread as near to the one before as a free CPU is
+    /// Pinned, each thread on the free CPU nearest to the previous thread
     Compact,
-    /// Pinned and compact, but one hardware thread of each core first
+    /// Pinned and compact, with one hardware thread of each core first
     Cores,
-    /// Pinned, each thread as far from those before as a free CPU is
+    /// Pinned, each thread on the free CPU farthest from the previous threads
     Scattered,
-    /// Wherever the scheduler puts them
+    /// Placed by the scheduler
     Free,
 }
 

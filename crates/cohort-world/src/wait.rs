@@ -9,14 +9,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
-    /// Spin and do nothing else, as the papers' spin locks do; on this machine, whose
-    /// CPUs others need too, as `spin`
+    /// Spin only, as the papers' spin locks; on this machine, the same as `spin`
     Busy,
-    /// Spin for a bounded time, then yield the CPU at every look
+    /// Spin for a bounded time, then yield at every poll
     Spin,
-    /// Yield the CPU at every look
+    /// Yield at every poll
     Yield,
-    /// Spin for a bounded time, yield for a few turns, then sleep
+    /// Spin for a bounded time, yield a few times, then sleep
     Park,
 }
 

@@ -176,252 +176,252 @@ macro_rules! for_each_lock {
     ($callback:ident) => {
         $callback! {
             futex_hmcs, $crate::numa::FutexHmcs, Word, ["default"],
-            "as futex; where CPUs are in several cache groups or many its waiters stand in a tree of queues",
+            "as futex; with several cache groups or many CPUs, waiters queue in a tree",
             "Cohort; see numa/futex_hmcs.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             futex, $crate::basic::Futex, Word, [],
-            "sleeping mutex: barges, spins for a bounded time, hands over to a thread that waits too long",
+            "sleeping mutex: barging, bounded spinning, hand-off to starved waiters",
             "Cohort; see basic/futex.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             tas, $crate::basic::Tas, InPlace, ["sl"],
-            "a word that every waiter tries to set",
+            "test-and-set word",
             "test-and-set; Antić et al. 2016 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             ttas, $crate::basic::Ttas, InPlace, ["tatas-t"],
-            "a word that waiters try to set once they have seen it free",
+            "test-and-test-and-set word",
             "test-and-test-and-set; Antić et al. 2016 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             bo, $crate::basic::Bo, InPlace, [],
-            "as ttas; waiters look more and more rarely, at random",
+            "as ttas, with random exponential backoff",
             "Agarwal and Cherian 1989; Dice et al. 2015 §3.3, §6",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             ticket, $crate::basic::Ticket, InPlace, ["tkt"],
-            "draw a number, wait until it is served",
+            "ticket lock: draw a number, wait until it is served",
             "Chehab et al. 2021 §2.1, Dice et al. 2015 §2.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ticket_apart, $crate::basic::TicketApart, Nowhere, ["tkt-apart"],
-            "as ticket; each of its two words has a line of its own",
+            "as ticket, with its two words on separate cache lines",
             "Mellor-Crummey and Scott 1991; Dice et al. 2015 §2.2, §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ticket_delay, $crate::basic::TicketDelay, InPlace, [],
-            "as ticket; a waiter far behind looks more rarely",
+            "as ticket, with backoff proportional to the queue position",
             "Mellor-Crummey and Scott 1991; Dice et al. 2015 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ptl, $crate::basic::Ptl, Inflated, [],
-            "a ticket lock that serves in eight places",
+            "ticket lock with eight grant slots",
             "Dice 2011; Dice et al. 2015 §3.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             mcs, $crate::basic::Mcs, InPlace, [],
-            "a queue; each waiter looks at its own node",
+            "queue lock; each waiter spins on its own node",
             "Mellor-Crummey and Scott 1991; Chehab et al. 2021 §2.1, Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             clh, $crate::basic::Clh, InPlace, [],
-            "a queue; each waiter looks at its predecessor's node",
+            "queue lock; each waiter spins on its predecessor's node",
             "Craig 1993, Landin and Hagersten 1994; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             clh_published, $crate::basic::ClhPublished, Nowhere, [],
-            "as clh; a free lock keeps a node, and a release is one store",
+            "as clh; a free lock keeps a node, a release is one store",
             "Craig 1993, Landin and Hagersten 1994; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             k42, $crate::basic::K42, InPlace, [],
-            "as mcs; only waiters have nodes, and no caller sees them",
+            "as mcs; only waiters have nodes, hidden from callers",
             "Auslander et al. 2003; Zhang et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hemlock, $crate::basic::Hemlock, InPlace, ["hem"],
-            "a queue; each waiter answers its predecessor's grant",
+            "queue lock; each waiter acknowledges its predecessor's grant",
             "Dice and Kogan 2021; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hemlock_ctr, $crate::basic::HemlockCtr, InPlace, ["hem-ctr"],
-            "as hemlock; saves coherence traffic on x86",
+            "as hemlock, with less coherence traffic on x86",
             "Dice and Kogan 2021; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             anderson, $crate::basic::Anderson, Inflated, ["abql"],
-            "an array of flags, one cache line each",
+            "array of flags, one cache line each",
             "Anderson 1990",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             reciprocating, $crate::basic::Reciprocating, Nowhere, [],
-            "a stack of arrivals, which the holder takes over as a whole; one write hands over",
+            "stack of arrivals, detached as a whole; one write hands off",
             "Dice and Kogan 2025",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             malthusian, $crate::basic::Malthusian, Nowhere, ["mcscr"],
-            "as mcs; waiters that the lock can do without are set aside until it cannot",
+            "as mcs, with concurrency restriction: surplus waiters are parked",
             "Dice 2017",
             [RawTry, ThreadOblivious, DetectsWaiters, Inherit];
 
             glk, $crate::adaptive::Glk, Apart, [],
-            "ticket, mcs or futex, as its queue and the load of the machine ask for",
+            "adaptive: ticket, mcs or futex, by queue length and machine load",
             "Antić et al. 2016 §3",
             [RawTry, ThreadOblivious, Inherit];
 
             glk_plus, $crate::adaptive::GlkPlus, Apart, ["glk+"],
-            "as glk; asks whether the process's threads lack CPUs, not the machine",
+            "as glk, with the load of the process instead of the machine",
             "Cohort; see adaptive/glk.rs",
             [RawTry, ThreadOblivious, Inherit];
 
             cna, $crate::numa::Cna, InPlace, [],
-            "as mcs; the holder sets waiters of other NUMA nodes aside",
+            "as mcs; the holder defers waiters of other NUMA nodes",
             "Dice and Kogan 2019; Chehab et al. 2021 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             near, $crate::numa::Near, Nowhere, ["near-mcs"],
-            "as mcs; the lock goes to the nearest of the first five waiters, within a bound",
+            "as mcs; hand-off to the nearest of the first five waiters, bounded",
             "Dice et al. 2015 §7; Cohort, see numa/near.rs",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             fissile, $crate::numa::Fissile, Nowhere, [],
-            "a word, and behind it cna, whose head arrivals may pass until it is impatient",
+            "word before cna; arrivals may overtake the head waiter for a bounded time",
             "Dice and Kogan 2020",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             shfl, $crate::numa::Shfl, Inflated, ["shfllock"],
-            "a word and a queue, whose head sorts it by NUMA node",
+            "word before a queue that its head sorts by NUMA node",
             "Kashyap et al. 2019; Chehab et al. 2021 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hbo, $crate::numa::Hbo, Apart, ["a-hbo"],
-            "as bo; a waiter of another NUMA node than the holder's looks more rarely",
+            "as bo, with longer backoff on other NUMA nodes than the holder's",
             "Radović and Hagersten 2003; Dice et al. 2015 §1, §5.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             fc_mcs, $crate::numa::FcMcs, Apart, [],
-            "an mcs queue, to which one of each NUMA node appends all that have arrived there",
+            "mcs queue; a combiner per NUMA node appends the node's arrivals",
             "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             fc_mcs_published, $crate::numa::FcMcsPublished, Nowhere, [],
-            "as fc-mcs; each thread has a record in a publication list, and combiners go through that",
+            "as fc-mcs, with one publication record per thread",
             "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Inherit];
 
             hclh, $crate::numa::Hclh, Apart, [],
-            "a clh queue, into which one of each NUMA node splices the queue of all that have arrived there",
+            "clh queue; a master per NUMA node splices in the node's queue",
             "Luchangco, Nussbaum and Shavit 2006; Dice et al. 2015 §1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_2, $crate::numa::Hmcs2, Inflated, ["hmcs", "hmcs-2@numa,system"],
-            "a tree of queues: one for each NUMA node below one for all",
+            "tree of queues: NUMA nodes, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_3, $crate::numa::Hmcs3, Inflated, ["hmcs-3@core,numa,system"],
-            "a tree of queues: cores below NUMA nodes below the system",
+            "tree of queues: cores, NUMA nodes, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_4, $crate::numa::Hmcs4, Inflated, ["hmcs-4@core,cache,numa,system"],
-            "a tree of queues: cores, cache groups, NUMA nodes, the system",
+            "tree of queues: cores, cache groups, NUMA nodes, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_4_package, $crate::numa::Hmcs4Package, Apart, ["hmcs-4@cache,numa,package,system"],
-            "a tree of queues: cache groups, NUMA nodes, packages, the system",
+            "tree of queues: cache groups, NUMA nodes, packages, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2, Chehab et al. 2021 §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ahmcs_3, $crate::numa::Ahmcs3, Apart, ["ahmcs", "ahmcs-3@core,numa,system"],
-            "as hmcs-3; a thread enters at the level where it has found others of late",
+            "as hmcs-3; threads enter at the level with recent contention",
             "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ahmcs_4, $crate::numa::Ahmcs4, Apart, ["ahmcs-4@core,cache,numa,system"],
-            "as hmcs-4; a thread enters at the level where it has found others of late",
+            "as hmcs-4; threads enter at the level with recent contention",
             "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_t_1, $crate::numa::HmcsT1, Inflated, ["hmcs-t-1@system"],
-            "a queue whose waiters can give up, and find their place again",
+            "queue with timeouts; a waiter can resume its abandoned node",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_2, $crate::numa::HmcsT2, Inflated, ["hmcs-t", "hmcs-t-2@numa,system"],
-            "the same for each NUMA node below one for all",
+            "as hmcs-t-1, in a tree: NUMA nodes, the system",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_3, $crate::numa::HmcsT3, Apart, ["hmcs-t-3@core,numa,system"],
-            "the same for cores below NUMA nodes below the system",
+            "as hmcs-t-1, in a tree: cores, NUMA nodes, the system",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_4, $crate::numa::HmcsT4, Apart, ["hmcs-t-4@core,cache,numa,system"],
-            "the same for cores, cache groups, NUMA nodes, the system",
+            "as hmcs-t-1, in a tree: cores, cache groups, NUMA nodes, the system",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             c_bo_bo, $crate::compose::CBoBo, Apart, [],
-            "a bo lock for each NUMA node below one for all",
+            "a bo lock per NUMA node below a bo lock",
             "Dice et al. 2015 §3.4.1",
             [RawTry, ThreadOblivious, Inherit];
 
             c_tkt_tkt, $crate::compose::CTktTkt, Inflated, ["hticket"],
-            "a ticket lock for each NUMA node below one for all",
+            "a ticket lock per NUMA node below a ticket lock",
             "Dice et al. 2015 §3.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_ptl_tkt, $crate::compose::CPtlTkt, Apart, [],
-            "a ticket lock for each NUMA node below a ptl lock",
+            "a ticket lock per NUMA node below a ptl lock",
             "Dice et al. 2015 §3.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_bo_mcs, $crate::compose::CBoMcs, Apart, [],
-            "an mcs lock for each NUMA node below a bo lock",
+            "an mcs lock per NUMA node below a bo lock",
             "Dice et al. 2015 §3.3",
             [RawTry, ThreadOblivious, Inherit];
 
             c_tkt_mcs, $crate::compose::CTktMcs, Inflated, [],
-            "an mcs lock for each NUMA node below a ticket lock",
+            "an mcs lock per NUMA node below a ticket lock",
             "Dice et al. 2015 §1.3; Zhang et al. 2017 §4.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_mcs_mcs, $crate::compose::CMcsMcs, Apart, [],
-            "an mcs lock for each NUMA node below one for all",
+            "an mcs lock per NUMA node below an mcs lock",
             "Dice et al. 2015 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             a_c_bo_bo, $crate::compose::ACBoBo, Apart, [],
-            "as c-bo-bo; waiters can give up at either lock",
+            "as c-bo-bo, with timeouts",
             "Dice et al. 2015 §3.4.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             a_c_bo_clh, $crate::compose::ACBoClh, Apart, [],
-            "a clh lock for each NUMA node below a bo lock; waiters can give up at either",
+            "a clh lock per NUMA node below a bo lock, with timeouts",
             "Dice et al. 2015 §3.4.2, Scott 2002",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             clh_nb, $crate::abortable::ClhNb, Nowhere, ["a-clh"],
-            "as clh; waiters leave at once, and the next thread takes their nodes",
+            "as clh, with immediate timeouts; successors reclaim abandoned nodes",
             "Scott 2002; Chabbi et al. 2017 §6.2, Dice et al. 2015 §5.1.6",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
 
             mcs_nb, $crate::abortable::McsNb, Nowhere, [],
-            "as mcs; waiters leave at once, and releases pass over what they leave",
+            "as mcs, with immediate timeouts; releases skip abandoned nodes",
             "Scott 2002; Chabbi et al. 2017 §6.2",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
 
             clh_try, $crate::abortable::ClhTry, Nowhere, [],
-            "as clh; waiters leave once their neighbours have seen it, with their nodes",
+            "as clh, with timeouts that unlink the waiter's node first",
             "Scott and Scherer 2001",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
 
             mcs_try, $crate::abortable::McsTry, Nowhere, [],
-            "as mcs; waiters leave once their neighbours have seen it, with their nodes",
+            "as mcs, with timeouts that unlink the waiter's node first",
             "Scott and Scherer 2001",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
         }
@@ -436,22 +436,22 @@ macro_rules! for_each_baseline {
     ($callback:ident) => {
         $callback! {
             posix, $crate::baseline::Posix, Word, [],
-            "the C library's mutex: three values, sleeps at once",
+            "the C library's mutex: three states, sleeps immediately",
             "Zhang et al. 2017 §2; Drepper, Futexes Are Tricky",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             posix_adaptive, $crate::baseline::PosixAdaptive, Word, [],
-            "as posix, of the adaptive kind: looks up to a hundred times first",
+            "as posix, of the adaptive kind: polls up to 100 times first",
             "glibc manual, PTHREAD_MUTEX_ADAPTIVE_NP",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             spin_park, $crate::baseline::SpinPark, Word, [],
-            "as posix; every waiter spins, more and more rarely, before it sleeps",
+            "as posix; waiters spin with backoff before they sleep",
             "ordo-one, synchronization-benchmarks, 2026",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             spin_park_4, $crate::baseline::SpinPark4, Word, [],
-            "as spin-park; at most four waiters spin",
+            "as spin-park, with at most four spinning waiters",
             "ordo-one, synchronization-benchmarks, 2026",
             [RawTry, Abortable, ThreadOblivious, Inherit];
         }
@@ -465,27 +465,27 @@ macro_rules! for_each_shared {
     ($callback:ident) => {
         $callback! {
             rwlock, $crate::rwlock::RawRwLock,
-            "one word; one waiter at a time spins on it, the others in a gate before it",
+            "one word; one waiter spins on it, the others wait for admission",
             "Cohort; see rwlock/raw.rs";
 
             c_rw_np, $crate::rwlock::CRwNp,
-            "readers counted where they share a cache, writers take c-tkt-tkt; neither preferred",
+            "reader counts by cache group, writers use c-tkt-tkt; no preference",
             "Calciu et al. 2013; Dice et al. 2015 §7, Chehab et al. 2021 §4.1.2";
 
             c_rw_wp, $crate::rwlock::CRwWp,
-            "the same; writers are preferred for up to 5 ms",
+            "as c-rw-np; writers are preferred for up to 5 ms",
             "Calciu et al. 2013; Dice et al. 2015 §7, Chehab et al. 2021 §4.1.2";
 
             c_rw_np_in_object, $crate::rwlock::InObject,
-            "c-rw-np as a program's rwlock has it, on one line; writers take ticket",
+            "c-rw-np in a pthread_rwlock_t, on one line; writers use ticket",
             "Cohort; see rwlock/object.rs";
 
             posix_rwlock, $crate::baseline::PosixRwLock,
-            "the C library's algorithm, which prefers readers",
+            "the C library's algorithm, preferring readers",
             "glibc manual, PTHREAD_RWLOCK_PREFER_READER_NP";
 
             posix_rwlock_w, $crate::baseline::PosixRwLock<true>,
-            "the C library's algorithm where it prefers writers",
+            "the C library's algorithm, preferring writers",
             "glibc manual, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP";
         }
     };
@@ -498,52 +498,52 @@ macro_rules! for_each_delegate {
     ($callback:ident) => {
         $callback! {
             cc_synch, $crate::delegation::CcSynch,
-            "sections are brought to a queue, whose first runs those behind it",
+            "queue of requests; its head runs those behind it",
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §1",
             [AbortableDelegate];
 
             fc, $crate::delegation::Fc,
-            "sections are published in records, through which the thread goes that has the lock",
+            "flat combining: the lock holder runs published requests",
             "Hendler et al. 2010; Zhang et al. 2017 §2.2",
             [AbortableDelegate];
 
             h_synch, $crate::delegation::HSynch,
-            "as cc-synch, with a queue for each NUMA node below a lock that they share",
+            "as cc-synch, with a queue per NUMA node below a shared lock",
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §2.1",
             [];
 
             oyama, $crate::delegation::Oyama,
-            "sections are put on a list in the lock's word, which the holder takes as a whole",
+            "list of requests in the lock's word, detached as a whole by the holder",
             "Oyama et al. 1999; Zhang et al. 2017 §2.2",
             [TryDelegate];
 
             qd, $crate::delegation::Qd,
-            "sections are put into a queue of fixed length, which the holder opens and closes",
+            "bounded queue of requests, opened and closed by the holder",
             "Klaftenegger et al. 2014; Dice et al. 2015 §1.1",
             [TryDelegate, AbortableDelegate];
 
             rcl, $crate::delegation::Rcl,
-            "sections are brought to a thread that does nothing else, on a CPU of its own",
+            "dedicated server thread on its own CPU",
             "Lozi et al. 2012; Zhang et al. 2017 §2.2",
             [AbortableDelegate, Attended];
 
             sanl, $crate::delegation::Sanl,
-            "threads vote to run sections in place or to bring them to one of them",
+            "threads vote for execution in place or delegation to one of them",
             "Zhang et al. 2017 §3",
             [TryDelegate, AbortableDelegate, Tunable];
 
             sanl_flat, $crate::delegation::SanlFlat,
-            "the same; every thread brings its sections to whichever server there is",
+            "as sanl, without NUMA policy: to any server",
             "Zhang et al. 2017 §3.2",
             [TryDelegate, AbortableDelegate, Tunable];
 
             sanl_distance_first, $crate::delegation::SanlDistanceFirst,
-            "the same; every thread waits for a server of its own NUMA node",
+            "as sanl, distance first: to a server of the same NUMA node",
             "Zhang et al. 2017 §3.3",
             [TryDelegate, AbortableDelegate, Tunable];
 
             sanl_plus, $crate::delegation::SanlPlus,
-            "as cc-synch; where many want it, those of a NUMA node bring theirs together",
+            "as cc-synch; under contention, requests of a NUMA node are batched",
             "Zhang et al. 2017 §4.2, §5",
             [AbortableDelegate];
         }
@@ -608,7 +608,7 @@ for_each_delegate!(delegates);
 /// several times, where a critical section runs once. No workload uses them.
 pub static COPYING: &[CopyingInfo] = &[CopyingInfo {
     name: "p-sim",
-    about: "a type of its own: each thread applies all operations to a copy of the data, and one copy counts",
+    about: "separate type: each thread applies all operations to a copy of the data; one copy wins",
     source: "Fatourou and Kallimanis 2011; Zhang et al. 2017 §2.2",
     bytes_raw: size_of::<crate::delegation::PSim<u64>>(),
 }];

@@ -70,17 +70,17 @@ fn a_refusal_says_what_to_use_instead() {
             "fn locks(data: &cohort::Mutex<u32, cohort::compose::Gated<cohort::basic::Tas>>) {\
              data.lock(); }",
             "`Tas", // of whichever form
-            "a lock that serves in order",
+            "a FIFO lock",
         ),
         (
             "fn locks(data: &cohort::Mutex<u32, cohort::rwlock::RawRwLock>) { data.locking(|_| ()); }",
             "`RawRwLock` is no lock",
-            "go into `RwLock`",
+            "takes the locks",
         ),
         (
             "fn reads(data: &cohort::RwLock<u32, cohort::basic::Ticket>) {\
              data.reading(|_| ()); }",
-            "is no lock that readers share",
+            "is not an rwlock",
             "`rwlock::CRwNp`",
         ),
         (

@@ -69,26 +69,24 @@ static RULES: [Rule; 10] = [
     Rule {
         applies: |facts| facts.lock.kind != "mutex",
         lock: None,
-        because: |_| "an rwlock: --rwlock chooses for all of a program's".to_owned(),
+        because: |_| "rwlock: --rwlock applies to all rwlocks of a program".to_owned(),
     },
     Rule {
         applies: |facts| !facts.can_be_named,
         lock: None,
-        because: |_| {
-            "neither its variable nor its place has a name that a line could say".to_owned()
-        },
+        because: |_| "no variable name and no call site to identify it by".to_owned(),
     },
     Rule {
         applies: |facts| facts.lock.hold.is_none(),
         lock: None,
-        because: |_| "no hold was timed: profile a longer run".to_owned(),
+        because: |_| "no hold time sampled: profile a longer run".to_owned(),
     },
     Rule {
         applies: |facts| held(facts) > LONG,
         lock: None,
         because: |facts| {
             let held = time(held(facts));
-            format!("held {held}: waiters sleep under any lock; make the section shorter")
+            format!("held {held}: waiters sleep under every lock; shorten the critical section")
         },
     },
     Rule {
@@ -96,7 +94,7 @@ static RULES: [Rule; 10] = [
         lock: Some(choice::DEFAULT),
         because: |facts| {
             format!(
-                "{}; {} serves in strict order, and waits for threads that have no CPU",
+                "{}; {} is FIFO and hands off to preempted waiters",
                 crowd(facts),
                 facts.own
             )
@@ -107,7 +105,7 @@ static RULES: [Rule; 10] = [
         lock: None,
         because: |facts| {
             let own = facts.own;
-            format!("{}: {own} lets in any thread that has a CPU", crowd(facts))
+            format!("{}: {own} admits any running thread", crowd(facts))
         },
     },
     Rule {
@@ -115,7 +113,7 @@ static RULES: [Rule; 10] = [
         lock: None,
         because: |facts| {
             let queue = facts.lock.queue.mean;
-            format!("queue {queue:.1}: one waiter at a time, and every lock serves that alike")
+            format!("queue {queue:.1}: with one waiter at a time all locks perform alike")
         },
     },
     Rule {
@@ -128,7 +126,7 @@ static RULES: [Rule; 10] = [
         lock: None,
         because: |facts| {
             let figures = figures(facts);
-            format!("{figures}: turns in order would cost more than the section")
+            format!("{figures}: FIFO hand-offs would cost more than the critical section")
         },
     },
 ];
@@ -141,7 +139,7 @@ pub fn first(facts: &Facts<'_>) -> Advice {
     let lock = rule.lock.filter(|lock| *lock != facts.own);
     let mut because = (rule.because)(facts);
     if lock != rule.lock {
-        because = format!("{because}: under {} already", facts.own);
+        because = format!("{because}: already under {}", facts.own);
     }
     Advice { lock, because }
 }
@@ -251,7 +249,7 @@ pub mod tests {
                 None,
                 "--rwlock",
             ),
-            (|_| (), 8, "futex-hmcs", false, None, "neither its variable"),
+            (|_| (), 8, "futex-hmcs", false, None, "no variable name"),
             (
                 |lock| lock.hold = None,
                 8,
@@ -276,7 +274,7 @@ pub mod tests {
                 Some("futex-hmcs"),
                 "9 threads on 8 CPUs",
             ),
-            (|_| (), 9, "futex-hmcs", true, None, "has a CPU"),
+            (|_| (), 9, "futex-hmcs", true, None, "any running thread"),
             (
                 |lock| lock.queue.mean = 1.2,
                 8,
@@ -285,14 +283,14 @@ pub mod tests {
                 None,
                 "queue 1.2",
             ),
-            (|_| (), 8, "mcs", true, None, "under mcs already"),
+            (|_| (), 8, "mcs", true, None, "already under mcs"),
             (
                 |lock| lock.hold.as_mut().unwrap().mean.value = 100.0,
                 8,
                 "futex-hmcs",
                 true,
                 None,
-                "turns in order",
+                "FIFO hand-offs",
             ),
         ];
         for (change, threads, own, can_be_named, wanted, said) in rows {

@@ -6,7 +6,7 @@ use cohort_lab::stats::Estimate;
 
 /// Every bar and what it asks for.
 pub fn list(bars: &[&Bar]) -> String {
-    let mut table = page::titled(&["bar", "what is compared", "target"]);
+    let mut table = page::titled(&["bar", "comparison", "target"]);
     for bar in bars {
         table.add_row([bar.name, bar.asks, &bar.target()]);
     }
@@ -55,25 +55,25 @@ pub fn closing(judged: &Judged, quick: bool) -> String {
     };
     let met = count(|verdict| matches!(verdict, Verdict::Met));
     let barred = count(|verdict| matches!(verdict, Verdict::CannotRun { .. }));
-    let mut text = format!("{met} of {} bars are met", judgements.len());
+    let mut text = format!("{met} of {} targets met", judgements.len());
     if barred > 0 {
-        text.push_str(&format!("; {barred} cannot run here"));
+        text.push_str(&format!("; {barred} cannot run on this machine"));
     }
     text.push('.');
     if quick {
-        text.push_str(" Short runs: an impression, no measurement.");
+        text.push_str(" Short runs: a rough estimate.");
     }
     if judgements.iter().any(|judgement| judgement.disturbed > 0) {
-        text.push_str(" Others used the CPUs meanwhile: measure again when the machine is quiet.");
+        text.push_str(" Other processes used the CPUs: repeat on an idle machine.");
     }
     if let Some([measured, wanted]) = judged.points
         && measured < wanted
     {
         text.push_str(&format!(
-            " Ended after {measured} of {wanted} simulated points."
+            " Interrupted after {measured} of {wanted} simulated points."
         ));
     } else if judged.signal.is_some() {
-        text.push_str(" Ended before the other bars were measured.");
+        text.push_str(" Interrupted before the other targets were measured.");
     }
     let mut text = page::prose(&text);
     let missed = judgements
@@ -83,7 +83,7 @@ pub fn closing(judged: &Judged, quick: bool) -> String {
     again.sort_unstable();
     again.dedup();
     if !again.is_empty() {
-        text.push_str("\n\nThe points that missed, again:");
+        text.push_str("\n\nTo repeat the missed points:");
         for words in again {
             text.push_str(&format!("\n  cohort {words}"));
         }
@@ -113,7 +113,7 @@ fn verdict(judgement: &Judgement) -> String {
         words.push_str(&format!(" ({})", judgement.at));
     }
     if judgement.near {
-        words.push_str(", within the noise");
+        words.push_str(", within noise");
     }
     if judgement.disturbed > 0 {
         words.push_str(&format!(

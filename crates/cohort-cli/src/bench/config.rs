@@ -32,8 +32,8 @@ pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
     let shape = Shape::of(topology);
     if let Some(stranger) = read.stranger(place.name(), fingerprint, &shape) {
         problem::tell(format!(
-            "warning: {} was tuned on {stranger}, and {} is another ({shape}); its thresholds are \
-             used all the same",
+            "warning: {} was tuned on {stranger}, not on {} ({shape}); its thresholds are used \
+             nevertheless",
             named.display(),
             place.name(),
         ));
@@ -55,8 +55,8 @@ fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, 
         .filter(|tuned| tuned.shape != shape.to_string())
     {
         problem::tell(format!(
-            "warning: glk in {} was tuned on {} ({}), and {} is another ({shape}); its numbers are \
-             used all the same",
+            "warning: glk in {} was tuned on {} ({}), not on {} ({shape}); its thresholds are used \
+             nevertheless",
             named.display(),
             tuned.machine,
             tuned.shape,
@@ -80,8 +80,8 @@ fn text(named: &Path) -> Result<String, Problem> {
     };
     file::shipped(name).map(str::to_owned).ok_or_else(|| {
         Problem::usage(format!(
-            "--config: no thresholds are shipped for `{name}`{}; there are those of {}, and `cohort \
-             tune sanl --on {name} -o FILE.toml` finds others",
+            "--config: no thresholds are shipped for `{name}`{}, only for {}; measure them with \
+             `cohort tune sanl --on {name} -o FILE.toml`",
             nearest::hint(name, file::machines()),
             file::machines().collect::<Vec<_>>().join(" and "),
         ))

@@ -23,8 +23,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let turned = arguments.knobs != Knobs::NONE || !arguments.outside.is_empty();
     if arguments.placement != Placement::Compact || turned {
         return Err(Problem::usage(
-            "the envelope has its own placements, and sections as the workloads have them; leave \
-             --placement and the workload's options out",
+            "the envelope fixes placement and workload options; leave out --placement and the \
+             workload's options",
         ));
     }
     let extent = if arguments.quick {
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         seed: arguments.seed,
     };
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let mut progress = Progress::new(plan.runs(), false);
     let measured = measure(&plan, &mut progress);
     drop(progress);
@@ -95,7 +95,7 @@ fn judged(arguments: &Arguments) -> Result<Vec<String>, Problem> {
 
 fn text(envelope: &Envelope) -> String {
     if envelope.points.is_empty() {
-        return page::prose("No point was complete.");
+        return page::prose("No complete point.");
     }
     let mut text = String::new();
     let mut points = envelope.points.as_slice();
@@ -163,12 +163,12 @@ fn share(share: Option<f64>) -> String {
 fn summary(envelope: &Envelope) -> String {
     let mut table = page::titled(&[
         "lock",
-        "mean share",
+        "mean ratio",
         "0.90 and more",
         "least",
         "over posix",
         "least",
-        "where it is least over posix",
+        "lowest over posix at",
     ]);
     for lock in &envelope.judged {
         let shares: Vec<f64> = envelope
@@ -200,25 +200,25 @@ fn summary(envelope: &Envelope) -> String {
 
 fn closing(envelope: &Envelope) -> String {
     let mut text = String::from(
-        "A share is a lock's throughput over that of the best raw lock at the same point; means \
-         are geometric. ",
+        "Ratio: throughput relative to the best raw lock at the same point. Means are \
+         geometric. ",
     );
     text.push_str(if envelope.served {
-        "Locks are served, as programs have them. "
+        "Locks are embedded in pthread_mutex_t, as in programs. "
     } else {
-        "Locks are raw; --served measures what programs get. "
+        "Locks are raw; --served measures them as in programs. "
     });
     text.push_str(
-        "`free`: the scheduler places the threads; `long`: sections of 20 µs; `both`: both. \
-         Simulated: virtual time, not measured on any real machine.",
+        "`free`: threads placed by the scheduler; `long`: critical sections of 20 µs; `both`: \
+         both. Simulated in virtual time.",
     );
     if envelope.quick {
-        text.push_str(" A part of the grid: an impression.");
+        text.push_str(" Part of the grid: a rough estimate.");
     }
     if envelope.points.len() < envelope.wanted {
         let _ = write!(
             text,
-            " It was ended after {} of {} points.",
+            " Interrupted after {} of {} points.",
             envelope.points.len(),
             envelope.wanted
         );

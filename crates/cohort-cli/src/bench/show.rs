@@ -41,7 +41,7 @@ pub fn listed() -> Vec<Listed> {
 
 /// The list as a table.
 pub fn workloads() -> String {
-    let mut table = page::titled(&["workload", "what it is", "its options"]);
+    let mut table = page::titled(&["workload", "description", "options"]);
     for info in listed() {
         let options = info.options.iter().map(|(name, value)| {
             let value = value.as_deref().unwrap_or("(none)");
@@ -135,7 +135,7 @@ fn columns(report: &Report) -> Vec<Column> {
     if simulated && !sweeps && common(report, ended).is_none() {
         columns.push(column("ended", ended, false));
     }
-    let speed = format!("{}s\na second", report.operation);
+    let speed = format!("{}s\nper second", report.operation);
     columns.push(column("thr.", |point| point.threads.to_string(), true));
     if sweeps {
         let apart = |point: &Point| point.interval().map_or_else(nothing, apart);
@@ -149,7 +149,7 @@ fn columns(report: &Report) -> Vec<Column> {
     let unit = if simulated { "cycles" } else { "ns" };
     if sweeps {
         let each = |point: &Point| mean(point, point.middle.round_trip);
-        columns.push(column(&format!("{unit} a\nsection"), each, true));
+        columns.push(column(&format!("{unit} per\nsection"), each, true));
     }
     if !simulated {
         columns.push(column("interval", interval, true));
@@ -314,7 +314,7 @@ fn unserved(report: &Report) -> Option<String> {
             })
         })
         .collect();
-    (!points.is_empty()).then(|| format!("Threads without any operation: {}.", points.join(", ")))
+    (!points.is_empty()).then(|| format!("Starved threads (no operation): {}.", points.join(", ")))
 }
 
 /// The origin of the figures.
@@ -334,8 +334,7 @@ fn closing(report: &Report) -> String {
         Some(hash) => {
             let _ = write!(
                 text,
-                "Simulated on {} (file {hash}), seed {}: virtual time, not measured on any real \
-                 machine.\nA run ended once ",
+                "Simulated on {} (file {hash}), seed {}, in virtual time.\nA run ended when ",
                 report.on, report.seed
             );
             text.push_str(&rules(report));
@@ -351,7 +350,7 @@ fn closing(report: &Report) -> String {
             if disturbed > 0 {
                 let _ = write!(
                     text,
-                    "; others used more than a tenth of its CPUs' time in {disturbed} of {}",
+                    "; other processes used more than a tenth of the CPU time in {disturbed} of {}",
                     page::counted(rounds * report.points.len(), "run", "runs")
                 );
             }
@@ -362,8 +361,8 @@ fn closing(report: &Report) -> String {
     if unfinished > 0 {
         let _ = write!(
             text,
-            "\n{unfinished} threads did not acquire their lock again long after the end; their last waits \
-             count until the end."
+            "\n{unfinished} threads still waited long after the end; their last waits count until the \
+             end."
         );
     }
     if let Some(unserved) = unserved(report) {
@@ -378,57 +377,54 @@ fn closing(report: &Report) -> String {
     if !idle.is_empty() {
         let _ = write!(
             text,
-            "\nNo {} in the whole run: {}.",
+            "\nNo {} in the run: {}.",
             report.operation,
             idle.join(", ")
         );
     }
     text.push_str(if report.served {
-        "\nLocks are served, as programs have them."
+        "\nLocks are embedded in pthread_mutex_t, as in programs."
     } else {
-        "\nLocks are raw; --served measures what programs get."
+        "\nLocks are raw; --served measures them as in programs."
     });
     if let Some(config) = &report.config {
-        let _ = write!(
-            text,
-            "\nLocks that are tuned go by the numbers of {config}."
-        );
+        let _ = write!(text, "\nThresholds of tuned locks: {config}.");
     }
     if let Some(wait) = common(report, waits) {
-        let _ = write!(text, "\nHow waiters wait: {wait}.");
+        let _ = write!(text, "\nWait policy: {wait}.");
     }
     let timed = is_timed(report);
     if is_weighed(report) {
         text.push_str(
-            "\nCritical work is what sections did, other work what threads did that had given up: \
-             in percent of the lock that let do most of it; efficiency is their mean.",
+            "\nCritical work: in critical sections; other work: after timeouts. Both in percent of \
+             the best lock; efficiency is their mean.",
         );
     } else if timed {
         text.push_str(if is_simulated(report) {
-            "\nTransfers are for each section."
+            "\nTransfers are per critical section."
         } else {
             ""
         });
     } else if report.sweeps() {
         text.push_str(
-            "\nThe time of a section is the mean from asking for the lock to having released it; \
-             transfers are for each section.",
+            "\nTime per section: the mean from the start of the acquisition to the end of the release. \
+             Transfers are per critical section.",
         );
     } else {
         text.push_str(
-            "\nMigrations are hand-overs between the largest cohorts; they and transfers are for \
-             each section.",
+            "\nMigrations: hand-overs between the largest cohorts. Migrations and transfers are per \
+             critical section.",
         );
     }
     if timed {
         text.push_str(
-            "\nGave up: of all acquisitions asked for, and within what time from asking (the \
-             median). Migrations and energy are in --json.",
+            "\nGave up: share of all attempts, and the median time from the start of the attempt. \
+             --json has migrations and energy.",
         );
     } else if is_simulated(report) && !is_weighed(report) {
         text.push_str(
-            "\nEnergy too, as a proxy: all CPUs' cycles, those of polling and idling ones and the \
-             transfers weighed, in cycles of a running CPU.",
+            "\nEnergy: a proxy in cycles of a running CPU; polling, idling and transfers are \
+             weighted.",
         );
     }
     text
@@ -453,7 +449,7 @@ fn rules(report: &Report) -> String {
 fn named(point: &Point, sweeps: bool) -> String {
     let name = format!("{} with {} threads", point.lock, point.threads);
     match point.outside.filter(|_| sweeps) {
-        Some(outside) => format!("{name}, {outside} apart"),
+        Some(outside) => format!("{name}, interval {outside}"),
         None => name,
     }
 }
@@ -490,7 +486,7 @@ fn details(point: &Point, sweeps: bool) -> String {
     }
     if let (Some(served), Some(looks)) = (counts.get("served"), counts.get("looks")) {
         let density = *served as f64 / (*looks).max(1) as f64;
-        let _ = write!(text, "\n  density of requests: {density:.3}");
+        let _ = write!(text, "\n  request density: {density:.3}");
     }
     let hertz = point.middle.cycles as f64 / point.middle.seconds;
     for (what, takes, name, paper) in COSTS {
@@ -515,14 +511,14 @@ fn modes(heard: &Heard) -> String {
     let mut last = by_mode(&heard.last);
     let others = (heard.locks as u64).saturating_sub(heard.changed());
     if others > 0 {
-        last.push(format!("as they began {others}"));
+        last.push(format!("unchanged {others}"));
     }
     if !last.is_empty() {
-        let _ = write!(text, "\n  locks by their last mode: {}", last.join(", "));
+        let _ = write!(text, "\n  locks by final mode: {}", last.join(", "));
     }
     if !heard.waits.is_empty() {
         let waits = by_mode(&heard.waits).join(", ");
-        let _ = write!(text, "\n  waits by the lock's mode: {waits}");
+        let _ = write!(text, "\n  waits by mode: {waits}");
     }
     for change in &heard.changes {
         let Changes {
@@ -531,7 +527,7 @@ fn modes(heard: &Heard) -> String {
             times,
             why,
         } = change;
-        let _ = write!(text, "\n  {from} to {to}: {times}, first since {why}");
+        let _ = write!(text, "\n  {from} to {to}: {times}, first because {why}");
     }
     text
 }

@@ -98,7 +98,7 @@ impl Verdict {
     pub fn brief(&self) -> String {
         match self {
             Self::NotLocks(_) => "not locks".to_owned(),
-            Self::TooBrief(..) => "too few looks".to_owned(),
+            Self::TooBrief(..) => "too few samples".to_owned(),
             Self::Gains(gain) => format!("locks: {gain}"),
             Self::HeldTooLong(held) => format!("{} is held too long at {}", held.lock, held.at),
             Self::NotServed(whose, _) => format!("not served: {whose}"),
@@ -141,9 +141,8 @@ impl fmt::Display for Verdict {
             ),
             Self::TooBrief(looks, seconds) => write!(
                 to,
-                "Too short to say: {} in {seconds:.2} s, and {LOOKS} are needed. Check it for longer, \
-                 with more work.",
-                page::counted(*looks as usize, "look", "looks")
+                "Too short: {} in {seconds:.2} s, {LOOKS} are needed. Check a longer run.",
+                page::counted(*looks as usize, "sample", "samples")
             ),
             Self::Gains(gain) => write!(to, "Locks, and {gain}"),
             Self::HeldTooLong(held) => {
@@ -155,13 +154,13 @@ impl fmt::Display for Verdict {
                 match held.held.filter(|share| *share > 0.0) {
                     Some(share) => write!(
                         to,
-                        " It is held for {} of the time: the best of locks gains {} at most.",
+                        " It is held for {} of the time: no lock can gain more than {}.",
                         percent(share.min(1.0)),
                         times((1.0 / share).max(1.0))
                     ),
                     None => write!(
                         to,
-                        " Its holder sleeps there during {} of the waits.",
+                        " Its holder is asleep there during {} of the waits.",
                         percent(held.blamed)
                     ),
                 }
@@ -173,11 +172,11 @@ impl fmt::Display for Verdict {
             ),
             Self::Served(lock, share) => write!(
                 to,
-                "Locks: threads waited for {} of their time, most for {lock}. `cohort check -- \
-                 PROGRAM`, or `cohort compare --server` for a server, measures what Cohort gains.",
+                "Locks: threads waited for {} of their time, mostly for {lock}. To measure the gain, run \
+                 `cohort check -- PROGRAM`, or `cohort compare --server` for a server.",
                 percent(*share)
             ),
-            Self::NoGain(why) => write!(to, "Locks, and no gain from Cohort was shown: {why}"),
+            Self::NoGain(why) => write!(to, "Locks, and no gain from Cohort: {why}"),
         }
     }
 }
@@ -267,13 +266,13 @@ impl Evidence {
         let mut said = vec![(
             "time lost",
             format!(
-                "threads waited for locks for {} of their time ({:.2} thread-seconds, beside {:.2} CPU \
+                "threads waited for locks for {} of their time ({:.2} thread-seconds, {:.2} CPU \
                  seconds, in {:.2} s and {})",
                 percent(self.share()),
                 self.lost,
                 self.used,
                 self.seconds,
-                page::counted(self.looks as usize, "look", "looks")
+                page::counted(self.looks as usize, "sample", "samples")
             ),
         )];
         let all: f64 = self.locks.iter().map(|row| row.lost_per_second).sum();
@@ -358,10 +357,7 @@ fn others(evidence: &Evidence) -> Option<(String, f64)> {
 pub fn running(evidence: &Evidence, executable: &str) -> Verdict {
     let share = evidence.share();
     if runtime::is_go(Path::new(executable)) {
-        return Verdict::NotServed(
-            "Go's own locks, by which its goroutines wait".to_owned(),
-            1.0,
-        );
+        return Verdict::NotServed("Go's own locks".to_owned(), 1.0);
     }
     if share < FEW {
         return evidence.without_locks();
@@ -400,8 +396,8 @@ pub fn unserved(evidence: &Evidence, program: &Program) -> Option<Verdict> {
         .is_ok_and(|image| runtime::is_go(&image.path));
     if is_go || program.image.is_err() && evidence.share() >= FEW {
         let whose = match &program.image {
-            Ok(_) => "Go's own locks, by which its goroutines wait".to_owned(),
-            Err(why) => format!("locks of a program that cannot be served ({why})"),
+            Ok(_) => "Go's own locks".to_owned(),
+            Err(why) => format!("the locks of a program that Cohort cannot serve ({why})"),
         };
         return Some(Verdict::NotServed(whose, 1.0));
     }
@@ -449,7 +445,7 @@ pub fn compare(command: &[OsString], rounds: u16) -> Result<Comparison, Problem>
     let mut comparisons = comparisons.into_iter();
     comparisons
         .next()
-        .ok_or_else(|| Problem::refused("nothing was compared"))
+        .ok_or_else(|| Problem::refused("no comparison"))
 }
 
 /// The verdict of a comparison that shows a gain.
@@ -470,7 +466,7 @@ pub fn held(command: &[OsString], evidence: &mut Evidence) -> Result<Verdict, Pr
 /// The verdict on a lock that is held there, if it is known where.
 fn blamed(held: Option<Held>) -> Verdict {
     match held {
-        None => Verdict::NoGain("no place holds a lock while others wait.".to_owned()),
+        None => Verdict::NoGain("no call site holds a lock while threads wait.".to_owned()),
         // Blame is no measure of how long a lock is held.
         Some(held) if held.held.is_none() => Verdict::NoGain(format!(
             "{} is held from {} during {} of the waits for it.",
@@ -553,7 +549,7 @@ mod tests {
         let short = says(evidence(3, 0.0, Some([1000, 2])));
         assert_eq!(
             short,
-            "Too short to say: 3 looks in 2.00 s, and 100 are needed. Check it for longer, with more work."
+            "Too short: 3 samples in 2.00 s, 100 are needed. Check a longer run."
         );
         // Nothing is known of its acquisitions.
         assert!(says(evidence(99, 0.0, None)).starts_with("Too short"));

@@ -56,7 +56,7 @@ impl Running {
 /// It cannot be started, or fails.
 pub fn watch(program: &Program, words: &[OsString]) -> Result<Option<Evidence>, Problem> {
     let mut output = tempfile::tempfile().map_err(|error| {
-        Problem::refused(format!("no file for its output can be made: {error}"))
+        Problem::refused(format!("cannot create a file for the program's output: {error}; set TMPDIR to a writable folder"))
     })?;
     let mut command = Command::new(&program.path);
     let refused = |error: &std::io::Error| cannot_start(&words[0], error);
@@ -94,14 +94,14 @@ pub fn watch(program: &Program, words: &[OsString]) -> Result<Option<Evidence>, 
     let seconds = began.elapsed().as_secs_f64();
     let status = running
         .end()
-        .map_err(|error| Problem::refused(format!("the program was lost: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot wait for the program: {error}")))?;
     let lookers = lookers?;
     if interrupt::check().is_err() {
         return Ok(None);
     }
     if !listens.is_empty() {
         return Err(Problem::refused(format!(
-            "{}\n`cohort check PID` looks at it while it runs",
+            "{}\n`cohort check PID` samples a running server",
             server_instead(words, &listens)
         )));
     }
@@ -112,8 +112,8 @@ pub fn watch(program: &Program, words: &[OsString]) -> Result<Option<Evidence>, 
         let lines: Vec<&str> = said.lines().collect();
         let last = lines[lines.len().saturating_sub(5)..].join("\n  ");
         return Err(Problem::refused(format!(
-            "the program fails under the system's own locks ({status}): check one that ends \
-             well\n  {last}"
+            "the program fails under the C library's locks ({status}); check a program that \
+             succeeds\n  {last}"
         )));
     }
     let used = Usage::of_children().since(&before).cpu;

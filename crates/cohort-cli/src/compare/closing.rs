@@ -32,7 +32,7 @@ pub fn gain(comparison: &Comparison) -> Option<String> {
         && let Some(alone) = alone.gain
     {
         sentence.push_str(&format!(
-            "; the system's locks on one CPU gain {} ({} to {})",
+            "; the C library's locks on one CPU gain {} ({} to {})",
             times(alone.median),
             times(alone.low),
             times(alone.high)
@@ -54,8 +54,8 @@ pub fn closing(comparison: &Comparison, counted: &BTreeMap<String, Counts>) -> O
     let is_shown = ours(comparison).all(|row| row.answer == Some(Answer::Noise));
     let is_worse = ours(comparison).all(|row| row.answer == Some(Answer::Worse));
     let what = match (is_shown, is_worse) {
-        (true, _) => "and no lock made a difference: `cohort profile` shows where locks are held",
-        (_, true) => "and the system's own locks are the best here: keep them",
+        (true, _) => "and no lock made a difference: `cohort profile` shows the call sites",
+        (_, true) => "and the C library's locks are the fastest here",
         _ => "and no gain is shown",
     };
     Some(format!("{}, {what}.", counts.in_words()))

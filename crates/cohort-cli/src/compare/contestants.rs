@@ -173,8 +173,8 @@ fn served(report: &ReportFile) -> Result<Counts, String> {
         return Ok(Counts::of(&report));
     }
     Err(
-        "no process of the program was served: it may have emptied LD_PRELOAD, or passed on to a \
-         static or setuid program, or --only and --exclude leave out every executable that ran"
+        "Cohort served no process of the program: it cleared LD_PRELOAD, or executed a static or \
+         setuid program, or --only and --exclude left out every executable"
             .to_owned(),
     )
 }

@@ -27,7 +27,7 @@ pub fn text(
     if let Some(figure) = sure {
         let _ = write!(
             text,
-            "\nMedians of {} interleaved rounds; each interval holds the median with {:.0} % \
+            "\nMedians of {} interleaved rounds; each interval covers the median with {:.0} % \
              confidence.",
             figure.count,
             figure.confidence * 100.0
@@ -275,9 +275,9 @@ pub fn picture(program: &str, panels: &[(String, &Comparison)]) -> Picture {
     let rounds = panels[0].1.rows[0].values.len();
     let panels = panels.iter().map(|(title, comparison)| {
         let better = if comparison.lower_is_better {
-            "less is better"
+            "lower is better"
         } else {
-            "more is better"
+            "higher is better"
         };
         Panel {
             title: title.clone(),

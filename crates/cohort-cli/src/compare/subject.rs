@@ -35,7 +35,7 @@ impl Subject {
             };
             if !all[0].mentions(name) {
                 return Err(Problem::usage(format!(
-                    "-L {name}: no command has `{{{name}}}` in it, in place of which the values are put"
+                    "-L {name}: no command contains `{{{name}}}`"
                 )));
             }
             all = all.iter().flat_map(with).collect();
@@ -68,7 +68,7 @@ impl Subject {
         let words = shlex::split(server).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
             Problem::usage(format!(
-                "--server: `{server}` is no command; a quote may be open in it"
+                "--server: `{server}` is not a valid command; check its quotes"
             ))
         })?;
         subject.words = words.into_iter().map(OsString::from).collect();
@@ -77,8 +77,8 @@ impl Subject {
             None if server.contains(PORT) => PORT,
             None => {
                 return Err(Problem::usage(format!(
-                    "--server: write {PORT} in place of its port, or name with --ready the port or \
-                     the socket that it listens on"
+                    "--server: write {PORT} in place of the port, or give the port or socket with \
+                     --ready"
                 )));
             }
         };
@@ -205,9 +205,7 @@ pub fn line_for_server(words: &[OsString], listens: &[Address]) -> String {
     let metric = known.map_or("NAME='REGEX'", |known| known.metric);
     let explained = match known {
         Some(_) => "",
-        None => {
-            "\nCLIENT is a program that measures the server; REGEX finds the figure in its output"
-        }
+        None => "\nCLIENT measures the server; REGEX matches the figure in its output",
     };
     format!(
         "cohort compare --server '{}' --ready {ready} \\\n      --client '{client}' --metric \
@@ -249,6 +247,6 @@ mod tests {
         );
         let other = line(&["mine", "a b"], 80);
         assert!(other.contains("'mine \"a b\"' --ready 80 "), "{other}");
-        assert!(other.contains("CLIENT is"), "{other}");
+        assert!(other.contains("CLIENT measures"), "{other}");
     }
 }

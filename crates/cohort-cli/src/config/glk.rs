@@ -59,7 +59,7 @@ impl Glk {
                     least if least == up => least.to_string(),
                     least => format!("{least} to {up}"),
                 };
-                let what = format!("down is {down}, expected {expected}, which is up");
+                let what = format!("down is {down}, expected {expected} (up)");
                 (at(&self.down).or(at(&self.up)), what)
             }
             Fault::Sample => (at(&self.sample), period(tuning.sample)),
@@ -68,10 +68,7 @@ impl Glk {
                 let Tuning {
                     sample, consider, ..
                 } = tuning;
-                let what = format!(
-                    "the mode is considered once in {consider} sections, but the queue is looked at \
-                     once in {sample}"
-                );
+                let what = format!("consider is {consider}, expected at least sample, {sample}");
                 (at(&self.consider).or(at(&self.sample)), what)
             }
         })

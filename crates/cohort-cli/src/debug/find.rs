@@ -328,18 +328,17 @@ fn blind(process: u32, error: &std::io::Error) -> String {
         }
     };
     format!(
-        "warning: the memory of process {process} may not be read ({error}), where the level \
-         `stuck` looks for the thread that holds a mutex: no deadlock over plain mutexes will be \
-         found. `--level owner` does without; or {allows}"
+        "warning: cannot read the memory of process {process} ({error}): the level `stuck` \
+         detects no deadlock over plain mutexes; use `--level owner`, or {allows}"
     )
 }
 
 /// The message that the program's process cannot be identified here, with the remedy.
 fn unseen(own: u32) -> String {
     format!(
-        "warning: the program has a process in a PID namespace of its own, {own} there, and none \
-         here may be asked whether it is that one: no deadlock will be found in it. Run the command \
-         inside (`unshare -pf --mount-proc cohort debug -- PROGRAM`), or as root"
+        "warning: cannot identify a process in another PID namespace ({own} there): its deadlocks \
+         are not detected; run the command inside (`unshare -pf --mount-proc cohort debug -- \
+         PROGRAM`), or as root"
     )
 }
 
@@ -398,7 +397,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
             .iter()
             .any(|(other, _)| *other == group[0]) =>
         {
-            "deadlock: a thread waits for a lock that it holds itself".to_owned()
+            "deadlock: a thread waits for a lock that it already holds".to_owned()
         }
         [place]
             if waits
@@ -406,13 +405,10 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
                 .iter()
                 .any(|(other, _)| threads[*other].id == 0) =>
         {
-            "stuck: a thread waits for a lock that was held while its process was forked".to_owned()
+            "stuck: a thread waits for a lock that was held at the fork of its process".to_owned()
         }
         [_] => "stuck: a thread waits for a lock whose holder has ended".to_owned(),
-        _ => format!(
-            "deadlock: {} threads wait for each other for ever",
-            group.len()
-        ),
+        _ => format!("deadlock: {} threads wait for each other", group.len()),
     };
     let parts = group
         .iter()
@@ -431,12 +427,12 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
                 Doing::Join => "the end of".to_owned(),
                 doing if held.is_none() => {
                     let lock = lock(process, waiting.object, word(doing));
-                    format!("{lock}, which lets writers first, behind")
+                    format!("{lock}, which prefers writers, behind")
                 }
                 doing => format!("{}, held by", lock(process, waiting.object, word(doing))),
             };
             let mut does = match threads[other].id {
-                0 => format!("waits for {what} a thread of the process that forked this one"),
+                0 => format!("waits for {what} a thread of the parent process"),
                 id => format!("waits for {what} thread {id}"),
             };
             if let Some(held) = held
@@ -508,8 +504,8 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
         kind: Kind::Ended,
         process: process.id,
         says:
-            "what would end the program waits for that too: it cannot end by itself, and is ended \
-               (--keep leaves it)"
+            "the main thread is blocked on this deadlock, so the program was killed (--keep leaves \
+               it running)"
                 .to_owned(),
         locks: Vec::new(),
         parts: Vec::new(),
@@ -528,7 +524,7 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
                 fresh.push(Finding {
                     kind: Kind::HeldAtExit,
                     process: process.id,
-                    says: format!("a thread has ended while it held {what}"),
+                    says: format!("a thread ended while it held {what}"),
                     locks: vec![called(process, held.object)],
                     parts: vec![taken(process, thread.id, held.site)],
                 });
@@ -573,7 +569,7 @@ fn two_mutexes(
                 Part {
                     thread: thread.id,
                     name: process.name_of(thread.id),
-                    does: format!("waits there with {mutex}"),
+                    does: format!("waits with {mutex}"),
                     stack: process.stacks.stack(&waiting.site, &memory),
                 }
             });
@@ -611,10 +607,7 @@ fn long(
                 fresh.push(Finding {
                     kind: Kind::HeldLong,
                     process: process.id,
-                    says: format!(
-                        "{what} has been held for more than {:.3} s",
-                        limit.as_secs_f64()
-                    ),
+                    says: format!("{what} is held for more than {:.3} s", limit.as_secs_f64()),
                     locks: vec![called(process, held.object)],
                     parts: vec![taken(process, thread.id, held.site)],
                 });
@@ -636,31 +629,31 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
         let (kind, says) = match kind {
             Wrong::UnlockFree => (
                 Kind::UnlockFree,
-                format!("{object} is unlocked, and nobody holds it"),
+                format!("{object} is unlocked while it is free"),
             ),
             Wrong::UnlockOthers => (
                 Kind::UnlockOthers,
-                format!("{object} is unlocked by a thread that did not lock it"),
+                format!("{object} is unlocked by a thread that does not hold it"),
             ),
             Wrong::DestroyUsed => (
                 Kind::DestroyUsed,
-                format!("{object} is destroyed while it is used"),
+                format!("{object} is destroyed while it is in use"),
             ),
             Wrong::UseDestroyed => (
                 Kind::UseDestroyed,
-                format!("{object} is used after it was destroyed"),
+                format!("{object} is used after its destruction"),
             ),
             Wrong::WaitUnlocked => (
                 Kind::WaitUnlocked,
-                format!("a thread waits at a condition with {object}, which it does not hold"),
+                format!("a thread waits for a condition with {object}, which it does not hold"),
             ),
             Wrong::LockTwice => (
                 Kind::LockTwice,
-                format!("{object} is locked by the thread that holds it, and is not recursive"),
+                format!("{object}, not recursive, is locked again by its holder"),
             ),
             Wrong::Uninitialised => (
                 Kind::Uninitialised,
-                format!("{object} is locked, and was never initialised: its bytes are no mutex's"),
+                format!("{object} is locked without initialisation: its bytes are not a mutex"),
             ),
         };
         let site = Site::of(&finding.place);
@@ -669,7 +662,7 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
         let mut parts = vec![Part {
             thread,
             name: process.name_of(thread),
-            does: "does that here".to_owned(),
+            does: "does this here".to_owned(),
             stack: process.stacks.stack(&site, &kept),
         }];
         match finding.other.load(Relaxed) {
@@ -712,7 +705,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
                     thread: first,
                     name: process.name_of(first),
                     does: format!(
-                        "takes {other} while it holds {held}{too}\n      since {}",
+                        "acquires {other} while it holds {held}{too}\n      since {}",
                         at(process, edge.held_site)
                     ),
                     stack: process.stacks.stack(&edge.site, &kept),
@@ -723,7 +716,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             kind: Kind::Order,
             process: process.id,
             says: format!(
-                "{} locks are taken in different orders: threads that meet there wait for ever",
+                "{} locks are acquired in different orders: a potential deadlock",
                 cycle.len()
             ),
             locks: cycle
@@ -741,7 +734,7 @@ fn taken(process: &mut Process, thread: u32, site: u64) -> Part {
     Part {
         thread,
         name: process.name_of(thread),
-        does: "has taken it here".to_owned(),
+        does: "acquired it here".to_owned(),
         stack: Stack {
             frames,
             is_cut: false,
@@ -803,7 +796,7 @@ fn text(finding: &Finding) -> String {
             let _ = writeln!(text, "      {frame}");
         }
         if part.stack.is_cut {
-            text.push_str("      … the rest of the stack could not be read\n");
+            text.push_str("      … the rest of the stack is unreadable\n");
         }
     }
     text

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// The commands.
 pub fn commands(findings: &[Finding]) -> String {
     let mut text = String::from(
-        "# Places of what `cohort debug` found: gdb -x THIS-FILE --args PROGRAM ARGS\n\
+        "# Findings of `cohort debug`: gdb -x THIS-FILE --args PROGRAM ARGS\n\
          set breakpoint pending on\n",
     );
     let mut set = BTreeSet::new();

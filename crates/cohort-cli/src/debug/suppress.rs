@@ -108,8 +108,8 @@ fn functions(finding: &Finding, of_each: usize) -> BTreeSet<&str> {
 /// Suppressions of these findings, each once, for the user to choose from.
 pub fn suggested(findings: &[Finding]) -> String {
     let mut text = String::from(
-        "# Findings of `cohort debug`. Keep those that are known and harmless, say why, and pass\n\
-         # this file by --suppress.\n",
+        "# Findings of `cohort debug`. Keep the harmless ones with a reason, and pass this file\n\
+         # to --suppress.\n",
     );
     let mut written = BTreeSet::new();
     // The end of a stuck program is not a separate finding.
@@ -158,7 +158,7 @@ mod tests {
             locks: locks.iter().map(|lock| (*lock).to_owned()).collect(),
             parts: vec![Part::new(
                 7,
-                "does that",
+                "does this",
                 Stack {
                     frames: functions.iter().map(frame).collect(),
                     is_cut: false,

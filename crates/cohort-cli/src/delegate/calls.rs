@@ -5,17 +5,17 @@ pub fn forbidden(name: &str) -> Option<&'static str> {
     let own = name.strip_prefix(BUILTIN);
     let of = |names: &str| names.split(' ').any(|one| one == name || Some(one) == own);
     if of(IDENTITY) {
-        Some("which asks or says what the calling thread is")
+        Some("depends on the calling thread")
     } else if of(OWN) {
-        Some("which each thread has for itself")
+        Some("uses thread-local data")
     } else if of(JUMPS) {
-        Some("which leaves in another way than by returning")
+        Some("does not return normally")
     } else if of(WAITS) {
-        Some("which may wait for the very thread that would run it")
+        Some("may wait for the executing thread")
     } else if of(FRAME) {
-        Some("and its memory goes with the frame")
+        Some("uses the stack frame")
     } else if of(LOCKS) {
-        Some("and its lock may be held by the thread that would run it")
+        Some("acquires a lock that the executing thread may hold")
     } else {
         None
     }
@@ -137,14 +137,14 @@ mod tests {
             assert!(harmless(name) && forbidden(name).is_none(), "{name}");
         }
         for (name, why) in [
-            ("__builtin_setjmp", "leaves in another way"),
-            ("__builtin_longjmp", "leaves in another way"),
-            ("__builtin_eh_return", "leaves in another way"),
-            ("__builtin_thread_pointer", "what the calling thread is"),
-            ("__builtin_fork", "what the calling thread is"),
-            ("__builtin_va_start", "goes with the frame"),
-            ("__builtin_alloca", "goes with the frame"),
-            ("__builtin_return_address", "goes with the frame"),
+            ("__builtin_setjmp", "does not return normally"),
+            ("__builtin_longjmp", "does not return normally"),
+            ("__builtin_eh_return", "does not return normally"),
+            ("__builtin_thread_pointer", "depends on the calling thread"),
+            ("__builtin_fork", "depends on the calling thread"),
+            ("__builtin_va_start", "uses the stack frame"),
+            ("__builtin_alloca", "uses the stack frame"),
+            ("__builtin_return_address", "uses the stack frame"),
         ] {
             let said = forbidden(name);
             assert!(

@@ -144,9 +144,10 @@ impl<'a, 'p> Judge<'a, 'p> {
             let by = if name == used {
                 String::new()
             } else {
-                format!(", which uses {name}")
+                format!(" (by {name})")
             };
-            let why = format!("uses {used}{by}, a macro that its function changes in line {line}");
+            let why =
+                format!("uses the macro {used}{by}, redefined in its function in line {line}");
             Some((node, why))
         })
     }
@@ -176,7 +177,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             let at = At { file, node: own };
             return Some(Reason::new(
                 at,
-                "its function declares its parameters as of old",
+                "is in a function with old-style parameter declarations",
             ));
         }
         let types = own_types(source, own);
@@ -185,7 +186,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                 let name = source.text(node);
                 let is_name = matches!(node.kind(), "identifier" | "type_identifier");
                 if is_name && node.kind() == "identifier" && name == function_name(source, own) {
-                    return Some(format!("names {name}, in which it stands"));
+                    return Some(format!("names its own function, {name}"));
                 }
                 let is_inside = |at: Node<'_>| {
                     parts
@@ -197,11 +198,12 @@ impl<'a, 'p> Judge<'a, 'p> {
                         .iter()
                         .any(|(own, at)| *own == name && !is_inside(*at))
                 {
-                    return Some(format!("uses {name}, which its function declares"));
+                    return Some(format!("uses {name}, a local type of its function"));
                 }
                 self.binds(file, node).or_else(|| {
                     let is_elsewhere = counterpart(source, node).is_some_and(|at| !is_inside(at));
-                    is_elsewhere.then(|| "ends in another order than it begins".to_owned())
+                    is_elsewhere
+                        .then(|| "is not properly nested with another critical section".to_owned())
                 })
             });
             if let Some(why) = why {
@@ -225,18 +227,18 @@ impl<'a, 'p> Judge<'a, 'p> {
         let what = match node.kind() {
             "return_statement" => "is left by `return`",
             "goto_statement" => "is left by `goto`",
-            "labeled_statement" => "has a label, which may be jumped to",
+            "labeled_statement" => "contains a label",
             "break_statement" if !within(&LOOPS) && !within(&["switch_statement"]) => {
                 "is left by `break`"
             }
             "continue_statement" if !within(&LOOPS) => "is left by `continue`",
             "case_statement" if !within(&["switch_statement"]) => {
-                "is entered by a `case` of its own"
+                "contains a `case` of an outer `switch`"
             }
             kind if kind.starts_with("preproc_") && !IN_LINES.contains(&kind) => {
                 let directive = source.text(node).lines().next().unwrap_or_default();
                 let directive = directive.split_whitespace().next().unwrap_or_default();
-                return Some(format!("has a `{directive}` in it"));
+                return Some(format!("contains a `{directive}`"));
             }
             _ => return None,
         };
@@ -261,7 +263,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                     |inner| inner.is_of_thread(source),
                 );
                 if of_thread {
-                    return Some(format!("uses {name}, which each thread has for itself"));
+                    return Some(format!("uses {name}, which is thread-local"));
                 }
                 if inner.is_some_and(|inner| !inner.is_function()) {
                     return is_called.then(|| through_pointer(name));
@@ -276,8 +278,8 @@ impl<'a, 'p> Judge<'a, 'p> {
                 let called = node.child_by_field_name("function")?;
                 (called.kind() != "identifier").then(|| through_pointer(source.text(called)))
             }
-            "gnu_asm_expression" => Some("has assembly in it".to_owned()),
-            "function_definition" => Some("has a function in it".to_owned()),
+            "gnu_asm_expression" => Some("contains assembly".to_owned()),
+            "function_definition" => Some("contains a nested function".to_owned()),
             _ => None,
         }
     }
@@ -287,15 +289,13 @@ impl<'a, 'p> Judge<'a, 'p> {
         const OF_PLACE: [&str; 3] = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"];
         const OF_THREAD: [&str; 2] = ["CLOCK_THREAD_CPUTIME_ID", "RUSAGE_THREAD"];
         if OF_PLACE.contains(&name) {
-            return Some(format!("names its function by {name}"));
+            return Some(format!("depends on its function's name by {name}"));
         }
         if OF_THREAD.contains(&name) {
-            return Some(format!("asks for what {name} measures"));
+            return Some(format!("depends on its position by {name}"));
         }
         if self.unknown.contains(name) {
-            return Some(format!(
-                "uses {name}, which is declared where a file cannot be parsed"
-            ));
+            return Some(format!("uses {name}, declared in unparsable text"));
         }
         if let Some((&name, found)) = self.macros.get_key_value(name) {
             return self.memo(name, || self.binds_macro(found));
@@ -314,21 +314,20 @@ impl<'a, 'p> Judge<'a, 'p> {
                     parts.find_map(|node| self.binds(*file, node))
                 })
             });
-            return why
-                .map(|why| format!("calls {name}(), which {}", why.trim_start_matches("which ")));
+            return why.map(|why| format!("calls {name}(), which {why}"));
         }
         if name == "pthread_mutex_lock" || name == "pthread_mutex_unlock" {
             return None;
         }
         if let Some(why) = calls::forbidden(name) {
-            return Some(format!("calls {name}(), {why}"));
+            return Some(format!("calls {name}(), which {why}"));
         }
         if calls::harmless(name) {
             return None;
         }
         match self.globals.get(file, name) {
             Some(one) if !one.is_function() => Some(through_pointer(name)),
-            _ => Some(format!("calls {name}(), which is not in these files")),
+            _ => Some(format!("calls {name}(), which is in none of these files")),
         }
     }
 
@@ -360,7 +359,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             let name = source.text(whole.child_by_field_name("name")?);
             let text = source.text((*body)?);
             if text.contains('#') {
-                return Some(format!("uses {name}, which makes words of words"));
+                return Some(format!("uses the macro {name}, which contains `#`"));
             }
             words_of_macro(text)
                 .into_iter()
@@ -373,18 +372,18 @@ impl<'a, 'p> Judge<'a, 'p> {
                             "while" | "if" | "for" | "switch" | "sizeof" | "return"
                         );
                     if JUMPS.contains(&word) {
-                        return Some(format!("uses {name}, which has `{word}` in its body"));
+                        return Some(format!("uses the macro {name}, which contains `{word}`"));
                     }
                     if word == "pthread_mutex_lock" || word == "pthread_mutex_unlock" {
-                        return Some(format!("uses {name}, which locks"));
+                        return Some(format!("uses the macro {name}, which locks"));
                     }
                     if self.globals.is_of_thread(self.files, word) {
                         return Some(format!(
-                            "uses {name}, which uses what each thread has for itself"
+                            "uses the macro {name}, which uses thread-local data"
                         ));
                     }
                     let why = self.binds_word(word, is_called && !is_structured, *file)?;
-                    Some(format!("uses {name}, which {why}"))
+                    Some(format!("uses the macro {name}, which {why}"))
                 })
         })
     }
@@ -424,7 +423,7 @@ const LOOPS: [&str; 3] = ["for_statement", "while_statement", "do_statement"];
 const IN_LINES: [&str; 3] = ["preproc_arg", "preproc_directive", "preproc_params"];
 
 fn through_pointer(name: &str) -> String {
-    format!("calls {name}, which may be any function")
+    format!("calls through the pointer {name}")
 }
 
 /// Whether a function has old-style parameter declarations.

@@ -223,7 +223,7 @@ impl<'p> Objects<'p> {
                 .iter()
                 .any(|(file, one)| !(one.is(&files[*file], &["extern"]) && one.value.is_none()));
             if !is_defined {
-                object.stay(object.at(), "is defined in none of these files");
+                object.stay(object.at(), "is defined in another file");
             }
         }
         objects.settle();
@@ -277,16 +277,16 @@ impl<'p> Objects<'p> {
                 node: one.name,
             };
             if object.kind != kind {
-                object.stay(at, "is a mutex here, and a condition there");
+                object.stay(at, "is declared both as a mutex and as a condition");
             }
             if one.value.is_some_and(|value| !begins(source, value, kind)) {
-                object.stay(at, "is begun in another way");
+                object.stay(at, "has an unknown initialiser");
             }
             if matches!(key, Key::Inner(..)) && !is_static {
-                object.stay(at, "goes with its function");
+                object.stay(at, "is local to a function");
             }
             if is_static && source.is_header() && matches!(key, Key::Static(..)) {
-                object.stay(at, "is another one in each file that includes this");
+                object.stay(at, "is static in a header");
             }
             let is_in_union = |node: Node<'_>| {
                 node.parent()
@@ -294,7 +294,7 @@ impl<'p> Objects<'p> {
                     .is_some_and(|whole| whole.kind() == "union_specifier")
             };
             if is_in_union(node) {
-                object.stay(at, "shares its place with other fields");
+                object.stay(at, "is in a union");
             }
         }
     }
@@ -378,14 +378,14 @@ impl<'p> Objects<'p> {
                         .and_then(|pair| pair.child_by_field_name("value"));
                     let kind = self.all[place].kind;
                     if !value.is_some_and(|value| begins(source, value, kind)) {
-                        self.all[place].stay(at, "is begun in another way");
+                        self.all[place].stay(at, "has an unknown initialiser");
                     }
                     return;
                 }
                 "offsetof_expression" => {
-                    return self.all[place].stay(at, "its place in its structure is asked for");
+                    return self.all[place].stay(at, "is used by `offsetof`");
                 }
-                _ => return self.all[place].stay(at, "another structure has a field so named"),
+                _ => return self.all[place].stay(at, "has the name of another structure's field"),
             }
         }
         let is_array = |(_, one): &(usize, Declared<'_>)| one.declarator != one.name;
@@ -396,7 +396,7 @@ impl<'p> Objects<'p> {
             });
             match element {
                 Some(element) => object = element,
-                None => return self.all[place].stay(at, "its address goes elsewhere"),
+                None => return self.all[place].stay(at, "is used as an array"),
             }
         }
         while let Some(outer) = object.parent()
@@ -408,16 +408,16 @@ impl<'p> Objects<'p> {
             outer.kind() == "pointer_expression" && source.text(*outer).starts_with('&')
         });
         let Some(argument) = address else {
-            return self.all[place].stay(at, "is used as a whole");
+            return self.all[place].stay(at, "is used by value");
         };
         let call = argument.parent().and_then(|list| list.parent());
         let call = call.filter(|call| call.kind() == "call_expression");
         let called = call.and_then(|call| call.child_by_field_name("function"));
         let (Some(call), Some(called)) = (call, called) else {
-            return self.all[place].stay(at, "its address is taken");
+            return self.all[place].stay(at, "has its address taken");
         };
         if conditions::are_in(source.text(call)) {
-            return self.all[place].stay(at, "is used in a call that has a `#` in it");
+            return self.all[place].stay(at, "is used in a call that contains a directive");
         }
         let function = source.called(called);
         let position = arguments(call).iter().position(|one| *one == argument);
@@ -448,9 +448,9 @@ impl<'p> Objects<'p> {
         let object_of = &mut self.all[place];
         if !is_understood {
             let why = if function.starts_with("pthread_") {
-                format!("is given to {function}(), which the lock of sections has not")
+                format!("is passed to {function}(), which delegation locks do not support")
             } else {
-                format!("its address goes to {function}()")
+                format!("has its address passed to {function}()")
             };
             return object_of.stay(at, why);
         }
@@ -458,7 +458,7 @@ impl<'p> Objects<'p> {
         if function.ends_with("_init")
             && !attributes.is_some_and(|text| matches!(&*text, "NULL" | "0" | "(void*)0"))
         {
-            return object_of.stay(at, "is begun with attributes");
+            return object_of.stay(at, "is initialised with attributes");
         }
         object_of.uses.push(Use {
             file,
@@ -504,7 +504,7 @@ impl<'p> Objects<'p> {
         let is_assigned = around(node).any(|outer| outer.kind() == "assignment_expression");
         for object in &mut self.all {
             if matches!(object.key, Key::Field(..)) && object.kind == kind && !is_assigned {
-                object.stay(at, "may be begun here, where its field is not named");
+                object.stay(at, "may be initialised here without its field name");
             }
         }
     }
@@ -527,13 +527,16 @@ impl<'p> Objects<'p> {
                 // The macro redefines these calls.
                 if name.starts_with("pthread_mutex_") || name.starts_with("pthread_cond_") {
                     for object in &mut self.all {
-                        object.stay(At { file, node }, format!("{name} is a macro"));
+                        object.stay(
+                            At { file, node },
+                            format!("has {name} redefined as a macro"),
+                        );
                     }
                 }
                 let words = words_of_macro(source.text(body));
                 for object in &mut self.all {
                     if words.iter().any(|(word, _)| *word == object.name) {
-                        let why = format!("the macro {name} names it");
+                        let why = format!("is named by the macro {name}");
                         object.stay(At { file, node }, why);
                     }
                 }
@@ -554,7 +557,7 @@ impl<'p> Objects<'p> {
                         object.stays.get_or_insert_with(|| Reason {
                             file,
                             line: source.line_of(at),
-                            why: "is named where the file cannot be parsed".to_owned(),
+                            why: "is named in unparsable text".to_owned(),
                         });
                     }
                 }
@@ -580,8 +583,8 @@ impl<'p> Objects<'p> {
                             .find(|one| one.file == *file && one.call.start_byte() == *start);
                         let Some(call) = call else { continue };
                         let what = match self.all[*place].kind {
-                            Kind::Mutex => "is waited with for a condition that stays as it is",
-                            Kind::Condition => "is waited for with a mutex that stays as it is",
+                            Kind::Mutex => "is used with an unconverted condition",
+                            Kind::Condition => "is used with an unconverted mutex",
                         };
                         found.push((*place, Reason::new(call.at(), what)));
                     }
@@ -603,7 +606,8 @@ impl<'p> Objects<'p> {
                             file: *file,
                             node: one.name,
                         };
-                        let why = format!("is declared together with {}, which stays", other.name);
+                        let why =
+                            format!("is declared together with the unconverted {}", other.name);
                         found.push((place, Reason::new(at, why)));
                     }
                 }
@@ -615,7 +619,10 @@ impl<'p> Objects<'p> {
                     && object.stays.is_none()
                     && !object.uses.iter().any(waits)
                 {
-                    found.push((place, Reason::new(object.at(), "nobody waits for it")));
+                    found.push((
+                        place,
+                        Reason::new(object.at(), "has no waiter in these files"),
+                    ));
                 }
             }
             if found.is_empty() {

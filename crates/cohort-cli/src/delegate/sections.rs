@@ -53,13 +53,13 @@ pub fn section<'p>(
         Err(Reason::new(At { file, node }, why))
     };
     let Some(first) = statement(source, locks.call) else {
-        return because(locks.call, "what locking returns is used");
+        return because(locks.call, "uses the result of pthread_mutex_lock()");
     };
     let in_block = first
         .parent()
         .is_some_and(|block| matches!(block.kind(), "compound_statement" | "case_statement"));
     let Some(function) = function_around(first).filter(|_| in_block) else {
-        return because(locks.call, "does not begin in a block of its own");
+        return because(locks.call, "does not begin as a statement of a block");
     };
     let object = source.words(locks.argument);
     let mut body = Vec::new();
@@ -87,16 +87,16 @@ pub fn section<'p>(
         return because(*inner, why);
     }
     let Some(last) = last else {
-        return because(locks.call, "does not end in the block in which it begins");
+        return because(locks.call, "ends in another block than it begins");
     };
     // Decided directives are in the text and in no tree.
     let between = &source.text[first.end_byte()..last.start_byte()];
     if !conditions::are_whole(between) {
-        return because(locks.call, "has a `#if` in it that ends elsewhere");
+        return because(locks.call, "contains a part of an `#if`");
     }
     body.retain(|part| !(part.kind() == "comment" && part.start_byte() > last.end_byte()));
     if body.iter().all(|part| part.kind() == "comment") {
-        return because(locks.call, "there is nothing in it");
+        return because(locks.call, "is empty");
     }
     if let Some(reason) = judge.forbids(locks.file, &body) {
         return Err(reason);
@@ -106,7 +106,7 @@ pub fn section<'p>(
     let changes = conditions::changes(&source.text, before);
     if let Some(any) = changes.iter().find(|change| change.name.is_none()) {
         let line = source.line_of(any.at);
-        let why = format!("comes behind an `#include` of its function in line {line}");
+        let why = format!("follows an `#include` in its function, in line {line}");
         return because(locks.call, &why);
     }
     let mut parts = body.iter();
@@ -119,7 +119,7 @@ pub fn section<'p>(
         .into_iter()
         .find(|node| !is_steady(node.kind()))
     {
-        return because(node, "what is locked has to be computed");
+        return because(node, "computes the address of its mutex");
     }
     let mut made = Section {
         file: locks.file,
@@ -178,7 +178,7 @@ fn take<'p>(
         let why = untakable(judge, file, &one).or_else(|| {
             let mut parts = one.of_type().into_iter().chain([one.declarator]);
             let (_, why) = parts.find_map(|part| judge.means_another(file, part, changes))?;
-            Some(format!("uses {name}, and its declaration {why}"))
+            Some(format!("uses {name}, whose declaration {why}"))
         });
         if let Some(why) = why {
             return Err(Reason::new(At { file, node: *node }, why));
@@ -211,7 +211,7 @@ fn take<'p>(
         let inside = local(source, name, node).filter(|one| section.contains(one.name));
         if let Some(one) = inside {
             let line = line(one.name);
-            let why = format!("declares {name} in line {line}, which is used after it");
+            let why = format!("declares {name} in line {line} for use after the critical section");
             return Err(Reason::new(At { file, node }, why));
         }
     }
@@ -222,7 +222,7 @@ fn take<'p>(
             .iter()
             .find(|inner| source.text(**inner) == name && is_written(**inner));
         if let Some(inner) = changed {
-            let why = format!("changes {name}, by which the mutex is found");
+            let why = format!("changes {name}, part of the mutex expression");
             return Err(Reason::new(At { file, node: *inner }, why));
         }
     }
@@ -234,12 +234,10 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
     let source = &judge.files[file];
     let name = source.text(one.name);
     if one.is_function() {
-        return Some(format!(
-            "uses {name}, a function that its function declares"
-        ));
+        return Some(format!("uses {name}, a nested function"));
     }
     if one.is(source, &["register"]) {
-        return Some(format!("uses {name}, which has no address"));
+        return Some(format!("uses {name}, a register variable"));
     }
     let of_type = one.whole.child_by_field_name("type")?;
     let is_own = everything(of_type)
@@ -247,7 +245,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
         .any(|part| part.child_by_field_name("body").is_some());
     let text = source.text(of_type);
     if is_own || text.contains("typeof") || text == "__auto_type" {
-        return Some(format!("uses {name}, which has a type without a name"));
+        return Some(format!("uses {name}, of an unnamed type"));
     }
     let is_parameter = one.whole.kind() == "parameter_declaration";
     let is_bare = !matches!(
@@ -256,9 +254,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
     );
     // The address of such a parameter is not that of an array.
     if is_parameter && is_bare && judge.is_array(text) {
-        return Some(format!(
-            "uses {name}, a parameter of type {text}, which is an array"
-        ));
+        return Some(format!("uses {name}, a parameter of the array type {text}"));
     }
     let function = function_around(one.whole)?;
     let own = super::names::own_types(source, function);
@@ -267,9 +263,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
             .iter()
             .any(|part| source.text(*part) == *own)
     }) {
-        return Some(format!(
-            "uses {name}, of type {of}, which its function declares"
-        ));
+        return Some(format!("uses {name}, of the local type {of}"));
     }
     let sizes = everything(one.declarator).into_iter();
     for size in sizes.filter_map(|part| part.child_by_field_name("size")) {
@@ -281,7 +275,7 @@ fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Opti
             let is_outermost =
                 is_parameter && one.shape().child_by_field_name("size") == Some(size);
             if (of_function || of_types) && !is_outermost {
-                return Some(format!("uses {name}, which has no constant size"));
+                return Some(format!("uses {name}, of variable size"));
             }
         }
     }

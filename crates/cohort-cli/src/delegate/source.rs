@@ -65,7 +65,7 @@ impl File {
         let bytes = std::fs::read(path)
             .map_err(|error| Problem::usage(format!("cannot read {shown}: {error}")))?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| Problem::usage(format!("{shown}: not a text in UTF-8")))?;
+            .map_err(|_| Problem::usage(format!("{shown}: not UTF-8 text")))?;
         Self::parse(path, text, how)
     }
 
@@ -74,8 +74,8 @@ impl File {
         if let Some((at, directive, name)) = how.known.contradicted(&blanked.text) {
             let option = if directive == "#undef" { "-D" } else { "-U" };
             return Err(Problem::usage(format!(
-                "{}:{}: `{directive} {name}` stands against {option} {name}; without that option all \
-                 branches are read",
+                "{}:{}: `{directive} {name}` contradicts {option} {name}; leave the option out to \
+                 read all branches",
                 path.display(),
                 line_at(&text, at)
             )));
@@ -177,13 +177,13 @@ impl File {
         let node = missing.unwrap_or(node);
         let (shown, place) = (self.path.display(), node.start_position());
         let what = if node.is_missing() {
-            format!("`{}` is missing here", node.kind())
+            format!("missing `{}`", node.kind())
         } else {
             let line = self.text(node).lines().next().unwrap_or_default().trim();
-            format!("cannot be parsed as C from `{line}` on")
+            format!("cannot parse as C from `{line}`")
         };
         Some(format!(
-            "{shown}:{}:{}: {what}; nothing was written",
+            "{shown}:{}:{}: {what}; no file was written",
             place.row + 1,
             place.column + 1
         ))

@@ -60,7 +60,7 @@ const HEAD: &str =
 
 /// Replacement of an unread branch of `#if` in a critical section: its content could be bound to
 /// its thread, or leave the critical section.
-const UNREAD: &str = "\n#error \"cohort delegate did not read what stood here\"\n";
+const UNREAD: &str = "\n#error \"cohort delegate ignored this branch\"\n";
 
 /// The text of a file with its objects and these critical sections converted.
 pub fn converted(
@@ -221,7 +221,7 @@ fn function(
 ) -> String {
     let locked = file.text(section.locks.object);
     let mut text = format!(
-        "/* What {}() does while it has {locked}. */\n",
+        "/* Critical section of {}() under {locked}. */\n",
         section.within
     );
     if !section.taken.is_empty() {

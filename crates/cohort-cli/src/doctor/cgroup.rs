@@ -16,28 +16,24 @@ pub fn quota() -> Finding {
     if !limits.seen {
         return Finding::good(
             TOPIC,
-            format!("unknown: this process's control groups are not mounted here{set}"),
-            "threads run until the scheduler takes turns",
+            format!("unknown: the control groups of this process are not mounted{set}"),
+            "threads run for whole time slices",
         );
     }
     let Some(quota) = limits.cpus else {
         let offered = format!("none{set}");
-        return Finding::good(
-            TOPIC,
-            offered,
-            "threads run until the scheduler takes turns",
-        );
+        return Finding::good(TOPIC, offered, "threads run for whole time slices");
     };
     let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
     let finding = Finding::good(
         TOPIC,
-        format!("the time of {quota:.2} CPUs{set}"),
-        "a lock cannot see when the quota runs out",
+        format!("{quota:.2} CPUs{set}"),
+        "locks cannot detect an exhausted quota",
     );
     if quota < f64::from(allowed) {
         finding.costs(format!(
-            "a holder may be stopped for the rest of a period while {allowed} CPUs may wait for \
-             it; raise the quota, or allow no more CPUs than it feeds"
+            "a throttled holder can block waiters on {allowed} CPUs for the rest of a period; raise \
+             the quota, or allow fewer CPUs"
         ))
     } else {
         finding

@@ -27,13 +27,13 @@ pub fn clock() -> Finding {
     };
     let finding = Finding::good(
         "clock",
-        format!("source {source}; {reading:.0} ns a reading, {way} (a call: {call:.0} ns)"),
-        "it bounds how long a waiting thread spins",
+        format!("source {source}; {reading:.0} ns per read, {way} (system call: {call:.0} ns)"),
+        "bounds the spin time",
     );
     if in_user_space {
         finding
     } else {
-        finding.costs("spinning threads look less often; a `tsc` or `kvm-clock` source is faster")
+        finding.costs("spinning threads poll less often; a `tsc` or `kvm-clock` source is faster")
     }
 }
 

@@ -11,7 +11,7 @@ pub fn model() -> String {
         .or_else(|| {
             sysfs::field("/proc/cpuinfo", "CPU part").map(|part| format!("CPU part {part}"))
         })
-        .unwrap_or_else(|| "a CPU without a name".to_owned())
+        .unwrap_or_else(|| "unknown CPU".to_owned())
 }
 
 /// CPUs that this process may use, of those online, of those present.
@@ -24,7 +24,7 @@ pub fn cpus() -> Finding {
     };
     let Ok(allowed) = rustix::thread::sched_getaffinity(None).map(|set| set.count()) else {
         return Finding::good("CPUs", model, "waiting threads do not spin")
-            .costs("the kernel does not say which CPUs may be used; every contended wait sleeps");
+            .costs("the kernel does not report the usable CPUs; every contended wait sleeps");
     };
     let offered = format!(
         "{allowed} allowed of {} online of {} present: {model}",
@@ -35,7 +35,7 @@ pub fn cpus() -> Finding {
         Finding::good(
             "CPUs",
             offered,
-            "waiting threads yield, then sleep: to spin would only keep the holder away",
+            "waiting threads yield, then sleep: spinning would only delay the holder",
         )
     } else {
         Finding::good(
@@ -48,11 +48,11 @@ pub fn cpus() -> Finding {
 
 /// Whether CPUs share cores.
 pub fn siblings() -> Finding {
-    const USED: &str = "waiting threads pause between looks either way";
+    const USED: &str = "waiting threads pause between polls in both cases";
     match sysfs::text(format!("{CPUS}/smt/active")).as_deref() {
         Some("1") => Finding::unused("SMT", "on: some CPUs share a core", USED),
         Some("0") => Finding::unused("SMT", "off: every CPU is a core", USED),
-        _ => Finding::unused("SMT", "the kernel does not say", USED),
+        _ => Finding::unused("SMT", "not reported by the kernel", USED),
     }
 }
 
@@ -64,9 +64,9 @@ pub fn nodes() -> Finding {
         None => Finding::unused(
             "memory nodes",
             "one (the kernel shows no nodes)",
-            "all memory is equally far",
+            "memory is uniform",
         ),
-        Some(1) => Finding::unused("memory nodes", "one", "all memory is equally far"),
+        Some(1) => Finding::unused("memory nodes", "one", "memory is uniform"),
         Some(nodes) => {
             let offered = match counted("has_cpu") {
                 Some(with) => format!("{nodes} online, {with} with CPUs"),
@@ -75,11 +75,11 @@ pub fn nodes() -> Finding {
             Finding::good(
                 "memory nodes",
                 offered,
-                "the locks that know of them pass a lock on within a node first (`cohort list`)",
+                "NUMA-aware locks prefer hand-offs within a node (`cohort list`)",
             )
             .costs(
-                "the default lock does not know of them; `cohort compare --locks \
-                 futex,cna,hmcs-2,c-tkt-mcs` shows which pays for a program",
+                "the default lock is not NUMA-aware; measure others with `cohort compare --locks \
+                 futex,cna,hmcs-2,c-tkt-mcs`",
             )
         }
     }

@@ -17,18 +17,22 @@ pub fn version() -> Finding {
     // SAFETY: returns a string that lives as long as the process.
     let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }.to_string_lossy();
     let offered = format!("glibc {version}");
-    let single = "while a program has one thread, locking needs no atomic operation";
+    let single = "locking in a single-threaded program needs no atomic operation";
     match parse(&version) {
         Some(version) if version >= MERGED => Finding::good(TOPIC, offered, single),
-        Some(version) if version >= SINGLE_THREADED => Finding::good(TOPIC, offered, single).costs(
-            "before 2.34 threads are a library of their own, which Cohort is not tried with",
+        Some(version) if version >= SINGLE_THREADED => Finding::good(TOPIC, offered, single)
+            .costs("versions before 2.34 have a separate thread library and are untested"),
+        Some(_) => Finding::good(
+            TOPIC,
+            offered,
+            "every acquisition needs an atomic operation",
+        )
+        .costs(
+            "versions before 2.32 do not report single-threaded processes; versions before 2.34 \
+             have a separate thread library and are untested",
         ),
-        Some(_) => Finding::good(TOPIC, offered, "every lock takes an atomic operation").costs(
-            "before 2.32 nobody can tell whether a process has one thread, and before 2.34 \
-             threads are a library of their own, which Cohort is not tried with",
-        ),
-        None => Finding::good(TOPIC, offered, "nothing is presumed about it")
-            .costs("its version cannot be understood"),
+        None => Finding::good(TOPIC, offered, "Cohort relies on no version")
+            .costs("its version is unreadable"),
     }
 }
 
@@ -41,17 +45,17 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 /// Restartable sequences: whether this thread is registered, with which fields.
 pub fn rseq() -> Finding {
     const TOPIC: &str = "rseq";
-    const ASKED: &str = "a thread asks the kernel now and then on which CPU it runs";
+    const ASKED: &str = "threads query their CPU by system calls";
     let features = auxiliary(FEATURE_SIZE);
     match symbol::<u32>(c"__rseq_size") {
         None => Finding::unused(
             TOPIC,
-            "the C library does not register it (glibc 2.35 does)",
+            "not registered by the C library; glibc 2.35 or newer does",
             ASKED,
         ),
         Some(0) => Finding::unused(
             TOPIC,
-            "not registered: the kernel, a filter or a tunable (glibc.pthread.rseq=0) forbids it",
+            "not registered: the kernel, a seccomp filter or a tunable (glibc.pthread.rseq=0) prevents it",
             ASKED,
         ),
         Some(_) => {
@@ -61,7 +65,7 @@ pub fn rseq() -> Finding {
             Finding::good(
                 TOPIC,
                 format!("registered{offset}, with {}", fields(features).join(", ")),
-                "locks that know of nodes see there on which CPU a thread runs",
+                "NUMA-aware locks read the current CPU there",
             )
         }
     }

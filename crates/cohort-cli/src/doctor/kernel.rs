@@ -18,11 +18,7 @@ pub fn release() -> Finding {
         system.release().to_string_lossy(),
         system.machine().to_string_lossy()
     );
-    Finding::good(
-        "kernel",
-        offered,
-        "what it offers is tried, line by line, below",
-    )
+    Finding::good("kernel", offered, "tested feature by feature below")
 }
 
 /// The inherited scheduling policy.
@@ -32,7 +28,7 @@ pub fn policy() -> Finding {
         None => Finding::good(
             TOPIC,
             "time-sharing",
-            "--wait park, yield and spin are all allowed",
+            "--wait park, yield and spin are allowed",
         ),
         Some(policy) => Finding::good(TOPIC, policy, "--wait park and yield are allowed")
             .costs("--wait spin is refused: a spinning thread could keep the holder from running"),
@@ -48,23 +44,17 @@ pub fn seccomp() -> Finding {
         _ => "",
     };
     let (mode, used) = match field("Seccomp").as_deref() {
-        Some("0") => ("no filter", "nothing stands in the way"),
-        Some("2") => (
-            "system calls are filtered",
-            "a call that is refused shows in its own line",
-        ),
-        Some(_) => ("strict", "nothing can run here"),
-        None => (
-            "the kernel does not say",
-            "a call that is refused shows in its own line",
-        ),
+        Some("0") => ("no filter", "no restriction"),
+        Some("2") => ("system calls are filtered", "each row shows a refused call"),
+        Some(_) => ("strict", "no program can run"),
+        None => ("the kernel does not say", "each row shows a refused call"),
     };
     Finding::good(TOPIC, format!("{mode}{privileges}"), used)
 }
 
 /// Whether a thread can sleep on a word, in a class of its own.
 pub fn futex() -> Finding {
-    const USED: &str = "waiting threads sleep in it";
+    const USED: &str = "waiting threads sleep in the kernel";
     let word = AtomicU32::new(0);
     let private = futex::Flags::PRIVATE;
     let all = NonZeroU32::MAX;
@@ -81,7 +71,7 @@ pub fn futex() -> Finding {
             "nothing",
         )
         .fails(format!(
-            "no waiting thread could sleep (wait: {}, wake: {}); allow the system call `futex`",
+            "waiting threads cannot sleep (wait: {}, wake: {}); allow the system call `futex`",
             outcome(slept.map(drop)),
             outcome(woken.map(drop))
         )),
@@ -91,7 +81,7 @@ pub fn futex() -> Finding {
 /// Whether a thread can sleep on several words at once.
 pub fn futex_waitv() -> Finding {
     const TOPIC: &str = "futex_waitv";
-    const USED: &str = "no lock of this version sleeps on several words";
+    const USED: &str = "not used by this version";
     let flags = futex::WaitvFlags::empty();
     match futex::waitv(&[], flags, None, rustix::thread::ClockId::Monotonic) {
         // A kernel with the call refuses an empty list.
@@ -131,11 +121,15 @@ pub fn membarrier() -> Finding {
         some => some.join(", "),
     };
     if query.contains_command(MembarrierCommand::PrivateExpedited) {
-        Finding::good(TOPIC, offered, "a quiet futex is released by a plain store")
+        Finding::good(
+            TOPIC,
+            offered,
+            "an uncontended futex lock is released by a plain store",
+        )
     } else {
         Finding::good(TOPIC, offered, "every release is an atomic exchange").costs(
-            "about twice the time of an uncontended lock and unlock; \
-             allow the system call `membarrier` (Linux 4.14 or later)",
+            "uncontended lock and unlock take about twice as long; allow the system call \
+             `membarrier` (Linux 4.14 or later)",
         )
     }
 }
@@ -147,22 +141,19 @@ pub fn wipe_on_fork() -> Finding {
         Ok(true) => Finding::good(
             TOPIC,
             "works",
-            "a forked child knows at once that it is one",
+            "a forked child detects the fork at its first lock",
         ),
-        Ok(false) => Finding::good(
-            TOPIC,
-            "accepted, but the child's page was not wiped",
-            "nothing",
-        )
-        .fails("a forked child would wait for threads that it does not have; report this kernel"),
+        Ok(false) => Finding::good(TOPIC, "accepted, but not effective", "nothing").fails(
+            "a forked child would wait for threads of its parent; please report this kernel",
+        ),
         Err(error) => Finding::good(
             TOPIC,
             format!("refused ({error})"),
-            "the C library tells a forked child instead (pthread_atfork)",
+            "forks are detected by pthread_atfork instead",
         )
         .costs(
-            "children made by vfork, _Fork or clone are not told, and other libraries' fork \
-             handlers may lock before ours has run; Linux 4.14 has it",
+            "children of vfork, _Fork and clone do not detect the fork, and fork handlers of other \
+             libraries may lock too early; use Linux 4.14 or later",
         ),
     }
 }

@@ -12,31 +12,23 @@ pub fn monitor() -> Finding {
     const TOPIC: &str = "monitored waits";
     let offered = match offered_monitor() {
         Monitor::Missing => {
-            return Finding::unused(
-                TOPIC,
-                "none: the CPU watches no word for a program",
-                "waiting threads pause between looks",
-            );
+            return Finding::unused(TOPIC, "none", "waiting threads pause between polls");
         }
         Monitor::Umwait => match sysfs::text(LIMIT).as_deref() {
             None | Some("0") => "UMWAIT".to_owned(),
-            Some(ticks) => format!("UMWAIT, {ticks} ticks at once at most"),
+            Some(ticks) => format!("UMWAIT, at most {ticks} ticks at a time"),
         },
         Monitor::Wfet => "WFET".to_owned(),
-        Monitor::Wfe => "WFE, ended by the kernel every 100 µs".to_owned(),
+        Monitor::Wfe => "WFE, with kernel events every 100 µs".to_owned(),
     };
     if environment::forbids_monitor() {
         return Finding::unused(TOPIC, offered, "COHORT_MONITOR=off: waiting threads pause");
     }
     let used = match offered_monitor() {
         Monitor::Wfe => {
-            "under --wait spin, where one thread alone waits for a word; --wait park keeps to a \
-             shorter bound, and pauses"
+            "used by a lone spinner under --wait spin; --wait park has a shorter bound and pauses"
         }
-        _ => {
-            "where one thread alone waits for a word the CPU watches it, within the bound for \
-             spinning; COHORT_MONITOR=off turns it off"
-        }
+        _ => "used by a lone spinner, within the spin bound; COHORT_MONITOR=off disables it",
     };
     Finding::good(TOPIC, offered, used)
 }

@@ -13,16 +13,20 @@ use std::sync::atomic::Ordering;
 pub fn shared_memory() -> Finding {
     const TOPIC: &str = "/dev/shm";
     match tempfile::tempfile_in(TOPIC) {
-        Ok(_) => Finding::good(TOPIC, "writable", "`run --report` counts in a file there"),
+        Ok(_) => Finding::good(
+            TOPIC,
+            "writable",
+            "`run --report` keeps its counters in a file there",
+        ),
         Err(error) => Finding::good(
             TOPIC,
             format!("not writable ({error})"),
             format!(
-                "`run --report` counts in {}",
+                "`run --report` keeps its counters in {}",
                 std::env::temp_dir().display()
             ),
         )
-        .costs("counts may be written to a disk now and then"),
+        .costs("the kernel may write the counters to disk"),
     }
 }
 
@@ -33,14 +37,12 @@ pub fn library() -> Finding {
         Ok(path) => Finding::good(
             TOPIC,
             format!(
-                "{} bytes, the ones this command was built with",
+                "{} bytes, identical to this command's build",
                 library::USUAL.bytes.len()
             ),
             format!("preloaded from {}", path.display()),
         ),
-        Err(problem) => {
-            Finding::good(TOPIC, "no place for it", "nothing").fails(problem.to_string())
-        }
+        Err(problem) => Finding::good(TOPIC, "not found", "nothing").fails(problem.to_string()),
     }
 }
 
@@ -49,14 +51,9 @@ pub fn preload() -> Finding {
     const TOPIC: &str = "LD_PRELOAD";
     match served_itself() {
         Ok(()) => {
-            let mut offered =
-                vec!["a process was started with the library, and the library answered".to_owned()];
+            let mut offered = vec!["a test process loaded the library".to_owned()];
             offered.extend(environment::shared());
-            Finding::good(
-                TOPIC,
-                offered.join("; "),
-                "`cohort run` puts it under programs",
-            )
+            Finding::good(TOPIC, offered.join("; "), "`cohort run` preloads it")
         }
         Err(why) => Finding::good(TOPIC, "does not work", "nothing").fails(why),
     }
@@ -83,15 +80,15 @@ fn served_itself() -> Result<(), String> {
         .output()
         .map_err(|error| {
             let why = in_words(&error);
-            format!("a process with the library cannot be started: {why}")
+            format!("the test process did not start: {why}")
         })?
         .status;
     if !status.success() {
-        return Err(format!("a process with the library failed ({status})"));
+        return Err(format!("the test process failed ({status})"));
     }
     let counted = report.read().map_err(|problem| problem.to_string())?;
     match counted.processes.load(Ordering::Relaxed) {
-        0 => Err("a process was started with the library, but it did not answer".to_owned()),
+        0 => Err("the test process did not load the library".to_owned()),
         _ => Ok(()),
     }
 }

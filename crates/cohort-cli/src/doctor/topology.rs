@@ -21,14 +21,14 @@ struct Shape {
 pub fn topology() -> Finding {
     const TOPIC: &str = "topology";
     const USED: &str =
-        "`cohort discover` measures what CPUs share, `cohort tune` finds a lock for it";
+        "`cohort discover` measures the hierarchy, `cohort tune` finds a lock for it";
     let shape = look(Path::new("/sys/devices/system"));
     let mut offered = match shape.levels.as_slice() {
-        [] => "no level that locks are not told".to_owned(),
+        [] => "no level beyond the kernel's".to_owned(),
         levels => levels.join(", "),
     };
     if is_guest() {
-        offered += "; a guest, whose host decides what is told of caches and nodes";
+        offered += "; a guest: the host decides which caches and nodes are visible";
     }
     if shape.odd.is_empty() {
         Finding::good(TOPIC, offered, USED)
@@ -78,7 +78,7 @@ fn look(root: &Path) -> Shape {
     if !offline.is_empty() {
         let offline = list(&offline);
         shape.odd.push(format!(
-            "CPUs {offline} are offline; locks look again at a CPU that comes when a thread is on it"
+            "CPUs {offline} are offline; locks detect a new CPU when a thread runs on it"
         ));
     }
     let capacity = |number: &usize| cpu(*number, "cpu_capacity")?.parse::<usize>().ok();
@@ -93,8 +93,8 @@ fn look(root: &Path) -> Shape {
     let slow: Vec<usize> = slow.map(|(number, _)| *number).collect();
     if !slow.is_empty() {
         shape.odd.push(format!(
-            "CPUs {} are slower than the others: a lock is as slow as its slowest holder; pin what \
-             holds it long to the others",
+            "CPUs {} are slower than the others and slow down locks held there; pin long critical \
+             sections to the other CPUs",
             list(&slow)
         ));
     }
@@ -109,7 +109,7 @@ fn look(root: &Path) -> Shape {
     }
     if !empty.is_empty() {
         shape.odd.push(format!(
-            "the nodes {} have memory and no CPUs: no lock counts them",
+            "the nodes {} have memory only; locks ignore them",
             list(&empty)
         ));
     }
@@ -120,7 +120,7 @@ fn look(root: &Path) -> Shape {
         .collect();
     if !nodes.is_empty() && !without.is_empty() {
         shape.odd.push(format!(
-            "the CPUs {} are in no node: locks take their package for it",
+            "the CPUs {} are in no node; locks use their package instead",
             list(&without)
         ));
     }

@@ -48,11 +48,14 @@ impl Collector for Snapshot {
         self.counter(encoder, acquisitions, |totals| totals.acquired)?;
         let contended = (
             "cohort_lock_contended",
-            "Acquisitions that found the lock held",
+            "Contended acquisitions of the lock",
             None,
         );
         self.counter(encoder, contended, |totals| totals.contended)?;
-        let (name, help) = ("cohort_lock_waiters", "Threads that wait for the lock");
+        let (name, help) = (
+            "cohort_lock_waiters",
+            "Threads currently waiting for the lock",
+        );
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (labels, totals) in &self.0 {
             let waiters = i64::try_from(totals.waiters).unwrap_or(i64::MAX);

@@ -10,21 +10,24 @@ use std::path::Path;
 /// The beginning of a section within a help's notes, and the section's title.
 const SECTIONS: [(&str, &str); 2] = [("Examples:", "EXAMPLES"), ("Exit status:", "EXIT STATUS")];
 
-/// Files that the command reads unasked, and their descriptions.
+/// Files that the command reads by default, and their descriptions.
 const FILES: [(&str, &str); 4] = [
     (
         "/etc/cohort.toml",
-        "the machine's configuration, read where --config names no file",
+        "configuration of the machine, used without --config",
     ),
     (
         "~/.config/cohort/best.toml",
-        "the composition that cohort tune found for this machine, clof:best",
+        "the lock clof:best, written by cohort tune for this machine",
     ),
     (
         "PREFIX/lib/cohort/",
-        "the preload libraries, where Cohort is installed in PREFIX",
+        "preload libraries of an installation in PREFIX",
     ),
-    ("~/.cache/cohort/", "the preload libraries, where it is not"),
+    (
+        "~/.cache/cohort/",
+        "preload libraries without an installation",
+    ),
 ];
 
 /// Writes a page for a command and for each of its subcommands, at any depth.
@@ -232,22 +235,19 @@ fn environment(roff: &mut Roff, command: &Command) {
         if let (Some(variable), Some(option)) = (argument.get_env(), argument.get_long()) {
             roff.control("TP", []);
             roff.text([bold(variable.to_string_lossy())]);
-            roff.text([roman("the default of "), bold(format!("--{option}"))]);
+            roff.text([roman("default of "), bold(format!("--{option}"))]);
         }
     }
     for (variable, what) in [
         (
             "LD_PRELOAD",
-            "libraries that programs get besides; Cohort's is put among them",
+            "further libraries to preload; Cohort adds its own",
         ),
         (
             "XDG_CACHE_HOME, HOME, TMPDIR",
-            "where the preload libraries are extracted",
+            "directories for the extracted preload libraries",
         ),
-        (
-            "COLUMNS, NO_COLOR",
-            "the width of what is printed, and whether it is plain",
-        ),
+        ("COLUMNS, NO_COLOR", "width and colour of the output"),
     ] {
         roff.control("TP", []);
         roff.text([bold(variable)]);

@@ -21,7 +21,7 @@ struct Alive {
 /// # Errors
 /// There is none, it is inaccessible, or it does not run under Cohort.
 pub fn open(number: &str) -> Result<Process, Problem> {
-    let absent = || Problem::usage(format!("there is no process {number}"));
+    let absent = || Problem::usage(format!("no process {number}"));
     let id: u32 = number.parse().map_err(|_| absent())?;
     let folder = PathBuf::from(format!("/proc/{id}"));
     if !folder.exists() {
@@ -29,10 +29,10 @@ pub fn open(number: &str) -> Result<Process, Problem> {
     }
     let refused = |error: Error| match error.kind() {
         ErrorKind::PermissionDenied => Problem::refused(format!(
-            "process {id} may not be looked at ({error}): it is another user's, or \
-             /proc/sys/kernel/yama/ptrace_scope is not 0; try as root"
+            "cannot inspect process {id} ({error}): it belongs to another user, or \
+             /proc/sys/kernel/yama/ptrace_scope is not 0; run as root"
         )),
-        _ => Problem::refused(format!("process {id} cannot be looked at: {error}")),
+        _ => Problem::refused(format!("cannot inspect process {id}: {error}")),
     };
     let maps = fs::read_to_string(folder.join("maps")).map_err(refused)?;
     let memory = File::open(folder.join("mem")).map_err(refused)?;
@@ -40,7 +40,7 @@ pub fn open(number: &str) -> Result<Process, Problem> {
     let program = alive.name(id).unwrap_or_default();
     Process::of(id, &program, Box::new(alive)).ok_or_else(|| {
         Problem::refused(format!(
-            "process {id} does not run under Cohort: start it by `cohort run -- PROGRAM`"
+            "process {id} does not run under Cohort; start it with `cohort run -- PROGRAM`"
         ))
     })
 }

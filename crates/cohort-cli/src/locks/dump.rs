@@ -47,7 +47,7 @@ const LONGEST_NOTES: u64 = 256 << 20;
 /// several times.
 const MOST_RETURNS: usize = 64;
 
-const CUT_OFF: &str = "is cut off: the disk was full, or `ulimit -c` is too low";
+const CUT_OFF: &str = "is truncated: the disk was full, or `ulimit -c` is too low";
 
 type Header = FileHeader64<Endianness>;
 type Segment = elf::ProgramHeader64<Endianness>;
@@ -89,13 +89,13 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     let shown = path.display();
     let unread = |error: Error| match error.kind() {
         ErrorKind::NotFound => Problem::usage(format!(
-            "there is no core dump {shown}, and a process is named by its number, which `pidof` tells"
+            "no core dump {shown}; a process is given by its number, from `pidof`"
         )),
         _ => Problem::refused(format!("{shown} cannot be read: {error}")),
     };
     let foreign = || {
         Problem::usage(format!(
-            "{shown} is no core dump; one that systemd has packed, `coredumpctl dump -o FILE` unpacks"
+            "{shown} is not a core dump; `coredumpctl dump -o FILE` unpacks systemd's"
         ))
     };
     let refused = |why: &str| Problem::refused(format!("the core dump {shown} {why}"));
@@ -118,18 +118,17 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     }
     if machine != elf::EM_X86_64 || !is_64 {
         return Err(refused(&format!(
-            "is of another processor (ELF machine {machine}): those of 64-bit processes on x86-64 \
-             are read"
+            "is of another processor (ELF machine {machine}); 64-bit x86-64 is supported"
         )));
     }
-    let is_damaged = |error: object::Error| refused(&format!("is damaged, or cut off ({error})"));
+    let is_damaged = |error: object::Error| refused(&format!("is damaged or truncated ({error})"));
     let header = Header::parse(&data).map_err(is_damaged)?;
     let endian = header.endian().map_err(is_damaged)?;
     if header
         .phnum(endian, &data)
         .is_ok_and(|count| count > MOST_PARTS)
     {
-        return Err(refused("is damaged: it has too many parts"));
+        return Err(refused("is damaged: too many segments"));
     }
     let segments = header.program_headers(endian, &data).map_err(is_damaged)?;
     let ends = segments.iter().map(|segment| {
@@ -152,7 +151,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     let pieces = pieces(segments, endian);
     let mapped = notes.mapped.and_then(files).unwrap_or_default();
     if mapped.is_empty() || notes.threads.is_empty() {
-        return Err(refused("names no mapped files, or no threads"));
+        return Err(refused("has no mapped files or no threads"));
     }
     let mut begun = BTreeSet::new();
     let again = mapped
@@ -160,7 +159,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
         .filter(|two| two[0].path != two[1].path && !begun.insert(two[1].path))
         .count();
     if again > MOST_RETURNS {
-        return Err(refused("is damaged: it names files again and again"));
+        return Err(refused("is damaged: repeated file names"));
     }
     let mut dump = Dump {
         file,
@@ -177,9 +176,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     let first = dump.threads.keys().next().copied();
     let (id, program) = notes.process.unwrap_or((first.unwrap_or(0), String::new()));
     let mut process = Process::of(id, &program, Box::new(dump)).ok_or_else(|| {
-        refused(
-            "is of a process that did not run under Cohort: start it by `cohort run -- PROGRAM`",
-        )
+        refused("is of a process without Cohort; start it with `cohort run -- PROGRAM`")
     })?;
     process.core = Some(Core {
         path: path.to_path_buf(),

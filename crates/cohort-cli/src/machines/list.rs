@@ -76,8 +76,8 @@ pub fn run(json: bool) -> Result<ExitCode, Problem> {
         return Ok(ExitCode::SUCCESS);
     }
     let notes = page::prose(
-        "figures: how many stand on a paper, on a vendor's or another public document, and on an \
-         estimate alone. `cohort machines show NAME` gives each with its source.",
+        "figures: their number by source: a paper, a vendor's or another public document, an \
+         estimate. `cohort machines show NAME` shows each source.",
     );
     page::print(&format!("{}\n\n{notes}", table(&rows)))?;
     Ok(ExitCode::SUCCESS)
@@ -103,7 +103,7 @@ fn table(rows: &[Row]) -> String {
         "CPUs",
         "GHz",
         "coherence",
-        "what it is",
+        "description",
         "figures",
     ]);
     for row in rows {

@@ -13,24 +13,23 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
 pub struct Arguments {
-    /// A machine from `cohort machines`, a drawn one (`drawn-SEED-NUMBER`), or the path of a file
+    /// Show this machine of `cohort machines`, random machine (`drawn-SEED-NUMBER`) or file
     #[arg(value_parser = MachineName, hide_possible_values = true)]
     machine: Option<String>,
-    /// Print a file for a machine of this shape instead, in hwloc's synthetic
-    /// notation
+    /// Print a machine file for this topology in hwloc's synthetic notation
     #[arg(long, value_name = "SHAPE", requires = "like")]
     synthetic: Option<String>,
-    /// The machine whose costs it has, level by level
+    /// Take the costs of each level from this machine
     #[arg(long, value_name = "MACHINE", requires = "synthetic", value_parser = MachineName,
         hide_possible_values = true)]
     like: Option<String>,
-    /// What the new machine is called
+    /// Name the new machine
     #[arg(long, requires = "synthetic", default_value = "synthetic")]
     name: String,
-    /// Print the machine's file, a drawn machine's too
+    /// Print the machine's file
     #[arg(long, conflicts_with_all = ["synthetic", "json"])]
     file: bool,
-    /// Print JSON: the machine as in its file, and its fingerprint
+    /// Print JSON: the machine file and its fingerprint
     #[arg(long, conflicts_with = "synthetic")]
     json: bool,
 }
@@ -114,9 +113,8 @@ fn heading(machine: &Machine) -> String {
 }
 
 const LEGEND: &str = "\
-Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a \
-vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps \
-others waiting.";
+Cycles, for a line modified in another cache within that level. Sources: p, paper; v, vendor's or \
+another public document; m, measured; e, estimate. queue: time a load occupies the line.";
 
 /// The cost of each distance.
 fn costs(machine: &Machine) -> String {
@@ -168,7 +166,7 @@ fn cost(figure: &Figure<Cycles>) -> String {
 
 /// Every figure with its source.
 fn figures(entries: &[Entry]) -> String {
-    let mut table = page::titled(&["figure", "value", "source", "where it comes from"]);
+    let mut table = page::titled(&["figure", "value", "source", "source"]);
     for entry in entries {
         let unit = match entry.unit.as_str() {
             unit @ ("cycles" | "ns") => format!(" {unit}"),

@@ -54,7 +54,7 @@ impl Watching {
     fn of(id: u32, mut process: Process, spacing: u32) -> Result<Self, Problem> {
         if !process.is_ours {
             return Err(Problem::refused(format!(
-                "the records of process {id} may not be written to; watch it as its user, or as root"
+                "the records of process {id} are not writable; run as its user, or as root"
             )));
         }
         let raw = process.records();
@@ -134,7 +134,7 @@ impl Drop for Watching {
 
 fn watched(id: u32) -> Problem {
     Problem::refused(format!(
-        "another command watches process {id}: one at a time can"
+        "process {id} already has an observer, and only one is supported; end the other command"
     ))
 }
 
@@ -210,7 +210,7 @@ fn find(id: u32) -> Result<Process, Problem> {
     let folder = PathBuf::from(format!("/proc/{id}"));
     let Ok(metadata) = fs::metadata(&folder) else {
         let why = if Path::new("/proc/self").exists() {
-            format!("there is no process {id}")
+            format!("no process {id}")
         } else {
             "/proc is not mounted here".to_owned()
         };
@@ -223,18 +223,18 @@ fn find(id: u32) -> Result<Process, Problem> {
     };
     let process = Process::in_file(id, file, is_ours).map_err(|why| match why {
         Unusable::Version => Problem::refused(format!(
-            "process {id} was started by another version of cohort; use that version's command, or \
-             start the program again by this one"
+            "process {id} was started by another version of Cohort; use that version, or restart the \
+             program"
         )),
         Unusable::Foreign => Problem::refused(format!(
-            "process {id} has no records yet; try again in a moment"
+            "process {id} has no records yet; try again"
         )),
     })?;
     let own = own_number(&format!("/proc/{id}/status"));
     let records = process.records().process.load(Relaxed);
     if own.is_some_and(|own| own != records) {
         return Err(Problem::refused(format!(
-            "process {id} has used no lock since it was forked"
+            "process {id} has used no lock since its fork"
         )));
     }
     Ok(process)
@@ -267,23 +267,23 @@ fn mapped(folder: &Path) -> Option<PathBuf> {
 /// The reason why a process is inaccessible.
 pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Problem {
     if error.kind() != ErrorKind::PermissionDenied {
-        return Problem::refused(format!("process {id} cannot be looked at: {error}"));
+        return Problem::refused(format!("cannot inspect process {id}: {error}"));
     }
     let owner = metadata.uid();
     if rustix::process::geteuid().is_root() {
         return Problem::refused(format!(
-            "process {id} cannot be looked into, even by root: this container lacks the right to trace \
+            "cannot inspect process {id}, even as root: this container lacks the capability to trace \
              (docker run --cap-add SYS_PTRACE)"
         ));
     }
     let why = if owner == rustix::process::geteuid().as_raw() {
         // Such as a process that changed its user.
-        "does not let its user look into it".to_owned()
+        "denies inspection by its user".to_owned()
     } else {
         format!("belongs to user {owner}")
     };
     Problem::refused(format!(
-        "process {id} {why}; watch it as {}",
+        "process {id} {why}; run as {}",
         if owner == 0 {
             "root"
         } else {
@@ -301,9 +301,9 @@ fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
         }
         Err(_) => String::new(),
     };
-    let start = "start it by `cohort run --observe`";
+    let start = "start it with `cohort run --observe`";
     Problem::refused(if maps.contains(CALLED) {
-        format!("process {id} has closed the file of its records; only root can watch it")
+        format!("process {id} has closed its record file; run as root")
     } else if maps.contains(library::OBSERVING.file) {
         format!(
             "process {id} has used no lock yet, or runs under `cohort debug` or `cohort profile`"
@@ -312,11 +312,11 @@ fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
         .iter()
         .any(|library| maps.contains(library.file))
     {
-        format!("process {id} runs under cohort, but not to be watched; {start}")
+        format!("process {id} runs under Cohort without --observe; {start}")
     } else if maps.is_empty() {
         // A kernel thread has no memory of its own either.
-        format!("process {id} has ended, or is a part of the kernel")
+        format!("process {id} has ended, or is a kernel thread")
     } else {
-        format!("process {id} does not run under cohort; {start}")
+        format!("process {id} does not run under Cohort; {start}")
     })
 }

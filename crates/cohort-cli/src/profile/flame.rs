@@ -31,7 +31,7 @@ pub fn svg(profile: &Profile) -> Result<Option<String>, Problem> {
     let mut options = Options::default();
     options.title = String::from("Waiting for locks");
     options.subtitle = Some(format!("{} under {}", profile.program, profile.lock));
-    options.count_name = String::from("µs of threads' time");
+    options.count_name = String::from("µs of thread time");
     options.deterministic = true;
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)

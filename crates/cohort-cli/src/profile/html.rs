@@ -49,17 +49,17 @@ pub fn page(profile: &Profile) -> Result<String, Problem> {
                 }
                 (overview(profile))
                 p.note {
-                    "lost: seconds that threads spent waiting, all added up. queue: threads that \
-                     wait, in the mean while any does, and at most. wait and hold: over all \
-                     acquisitions, " (count(cost.sampled)) " of " (count(cost.acquired))
-                    " of which were timed. Intervals hold the figure with 95 % confidence."
+                    "lost: thread-seconds of waiting. queue: mean number of waiters while any \
+                     thread waits, and the maximum. wait and hold: over all acquisitions, of \
+                     which " (count(cost.sampled)) " of " (count(cost.acquired))
+                    " were timed. Intervals: 95 % confidence."
                 }
                 @if let Some(graph) = &graph {
-                    h2 { "Where threads waited" }
-                    p.note { "Width: time spent waiting. A click shows a part alone." }
+                    h2 { "Wait times by call site" }
+                    p.note { "Width: time spent waiting. Click to zoom." }
                     (PreEscaped(graph))
                 } @else {
-                    p { "No thread was seen waiting." }
+                    p { "No waiting thread was sampled." }
                 }
                 @for (place, lock) in profile.locks.iter().enumerate().take(SHOWN) {
                     @if lock.lost.value > 0.0 { (section(place, lock)) }
@@ -127,14 +127,14 @@ fn section(place: usize, lock: &Lock) -> Markup {
                 "; " (count(lock.objects as u64)) " locks, one of them with "
                 (format!("{:.0}", 100.0 * lock.busiest)) " % of it"
             }
-            "; " (format!("{:.1}", lock.nested)) " other locks held when it is taken"
+            "; " (format!("{:.1}", lock.nested)) " other locks held at its acquisition"
             @if let Some(handed) = &lock.handed {
                 "; " (handed.text()) " (" (count(handed.samples)) " seen)"
             }
         }
         table {
             tr {
-                th { "place" } th { "waited, s" } th { "held meanwhile, s" } th { "taken" }
+                th { "place" } th { "waited, s" } th { "held, s" } th { "taken" }
                 th { "contended" } th { "wait: mean" } th { "hold: mean" }
             }
             @for site in lock.sites.iter().take(PLACES) {

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The number of a process that `cohort run --observe` has started, or of one of its children
+    /// Profile this process, started by `cohort run --observe`, or a child of one
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     process: u32,
-    /// For how long
+    /// Profile for this time
     #[arg(long = "for", value_name = "SECONDS", default_value = "10", value_parser = length)]
     length: Duration,
     #[command(flatten)]
@@ -25,17 +25,17 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-As `cohort profile`, of one process and for a while that begins and ends as it runs: what it did \
-before does not count, and what it held or waited for as the while began is not seen. The profile \
-is printed on standard output. If the process ends, or after Ctrl-C, it is of the time until then.
+Like `cohort profile`, for a part of the run of one process. Acquisitions and waits that began \
+earlier are not included. The profile goes to standard output. It ends early with the process or \
+Ctrl-C.
 
 Examples:
   cohort run --observe -- memcached -t 8 &
   cohort profile snapshot $!
   cohort profile snapshot --for 2 --html p.html -o p.json $!
 
-Exit status: 0 if there is a profile; 2 for a mistake in the options or if there is no such \
-process; 125 if it cannot be watched or a file not be written.";
+Exit status: 0 with a profile; 2 for invalid options or a missing process; 125 if the process cannot \
+be observed or a file cannot be written.";
 
 /// A number of seconds from a tenth to a day.
 fn length(text: &str) -> Result<Duration, String> {
@@ -43,7 +43,7 @@ fn length(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|seconds| (0.1..=86_400.0).contains(seconds))
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| "write seconds from 0.1 to 86400, such as 5".to_owned())
+        .ok_or_else(|| "expected seconds from 0.1 to 86400, such as 5".to_owned())
 }
 
 /// Executes `cohort profile snapshot`.
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wanted = &arguments.wanted;
     wanted.check()?;
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let watching = Watching::begin(arguments.process, 0)?;
     let (program, lock) = watching.program();
     let mut gatherer = Gatherer::of_running(watching, wanted.cost);

@@ -28,7 +28,7 @@ pub fn of(profile: &Profile) -> String {
 fn padded(profile: &Profile) -> String {
     let mut text = head(profile);
     if profile.locks.is_empty() {
-        text.push_str("no lock was taken that the library serves\n");
+        text.push_str("no acquisition of a lock that Cohort serves\n");
         return text;
     }
     text.push('\n');
@@ -68,34 +68,34 @@ fn head(profile: &Profile) -> String {
     text.push('\n');
     if cost.counting >= cost.limit {
         text.push_str(&page::prose(
-            "Counting alone is not below the limit, at any rate of samples: these and the looks may cost a \
-             tenth of the limit then.",
+            "Counting alone exceeds the limit, whatever the sampling rate; sampling was reduced to a \
+             tenth of the limit.",
         ));
         text.push('\n');
     } else if cost.percent >= cost.limit {
         text.push_str(&page::prose(
-            "That is not below the limit: few acquisitions are sampled by now, and all are counted. A \
-             longer run costs less, in per cent, but for the counting.",
+            "This exceeds the limit, even at the reduced sampling rate. Longer runs have less sampling \
+             overhead.",
         ));
         text.push('\n');
     }
     let left_out = &profile.left_out;
     for (lost, most, what) in [
-        (left_out.threads, 0, "threads had no record"),
+        (left_out.threads, 0, "threads were not recorded"),
         (
             left_out.acquisitions,
             0,
-            "acquisitions were not counted by their locks",
+            "acquisitions were not assigned to a lock",
         ),
         (
             // Which ones are dropped is chance: a few are no loss.
             left_out.samples,
             cost.sampled / 9,
-            "samples were dropped, a tenth or more of all",
+            "samples were dropped, a tenth of all or more",
         ),
     ] {
         if lost > most {
-            let _ = writeln!(text, "No room: {} {what}.", count(lost));
+            let _ = writeln!(text, "Out of space: {} {what}.", count(lost));
         }
     }
     text
@@ -104,8 +104,8 @@ fn head(profile: &Profile) -> String {
 /// What profiling cost, and by what that is known.
 pub fn cost_of(cost: &Cost) -> String {
     format!(
-        "Profiling cost {:.1} % of its CPU time (limit {} %): counting {} {:.1} % ({} each, \
-         measured at {} of them), {} {:.1} %, and {} from outside {:.1} %.",
+        "Profiling overhead: {:.1} % of the CPU time (limit {} %): counting {} {:.1} % ({} each, \
+         timed {} times), {} {:.1} %, {} {:.1} %.",
         cost.percent,
         cost.limit,
         several(cost.acquired, "acquisition", "acquisitions"),
@@ -114,7 +114,7 @@ pub fn cost_of(cost: &Cost) -> String {
         count(cost.measured),
         several(cost.sampled, "sample", "samples"),
         (cost.percent - cost.counting - cost.looking).max(0.0),
-        several(cost.looks, "look", "looks"),
+        several(cost.looks, "outside sample", "outside samples"),
         cost.looking
     )
 }
@@ -149,7 +149,7 @@ fn overview(profile: &Profile) -> String {
     if profile.locks.len() > LISTED {
         let _ = writeln!(
             text,
-            "and {} more, in -o FILE and --json",
+            "and {} more (-o FILE and --json have all)",
             several((profile.locks.len() - LISTED) as u64, "lock", "locks")
         );
     }
@@ -201,12 +201,7 @@ fn one(place: usize, lock: &Lock) -> String {
     let waits = |site: &Site| mean(site.wait.as_ref());
     let holds = |site: &Site| mean(site.hold.as_ref());
     text.push_str(&places(["waited, s", "wait mean"], lock, &waiters, &waits));
-    text.push_str(&places(
-        ["held meanwhile, s", "hold mean"],
-        lock,
-        &holders,
-        &holds,
-    ));
+    text.push_str(&places(["held, s", "hold mean"], lock, &holders, &holds));
     text
 }
 
@@ -288,7 +283,7 @@ pub fn long(lock: &Lock) -> String {
     let by = match lock.named_by {
         NamedBy::Symbol => "",
         NamedBy::Initialised => "initialised at ",
-        NamedBy::Taken => "taken at ",
+        NamedBy::Taken => "acquired at ",
     };
     format!("{} {by}{}", lock.kind, lock.name)
 }

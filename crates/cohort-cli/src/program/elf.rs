@@ -38,13 +38,13 @@ pub fn loader(path: &Path) -> Result<PathBuf, String> {
     let Some(interpreter) = interpreter else {
         if runtime::is_go(path) {
             return Err(format!(
-                "{shown} is a program in Go, statically linked: no dynamic loader runs, so no \
-                 library can be put under it; and Go's own mutexes are served under no program"
+                "{shown} is a statically linked Go program: no dynamic loader runs, so no library \
+                 can be preloaded; Go's own mutexes are never served"
             ));
         }
         return Err(format!(
-            "{shown} is statically linked: no dynamic loader runs, so no library can be put \
-             under it; link it dynamically (Rust for musl is static unless asked otherwise)"
+            "{shown} is statically linked: no dynamic loader runs, so no library can be \
+             preloaded; link it dynamically (Rust for musl is static by default)"
         ));
     };
     let name = interpreter
@@ -59,7 +59,7 @@ pub fn loader(path: &Path) -> Result<PathBuf, String> {
     }
     if name.starts_with("linker") || name.starts_with("ld-uClibc") {
         return Err(format!(
-            "{shown} asks for the loader {}, and Cohort's library needs glibc's",
+            "{shown} uses the loader {}, and Cohort's library needs glibc's",
             interpreter.display()
         ));
     }

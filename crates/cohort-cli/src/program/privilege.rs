@@ -18,8 +18,8 @@ pub fn check(path: &Path) -> Result<(), String> {
     let shown = path.display();
     let refusal = |what: &str| {
         format!(
-            "{shown} {what}, so the dynamic loader ignores LD_PRELOAD; run it as the user it \
-             would become, or run a copy without that privilege"
+            "{shown} {what}, so the dynamic loader ignores LD_PRELOAD; run it as that user, or run \
+             a copy without the privilege"
         )
     };
     if inert(path) {
@@ -27,7 +27,7 @@ pub fn check(path: &Path) -> Result<(), String> {
     }
     let metadata = path
         .metadata()
-        .map_err(|error| format!("cannot look at {shown}: {error}"))?;
+        .map_err(|error| format!("cannot inspect {shown}: {error}"))?;
     let set_user = metadata.mode() & SET_USER == SET_USER;
     let user = if set_user {
         metadata.uid()

@@ -28,17 +28,15 @@ pub fn check(path: &Path, libraries: &str) -> Result<(), String> {
     let watches = brings("libtsan.so") || brings("libclang_rt.tsan");
     if watches || defines(path, b"__tsan_init") {
         return Err(format!(
-            "{shown} is built with ThreadSanitizer, which understands no locks but the C \
-             library's and would report races that are none; run it without Cohort, or another \
-             build of it"
+            "{shown} is built with ThreadSanitizer, which knows only the C library's locks and \
+             would report false races; run it without Cohort, or use another build"
         ));
     }
     let options = std::env::var(OPTIONS).unwrap_or_default();
     if (brings("libasan.so") || brings("libclang_rt.asan")) && !options.contains(ACCEPT) {
         return Err(format!(
-            "{shown} is built with AddressSanitizer, which ends a program where another library \
-             comes before its own; set {OPTIONS}={ACCEPT}, and both work, or link the program \
-             with -static-libasan"
+            "{shown} is built with AddressSanitizer, which aborts if another library precedes its \
+             own; set {OPTIONS}={ACCEPT}, or link the program with -static-libasan"
         ));
     }
     Ok(())

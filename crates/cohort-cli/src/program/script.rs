@@ -43,15 +43,12 @@ pub fn shebang(start: &[u8]) -> Option<Shebang> {
 /// The program that will run: the interpreter, or the program that `env` looks up.
 pub fn interpreter(shebang: &Shebang) -> Result<OsString, String> {
     if shebang.program.is_empty() {
-        return Err("nothing follows `#!`".to_owned());
+        return Err("no interpreter after `#!`".to_owned());
     }
     if Path::new(&shebang.program).file_name() != Some(OsStr::new("env")) {
         return Ok(shebang.program.clone());
     }
-    let argument = shebang
-        .argument
-        .as_ref()
-        .ok_or("`env` is given no program")?;
+    let argument = shebang.argument.as_ref().ok_or("no program after `env`")?;
     behind_env(argument.as_bytes())
 }
 
@@ -68,7 +65,7 @@ fn behind_env(argument: &[u8]) -> Result<OsString, String> {
         .split(u8::is_ascii_whitespace)
         .find(|word| !word.is_empty() && !word.starts_with(b"-") && !word.contains(&b'='))
         .map(|word| OsString::from_vec(word.to_vec()))
-        .ok_or_else(|| "`env -S` is given no program".to_owned())
+        .ok_or_else(|| "no program after `env -S`".to_owned())
 }
 
 #[cfg(test)]
@@ -97,7 +94,7 @@ mod tests {
 
     #[test]
     fn broken_first_lines_are_told_apart() {
-        assert!(runs("#!\n").unwrap_err().contains("nothing follows"));
+        assert!(runs("#!\n").unwrap_err().contains("no interpreter after"));
         assert!(runs("#!/usr/bin/env\n").unwrap_err().contains("no program"));
         assert_eq!(shebang(b"echo"), None);
     }

@@ -47,10 +47,7 @@ impl Counts {
         } else {
             "acquisitions"
         };
-        format!(
-            "{found} of {} {noun} found the lock held",
-            short(self.acquired)
-        )
+        format!("{found} of {} {noun} contended", short(self.acquired))
     }
 
     /// The statement about a gain that the counts alone permit, if any.

@@ -55,10 +55,13 @@ struct Part {
 /// The command's own file is not there; nothing can be printed.
 pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
     interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let command = own_path()?;
-    let folder = tempfile::tempdir()
-        .map_err(|error| Problem::refused(format!("no folder can be made: {error}")))?;
+    let folder = tempfile::tempdir().map_err(|error| {
+        Problem::refused(format!(
+            "cannot create a folder: {error}; set TMPDIR to a writable folder"
+        ))
+    })?;
     let trials: Vec<(&Claim, Vec<Trial>)> = claims
         .iter()
         .map(|claim| (*claim, Trial::of(claim)))
@@ -176,9 +179,8 @@ fn text(rows: &[Row]) -> String {
     let agree = rows.iter().filter(|row| agrees.contains(&row.verdict));
     let agree = agree.count();
     parts.push(page::prose(&format!(
-        "{agree} of {} as far as they were run. All of it was run on this machine; \
-         programs with bugs are in examples/bugs, and what else was run is in `cohort workload`.",
-        page::counted(rows.len(), "row agrees", "rows agree")
+        "{agree} of {} run on this machine. Sources: examples/bugs and `cohort workload`.",
+        page::counted(rows.len(), "claim agrees", "claims agree")
     )));
     parts.join("\n\n")
 }

@@ -8,7 +8,7 @@ use cohort_lab::survey::{Cell, Finding, Surveyed};
 
 /// Every program and what it does, or which package is missing for it.
 pub fn list(rows: &[Row]) -> String {
-    let mut table = page::titled(&["program", "what it does", "not here"]);
+    let mut table = page::titled(&["program", "description", "missing"]);
     for row in rows {
         table.add_row([&row.name, &row.about, row.missing().unwrap_or_default()]);
     }
@@ -22,7 +22,7 @@ pub fn text(found: &[Surveyed], rounds: usize) -> String {
     let mut complaints = Vec::new();
     for Surveyed { name, found } in found {
         match found {
-            Finding::NotHere(what) => absent.push(format!("{name}: not here: {what}")),
+            Finding::NotHere(what) => absent.push(format!("{name}: missing: {what}")),
             Finding::Unprepared(why) => complaints.push(format!("{name}: {why}")),
             Finding::Cells(cells) => {
                 for (place, cell) in cells.iter().enumerate() {
@@ -120,15 +120,15 @@ fn at(cell: &Cell) -> String {
 fn legend(rounds: usize) -> String {
     let medians = match rounds {
         1 => "a single round".to_owned(),
-        rounds => format!("medians of {rounds} rounds and their intervals"),
+        rounds => format!("medians of {rounds} rounds with intervals"),
     };
     let few = if rounds < 5 {
-        "\nFewer than five rounds prove nothing: `worse?` may be noise."
+        "\nWith fewer than five rounds, `worse?` may be noise."
     } else {
         ""
     };
     page::prose(&format!(
-        "Ours over the system's, {medians}.\nRun on so many threads, on all CPUs or one.{few}"
+        "Cohort over the C library, {medians}.\nRows: threads, and all CPUs or one.{few}"
     ))
 }
 
@@ -150,7 +150,7 @@ fn closing(found: &[Surveyed]) -> String {
         Finding::NotHere(_) | Finding::Unprepared(_) => false,
     };
     let warning = if found.iter().any(was_disturbed) {
-        "\nOthers used the CPUs meanwhile: measure again when the machine is quiet."
+        "\nOther processes used the CPUs: repeat on an idle machine."
     } else {
         ""
     };

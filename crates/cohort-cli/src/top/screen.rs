@@ -21,7 +21,7 @@ use std::time::Duration;
 /// the keys.
 const OTHERS: usize = 4;
 
-const KEYS: &str = "sort: l w t c m n   / filter   ↑↓ Enter stacks   Space stop   q quit";
+const KEYS: &str = "sort: l w t c m n   / filter   ↑↓ Enter stacks   Space pause   q quit";
 
 /// The screen, until this value is dropped.
 struct Screen;
@@ -261,7 +261,7 @@ fn typed() -> Receiver<Vec<Key>> {
 pub fn run(looker: &mut dyn Looks, arguments: &Arguments) -> Result<ExitCode, Problem> {
     let program = looker.program();
     let no_screen =
-        |error: std::io::Error| Problem::refused(format!("the terminal cannot be used: {error}"));
+        |error: std::io::Error| Problem::refused(format!("cannot use the terminal: {error}"));
     let screen = Screen::enter().map_err(no_screen)?;
     let typed = typed();
     let mut shown = Shown::new(arguments.sort, &arguments.filter);

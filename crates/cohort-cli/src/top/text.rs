@@ -53,15 +53,15 @@ pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> St
     };
     let outside = match (seen.share_lost, seen.cost) {
         (Some(lost), Some(cost)) => format!(
-            ", {} of their time; looking took {} of one CPU",
+            ", {} of their time; sampling took {} of one CPU",
             share((lost * 1e6) as u64, 1_000_000),
             share((cost * 1e6) as u64, 1_000_000)
         ),
         _ => String::new(),
     };
     page::prose(&format!(
-        "{name} (process {process}){under}, looked at for {:.1} s: {} {threads}, {} of them waiting \
-         for locks now; {} thread-seconds lost in a second{outside}",
+        "{name} (process {process}){under}, sampled for {:.1} s: {} {threads}, {} waiting for locks; \
+         {} thread-seconds lost per second{outside}",
         seen.seconds,
         seen.threads,
         seen.waiting,
@@ -102,7 +102,7 @@ fn table(rows: &[&Row], most: usize) -> String {
 /// The table, with the number of further rows; or a remark if empty.
 pub fn table_or_none(rows: &[&Row], most: usize) -> String {
     if rows.is_empty() {
-        return "no lock was taken, nor waited for".to_owned();
+        return "no acquisitions and no waits".to_owned();
     }
     let mut text = table(rows, most);
     if rows.len() > most {
@@ -166,7 +166,7 @@ fn lost(value: f64) -> String {
 /// A lock by its sites, with the stacks of waiting threads.
 pub fn places(row: &Row) -> String {
     let mut text = format!(
-        "{} {}: {} lost in a second, {} waiting\n",
+        "{} {}: {} lost per second, {} waiting\n",
         row.kind,
         title(row),
         lost(row.lost_per_second),
@@ -182,14 +182,14 @@ pub fn places(row: &Row) -> String {
         });
         let at = match (&holder.at, holder.share) {
             (None, _) => String::new(),
-            (Some(at), None) => format!(", taken at {}", label(at)),
+            (Some(at), None) => format!(", acquired at {}", label(at)),
             (Some(at), Some(_)) => format!(", asleep at {}", label(at)),
         };
         let _ = writeln!(text, "held by {} {name}{share}{at}", holder.thread);
     }
     for (what, places) in [
-        ("waited at, lost in a second", &row.waited_at),
-        ("held meanwhile at", &row.held_at),
+        ("waited at, lost per second", &row.waited_at),
+        ("held at", &row.held_at),
     ] {
         if places.is_empty() {
             continue;

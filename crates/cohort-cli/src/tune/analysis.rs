@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 /// Options of every analysis.
 #[derive(Debug, clap::Args)]
 pub struct Common {
-    /// Analyse this simulated machine instead: a name of `cohort machines`, or a file
+    /// Tune for this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
-    /// Write what was found for `--config`
+    /// Write a configuration for `--config`
     #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Draw what was measured, and what follows from it
+    /// Plot the measurements and the result
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    /// What all random choices depend on
+    /// Seed all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Print JSON

@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
     };
     let place = Place::of(on).map_err(|problem| {
         named(format!(
-            "it was tuned on {}, which is not there; say where with --on: {problem}",
+            "it was tuned on {}, which is unavailable; choose a machine with --on: {problem}",
             tuned.machine
         ))
     })?;
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
     let shape = Shape::of(&topology).to_string();
     if shape != tuned.shape {
         crate::problem::tell(format!(
-            "warning: {} was tuned on {} ({}), and {} is another ({shape})",
+            "warning: {} was tuned on {} ({}), not on {} ({shape})",
             file.display(),
             tuned.machine,
             tuned.shape,
@@ -57,13 +57,14 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
         ));
     }
     let policy = tuned.policies.first().and_then(|name| Policy::named(name));
-    let policy = policy.ok_or_else(|| named("`policies` names no policy".to_owned()))?;
+    let policy =
+        policy.ok_or_else(|| named("`policies` is empty, expected a policy".to_owned()))?;
     let cpus = topology.cpus().len();
     let mut threads = tuned.threads.clone();
     threads.retain(|count| (1..=cpus).contains(count));
     if threads.is_empty() {
         return Err(named(format!(
-            "none of its numbers of threads is from 1 to {cpus}, the CPUs of {}",
+            "none of its thread counts is within 1 to {cpus}, the CPUs of {}",
             place.name()
         )));
     }
@@ -80,7 +81,8 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
     let explained = explain::explain(&plan, &mut |at, info, settings| match at {
         Where::Home => home(&place, &told, info, settings, &mut progress),
         Where::On(machine) => {
-            let machine = shipped::find(machine).ok_or_else(|| format!("no {machine} is there"))?;
+            let machine =
+                shipped::find(machine).ok_or_else(|| format!("{machine} is unavailable"))?;
             let simulator = Arc::new(Simulator::new(machine));
             there(&simulator, Vec::new(), info, settings, &mut progress)
         }
@@ -139,8 +141,8 @@ fn words(explained: &Explained, plan: &Plan, read: &File) -> String {
     );
     if read.lock != explained.lock {
         head += &format!(
-            ". The file's lock is {}, which is no composition and better by {:.1} %; explained is \
-             the best composition",
+            ". The file's lock is {}, not a composition, and faster by {:.1} %; the best composition \
+             is explained instead",
             read.lock,
             100.0 * read.tuned.behind
         );
@@ -174,8 +176,8 @@ fn choices(explained: &Explained) -> String {
         table.add_row(row);
     }
     under(
-        "What another lock at one level would bring, or to leave the level out, in percent (more \
-         is better, with the half width of the 95 % interval):",
+        "Gain by another lock at one level, or without the level, in percent, with the half width \
+         of the 95 % interval:",
         page::lines(table, 1..titles.len()),
     )
 }
@@ -200,8 +202,8 @@ fn bounds(explained: &Explained, plan: &Plan) -> String {
     let most = plan.threads.last().unwrap_or(&1);
     under(
         &format!(
-            "What the bound of hand-offs within a cohort buys and costs in fairness, with {most} \
-             threads (least served: the work of that thread over the mean):"
+            "Throughput and fairness by hand-off bound, with {most} threads (least served: work of \
+             that thread over the mean):"
         ),
         page::lines(table, 0..5),
     )
@@ -218,9 +220,7 @@ fn control(explained: &Explained) -> String {
         table.add_row(cells);
     }
     under(
-        &format!(
-            "Under {CONTROL}, for which it was not tuned, and what others have over it in percent:"
-        ),
+        &format!("Under {CONTROL}, another workload, with the gain of other locks in percent:"),
         page::lines(table, 0..titles.len()),
     )
 }
@@ -234,7 +234,7 @@ fn elsewhere(explained: &Explained, plan: &Plan) -> String {
     }
     under(
         &format!(
-            "On other machines under {}, against what was tuned for them:",
+            "On other machines under {}, against their own best:",
             plan.info.name
         ),
         page::lines(table, 1..3),

@@ -20,18 +20,17 @@ use std::process::ExitCode;
 pub struct Arguments {
     #[command(flatten)]
     common: Common,
-    /// Seconds that each point is measured in each of five rounds [default: 0.02]
+    /// Measure each point for this time in each of five rounds [default: 0.02]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds, conflicts_with = "on")]
     seconds: Option<f64>,
 }
 
 const NOTES: &str = "\
-Two to sixteen threads, as far as there are CPUs, take sections of 0 to 4096 cycles under ticket \
-and under mcs: up is the number of threads by which least is lost if ticket serves so many and mcs \
-more; down is one less, 2 at least. Then threads take empty sections, two in the mode ticket and eight in the \
-mode mcs, under glk with each period and under glk that stays in that mode and never looks: a \
-period is the shortest than which no longer one is better by 1 %, and the mode is considered once in \
-32 looks at most (Antić et al. 2016 §3.1). With fewer than five CPUs the mode mcs is left out.
+Up to sixteen threads run critical sections of 0 to 4096 cycles under ticket and mcs. `up` is the \
+crossover: the number of threads up to which ticket loses least against mcs; `down` is one less, at \
+least 2. Then empty critical sections run under glk with each period, and with a fixed mode: two \
+threads in mode ticket, eight in mode mcs. A period is the shortest one within 1 % of every longer \
+one; a decision needs at least 32 samples (Antić et al. 2016 §3.1). Mode mcs needs five CPUs.
 
 Examples:
   cohort tune glk --on haswell-ep-2s
@@ -40,8 +39,7 @@ Examples:
 
 Then: cohort run --lock glk --config glk.toml -- PROGRAM
 
-Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
-Ctrl-C.";
+Exit status: 0 on success; 2 for invalid options; 125 if a run failed; 130 after Ctrl-C.";
 
 /// JSON output of an analysis.
 #[derive(Serialize)]
@@ -73,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     if plan.cpus < 2 {
         return Err(Problem::refused(format!(
-            "{} has one CPU, where no two threads want a lock at once; analyse another with --on",
+            "{} has one CPU, without simultaneous waiters; choose another machine with --on",
             place.name()
         )));
     }
@@ -134,12 +132,11 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Analysi
 fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
     let tuning = analysis.tuning();
     let mut parts = vec![
-        page::prose("How much faster mcs is than ticket, with so many threads:"),
+        page::prose("Throughput of mcs over ticket, by threads:"),
         gains(analysis, plan),
         page::prose(
-            "What is left of the throughput of two threads in the mode ticket, and of eight in the \
-             mode mcs, where the mode is considered, or the queue looked at, once in so many \
-             sections:",
+            "Remaining throughput with two threads in mode ticket and eight in mode mcs, by the \
+             period of mode decisions and of queue samples, in critical sections:",
         ),
         costs(analysis),
     ];
@@ -148,24 +145,22 @@ fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
         None => "measured".to_owned(),
     };
     let up = match analysis.up {
-        Some(up) if up < 2 => {
-            "mcs is faster with two threads already, and no lower threshold is possible"
-        }
-        Some(_) => "ticket serves so many threads, and mcs more",
-        None if plan.long().is_none() => {
-            "mcs was not faster with as many threads as there are CPUs"
-        }
-        None => "mcs was not faster with any number of threads",
+        Some(up) if up < 2 => "mcs is faster from two threads on, the lowest threshold",
+        Some(_) => "ticket up to this number of threads, mcs beyond",
+        None if plan.long().is_none() => "mcs was not faster up to the number of CPUs",
+        None => "mcs was never faster",
     };
     let periods = if plan.long().is_some() {
         ""
     } else {
-        " There are too few CPUs for the mode mcs: its periods were not tried."
+        " Too few CPUs for mode mcs: its periods were not measured."
     };
     parts.push(page::prose(&format!(
-        "{}, {from}. Threads have cores of their own, near each other, and 100 cycles between two sections.\nup = {}: {up}.\ndown = {}: one less, so that \
-         no lock goes to and fro, if a queue, holder included, can be shorter.\nsample = {}, consider = {}: shorter periods cost more than 1 %, or \
-         a mean has fewer than 32 looks.{periods}",
+        "{}, {from}. Threads on neighbouring cores, 100 cycles between critical sections.\n\
+         up = {}: {up}.\n\
+         down = {}: one less, as hysteresis.\n\
+         sample = {}, consider = {}: shorter periods cost more than 1 %, or average fewer than \
+         32 samples.{periods}",
         place.name(),
         tuning.up,
         tuning.down,
@@ -178,7 +173,7 @@ fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
 /// A row for each length of a critical section.
 fn gains(analysis: &Analysis, plan: &Plan) -> String {
     let threads = plan.threads();
-    let mut titles = vec!["cycles a\nsection".to_owned()];
+    let mut titles = vec!["cycles per\nsection".to_owned()];
     titles.extend(threads.iter().map(|threads| format!("×{threads}")));
     titles.push("mcs\nfrom".to_owned());
     let mut table = page::titled(&titles);
@@ -199,8 +194,8 @@ fn costs(analysis: &Analysis) -> String {
         "sections",
         "considered\nticket",
         "considered\nmcs",
-        "looked at\nticket",
-        "looked at\nmcs",
+        "sampled\nticket",
+        "sampled\nmcs",
     ];
     let mut table = page::titled(&titles);
     let (consider, sample) = (&analysis.costs.consider, &analysis.costs.sample);

@@ -297,7 +297,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         page::print(&text(&found, &metric))?;
     }
     if let Some(status) = interrupted {
-        problem::tell("interrupted: the search had not ended");
+        problem::tell("interrupted: the search is incomplete");
         return Ok(ExitCode::from(status));
     }
     Ok(ExitCode::SUCCESS)
@@ -338,7 +338,7 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
     let seconds = first.samples.first().map_or(0.0, |sample| sample.run.wall);
     let counts: Option<Counts> = counted.borrow().values().next().copied();
     if let Some(few) = counts.and_then(Counts::judgement) {
-        found.verdict = format!("nothing gains over the default, {DEFAULT}: {few}");
+        found.verdict = format!("no lock gains over the default, {DEFAULT}: {few}");
         found.judgement = Some(few);
         found.tried.push(Tried::of(&default));
         return Ok((found, None, None));
@@ -378,7 +378,7 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
         return Ok((found, None, interrupted));
     }
     if best.name() == default.name() {
-        found.verdict = format!("nothing gains over the default, {DEFAULT}");
+        found.verdict = format!("no lock gains over the default, {DEFAULT}");
         return Ok((found, None, None));
     }
     found.best = Some(best.name());
@@ -403,12 +403,12 @@ fn search(runner: &mut Runner, words: &[std::ffi::OsString]) -> Result<Outcome, 
         ),
         _ if interrupted.is_some() => {
             format!(
-                "{} has come to the final against the default, {DEFAULT}",
+                "{} is in the final against the default, {DEFAULT}",
                 best.name()
             )
         }
         _ => format!(
-            "nothing gains over the default, {DEFAULT}; {} in the final: {words}",
+            "no lock gains over the default, {DEFAULT}; {} in the final: {words}",
             best.name()
         ),
     };
@@ -460,7 +460,7 @@ fn text(found: &Found, metric: &Metric) -> String {
     text.push_str(&failed);
     if !found.untried.is_empty() {
         text += &page::prose(&format!(
-            "no time was left for {}; --within gives more",
+            "Not measured for lack of time: {}; raise --within.",
             found.untried.join(", ")
         ));
         text.push('\n');

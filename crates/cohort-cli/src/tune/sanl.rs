@@ -21,24 +21,24 @@ use std::process::ExitCode;
 pub struct Arguments {
     #[command(flatten)]
     common: Common,
-    /// How many threads [default: one for each CPU but one, and two at least]
+    /// Run N threads [default: one fewer than CPUs, at least two]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
     threads: Option<u16>,
-    /// Seconds that each point is measured [default: 0.05]; with --on, virtual ones at most
-    /// [default: as long as tells curves apart]
+    /// Measure each point for this time [default: 0.05]; with --on, at most this virtual time
+    /// [default: until the curves are distinct]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
     seconds: Option<f64>,
 }
 
 const NOTES: &str = "\
-Threads take sections at intervals from 100 to a million cycles: under mcs in place, and under sanl \
-that brings every section, to any server and to one of the own NUMA node. Numbers of looks in vain \
-before a server leaves are tried, and a quadratic of the inverse contention is fitted to the best: \
-L_s. With that, where mcs takes as long as bringing is θ_l, contention from which on threads vote \
-to bring their sections; where a server of the own node takes as long as any is θ_f, from which on \
-they wait for one (Zhang et al. 2017 §3.4.3).
+Threads run critical sections at intervals from 100 to a million cycles: in place under mcs, and \
+delegated under sanl, to any server and to a server of the same NUMA node. L_s, the number of \
+fruitless polls before a server leaves, is fitted as a quadratic of the inverse contention. θ_l is \
+the contention at which delegation equals mcs: beyond it, threads vote for delegation. θ_f is the \
+contention at which a server of the same node equals any server: beyond it, threads wait for one \
+(Zhang et al. 2017 §3.4.3).
 
-The files of opteron-6274x8 and xeon-e7-4850x4 are shipped, under these names.
+Configurations for opteron-6274x8 and xeon-e7-4850x4 are shipped under these names.
 
 Examples:
   cohort tune sanl --on i5-12500 --threads 4 --seconds 0.001
@@ -47,8 +47,7 @@ Examples:
 
 Then: cohort bench --config sanl.toml --on i5-12500 --workload interval --locks sanl
 
-Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
-Ctrl-C.";
+Exit status: 0 on success; 2 for invalid options; 125 if a run failed; 130 after Ctrl-C.";
 
 /// JSON output of a profile.
 #[derive(Serialize)]
@@ -89,7 +88,7 @@ fn plan(arguments: &Arguments, place: &Place) -> Result<Plan, Problem> {
     let usual = Plan::of(cpus, arguments.common.seed);
     match arguments.threads.map(usize::from) {
         None if cpus < 2 => Err(Problem::refused(format!(
-            "{} has one CPU, where no two threads want a lock at once; profile another with --on",
+            "{} has one CPU, without simultaneous waiters; choose another machine with --on",
             place.name()
         ))),
         None => Ok(usual),
@@ -174,16 +173,16 @@ fn text(profile: &Profile, place: &Place) -> String {
         None => "measured".to_owned(),
     };
     let closing = format!(
-        "{} threads on {}, {from}. Cycles are those of a section, from asking for the lock to \
-         having released it; contention is the share of its time that a thread spends so, under \
-         {}.\nθ_l = {}: from which on sections are brought.\nθ_f = {}: from which on a server of \
-         the own node is waited for.\nL_s = {} + {}/C + {}/C², at most {}, at a contention of C; \
-         the worst number of those that were tried takes so many cycles a section.",
+        "{} threads on {}, {from}. Cycles: from the start of the acquisition to the end of the \
+         release; contention: their share of a thread's time, under {}.\nθ_l = {}: delegation \
+         from this contention on.\nθ_f = {}: waiting for a server of the same node from this \
+         contention on.\nL_s = {} + {}/C + {}/C², at most {}, at contention C; worst: cycles per \
+         critical section with the worst measured number.",
         profile.threads,
         place.name(),
         LOCKS[1],
-        threshold(profile.brings, "100 %, as bringing never pays"),
-        threshold(profile.strict, "100 %, as that never pays"),
+        threshold(profile.brings, "100 %, since delegation never pays"),
+        threshold(profile.strict, "100 %, since waiting never pays"),
         coefficient(constant),
         coefficient(linear),
         coefficient(square),

@@ -31,7 +31,7 @@ pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
         .fingerprint()
         .map_or_else(String::new, |hash| format!(", simulated ({hash})"));
     let head = format!(
-        "{}{hash}: {} with {} compositions and {rivals} rivals; {} points, {steady} locks to their \
+        "{}{hash}: {} with {} compositions and {rivals} other locks; {} points, {steady} locks in \
          steady state",
         place.name(),
         plan.info.name,
@@ -76,7 +76,7 @@ pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
         text += &format!("\n{}\n", page::prose(&format!("{what}: {verdict}")));
     }
     if plan.levels.is_empty() {
-        let note = "There is no level below the whole system: compositions are plain locks here.";
+        let note = "No level below the whole system: compositions are plain locks here.";
         text += &format!("\n{}\n", page::prose(note));
     }
     text.trim_end().to_owned()
@@ -90,11 +90,11 @@ fn verdict(best: &Best, mark: &dyn Fn(&str) -> f64) -> String {
         .collect();
     let more = match others.len().saturating_sub(NAMED) {
         0 => String::new(),
-        more => format!(" and {more} more, which --json and -o name"),
+        more => format!(" and {more} more (--json and -o list all)"),
     };
     let ties = match &others[..others.len().min(NAMED)] {
         [] => String::new(),
-        others => format!("; nothing sure parts it from {}{more}", others.join(", ")),
+        others => format!("; statistically tied with {}{more}", others.join(", ")),
     };
     let mut text = format!("{} ({:.3}){ties}.", best.lock, mark(&best.lock));
     if best.composition != best.lock {
@@ -104,7 +104,7 @@ fn verdict(best: &Best, mark: &dyn Fn(&str) -> f64) -> String {
             String::new()
         };
         text += &format!(
-            " No composition is better: the best of them is {} ({:.3}){behind}.",
+            " No composition is faster: the best is {} ({:.3}){behind}.",
             best.composition,
             mark(&best.composition)
         );

@@ -52,7 +52,7 @@ fn a_program_is_profiled_first() {
         .assert()
         .code(0)
         .stdout(starts_with("# By `cohort advise -- …`: sh under ").and(contains("said").not()))
-        .stderr(contains("Profiling cost").and(contains("said")));
+        .stderr(contains("Profiling overhead").and(contains("said")));
     cohort()
         .args(["advise", "--", "/nowhere"])
         .assert()
@@ -78,7 +78,7 @@ fn what_pays_has_a_line_with_its_reason() {
         .assert()
         .code(0)
         .stdout(
-            contains("has a line for 2 of 3 locks")
+            contains("assigns 2 of 3 locks")
                 .and(contains("stats_lock: mcs; queue 4.5, held 2.8 µs"))
                 .and(contains("slow: nothing; held 3.0 ms"))
                 .and(contains("-- prog -x\n")),
@@ -98,7 +98,7 @@ fn what_pays_has_a_line_with_its_reason() {
         .args(["--", "true"])
         .assert()
         .code(2)
-        .stderr(contains("no variable of").and(contains("`stats_lock`")));
+        .stderr(contains("no variable").and(contains("`stats_lock`")));
 }
 
 #[test]
@@ -112,7 +112,9 @@ fn where_nothing_pays_that_is_said() {
         .arg(&written)
         .assert()
         .code(0)
-        .stdout(starts_with("Nothing pays here: ").and(contains("9 threads on 8 CPUs")));
+        .stdout(
+            starts_with("No mutex gains from another lock").and(contains("9 threads on 8 CPUs")),
+        );
     cohort()
         .args(["run", "--config"])
         .arg(&written)
@@ -157,15 +159,15 @@ fn a_damaged_profile_is_said_to_be_one() {
     let whole = std::fs::read_to_string(&file).expect("written above");
     for (text, said) in [
         (&whole[..whole.len() / 2], "p.json:1:"),
-        ("", "not a whole profile"),
-        ("[]", "not a whole profile"),
+        ("", "incomplete profile"),
+        ("[]", "incomplete profile"),
         (
             &whole.replace("\"cohort_profile\":1", "\"cohort_profile\":7"),
             "version 7",
         ),
         (
             &whole.replace("\"locks\"", "\"lock\""),
-            "not a whole profile",
+            "incomplete profile",
         ),
     ] {
         std::fs::write(&file, text).expect("the folder is ours");

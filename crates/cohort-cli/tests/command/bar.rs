@@ -11,9 +11,9 @@ fn drawn_machines_are_refused_where_none_is_simulated() {
     for (words, why) in [
         (
             &["life", "--synthetic", "2"][..],
-            "--synthetic has no machine to add",
+            "--synthetic adds simulated machines",
         ),
-        (&["--synthetic", "2"], "--synthetic has no machine to add"),
+        (&["--synthetic", "2"], "--synthetic adds simulated machines"),
         (&["envelope", "--synthetic", "0"], "0 is not in 1..=1000"),
         (
             &["envelope", "--synthetic", "1001"],
@@ -92,7 +92,7 @@ fn a_signal_leaves_what_was_measured() {
     let complained = String::from_utf8_lossy(&output.stderr);
     let has_points = said.contains("envelope-machine") && said.contains("simulated points");
     assert!(
-        has_points || complained.contains("No bar was measured"),
+        has_points || complained.contains("before the first target was measured"),
         "{output:?}"
     );
 }

@@ -73,8 +73,8 @@ fn the_envelope_shows_each_points_best_and_the_shares_of_it() {
 #[test]
 fn the_envelope_refuses_what_it_has_itself() {
     for (more, why) in [
-        (["--placement", "free"], "its own placements"),
-        (["--critical", "1us"], "its own placements"),
+        (["--placement", "free"], "fixes placement"),
+        (["--critical", "1us"], "fixes placement"),
         (["--threads", "2"], "cannot be used with"),
         (["--locks", "near"], "cannot be served"),
     ] {
@@ -144,14 +144,18 @@ fn several_intervals_are_measured_one_by_one() {
         "sanl with 12 threads, 100 cycles apart",
         "nominations:",
         "mode-switches:",
-        "density of requests: 0.",
+        "request density: 0.",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let widest = said.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
     let drawn = std::fs::read_to_string(plot).expect("a plot was written");
-    for words in ["cycles a section", "cycles between two sections", "sanl"] {
+    for words in [
+        "cycles per critical section",
+        "cycles between critical sections",
+        "sanl",
+    ] {
         assert!(drawn.contains(words), "{words}");
     }
     let json = output(&[&SWEPT[..], &["--json"]].concat());
@@ -497,7 +501,7 @@ fn what_programs_get_is_measured() {
     ];
     let arguments = [&THERE[..5], &["--served"], &locks[..], &THERE[7..]].concat();
     let said = String::from_utf8(output(&arguments)).expect("text");
-    assert!(said.contains("as programs have them"), "{said}");
+    assert!(said.contains("as in programs"), "{said}");
     let here = [
         "bench",
         "--served",
@@ -565,7 +569,7 @@ fn points_that_were_measured_survive_a_signal() {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr),
         );
-        if output.status.code() == Some(130) && told.contains("of 2 points were measured") {
+        if output.status.code() == Some(130) && told.contains("of 2 points measured") {
             let is_found = !told.contains("interrupted: 0 of");
             assert_eq!(said.contains("tas"), is_found, "{said}{told}");
             if is_found {

@@ -77,7 +77,7 @@ fn each_run_is_prepared() {
     compare(&["--prepare", "echo no room; exit 3"], &["true"])
         .assert()
         .code(125)
-        .stderr(contains("what prepares it failed").and(contains("no room")));
+        .stderr(contains("its preparation failed").and(contains("no room")));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_comparison_that_is_interrupted_shows_its_rounds() {
     let output = child.wait_with_output().expect("our child");
     assert_eq!(output.status.code(), Some(130));
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("of 60000 rounds had ended"), "{told}");
+    assert!(told.contains("of 60000 rounds complete"), "{told}");
     let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(said["is_interrupted"], true);
     assert!(said["rows"][1]["values"].as_array().expect("rounds").len() > 1);

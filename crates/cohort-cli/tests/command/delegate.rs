@@ -64,25 +64,22 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
     for (inside, why) in [
         ("if (x) return 1;", "is left by `return` (line 11)"),
         ("if (x) goto out; out:;", "is left by `goto`"),
-        ("out: x++;", "has a label"),
+        ("out: x++;", "contains a label"),
         (
             "x = pthread_self() == 0;",
             "calls pthread_self(), which asks",
         ),
+        ("x = *(int *)pthread_getspecific(1);", "thread-local"),
         (
-            "x = *(int *)pthread_getspecific(1);",
-            "which each thread has",
+            "pthread_join(0, 0);",
+            "which may wait for the executing thread",
         ),
-        ("pthread_join(0, 0);", "which may wait for the very thread"),
         (
             "a = unheard_of(1);",
             "calls unheard_of(), which is not in these files",
         ),
         ("a = f(1);", "names f, in which it stands"),
-        (
-            "int *p = alloca(1); *p = 1;",
-            "and its memory goes with the frame",
-        ),
+        ("int *p = alloca(1); *p = 1;", "which uses the stack frame"),
         (
             "int (*g)(void) = 0; g();",
             "calls g, which may be any function",
@@ -93,12 +90,12 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
             "locks o, which may be recursive",
         ),
         ("#ifdef A\n  x++;\n#endif", "has a `#ifdef` in it"),
-        ("__asm__ volatile(\"\");", "has assembly in it"),
+        ("__asm__ volatile(\"\");", "contains assembly"),
         (
             "if (a) { pthread_mutex_unlock(&m); return 1; }",
             "is left in more than one place",
         ),
-        ("/* nothing */", "there is nothing in it"),
+        ("/* nothing */", "is empty"),
         (
             "if (x) __builtin_longjmp(0, 1);",
             "calls __builtin_longjmp(), which leaves in another way",
@@ -129,12 +126,12 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         (
             "static __thread int own; static void g(void) { own++; }\n\
              void f(void) { pthread_mutex_lock(&m); g(); pthread_mutex_unlock(&m); }",
-            "calls g(), which uses own, which each thread has for itself",
+            "calls g(), which uses own, thread-local for itself",
         ),
         (
             "#define HIDDEN static __thread int\n#define OWN HIDDEN\nOWN own;\n\
              void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
-            "uses own, which each thread has for itself",
+            "uses own, thread-local for itself",
         ),
         (
             "#define OWN(many, of) static __thread int of\n#ifdef X\nOWN(2, own);\n#endif\n\
@@ -148,13 +145,13 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         ),
         (
             "void f(int i) { if (i) pthread_mutex_lock(&m); x++; if (i) pthread_mutex_unlock(&m); }",
-            "does not begin in a block of its own",
+            "does not begin as a statement of a block",
         ),
         (
             "static pthread_mutex_t o[2];\nvoid f(int i) { pthread_mutex_lock(&o[i]); x++; \
              pthread_mutex_unlock(&o[i]); }\nvoid g(int i) { pthread_mutex_lock(&m); \
              pthread_mutex_lock(&o[i]); x++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&o[i]); }",
-            "ends in another order than it begins",
+            "is not properly nested",
         ),
         (
             "void f(va_list ap) { pthread_mutex_lock(&m); x = vprintf(\"%d\", ap); \
@@ -211,7 +208,7 @@ fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
         (
             "#include \"limits.inc\"",
             "x = LIMIT;",
-            "comes behind an `#include` of its function in line 12",
+            "follows an `#include` in its function, in line 12",
         ),
     ] {
         let said = why_in_place(&text(before, section));
@@ -250,7 +247,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m;",
             "void *g(void) { return &m; }",
-            "its address is taken",
+            "has its address taken",
         ),
         (
             "static pthread_mutex_t m;",
@@ -265,17 +262,17 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m;",
             "void g(pthread_mutexattr_t *a) { pthread_mutex_init(&m, a); }",
-            "is begun with attributes",
+            "is initialised with attributes",
         ),
         (
             "static pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;",
             "",
-            "is begun in another way",
+            "has an unknown initialiser",
         ),
         (
             "extern pthread_mutex_t m;",
             "",
-            "is defined in none of these files",
+            "is defined in another file",
         ),
         (
             "static pthread_mutex_t m;\n#define M (&m)",
@@ -295,7 +292,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m;\nstatic pthread_cond_t c;",
             "void *h(void) { return &c; }\nvoid g(void) { pthread_cond_wait(&c, &m); }",
-            "is waited with for a condition that stays",
+            "is used with an unconverted condition",
         ),
     ] {
         let text = format!("{declares}\nstatic int x;\n{section}{uses}\n");
@@ -394,7 +391,7 @@ fn a_field_of_a_field_is_of_the_inner_structure() {
     let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
     assert!(made.contains(".inner.lock = NULL"), "{made}");
     let rows = became(&text("PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"));
-    assert!(rows[0].2.contains("is begun in another way"), "{rows:?}");
+    assert!(rows[0].2.contains("has an unknown initialiser"), "{rows:?}");
 }
 
 #[test]
@@ -527,7 +524,9 @@ fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
         assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{inside}");
         let other = compiled(&folder, &[]);
         assert_eq!(other.is_ok(), without, "{inside}: {other:?}");
-        let is_told = other.err().is_none_or(|said| said.contains("did not read"));
+        let is_told = other
+            .err()
+            .is_none_or(|said| said.contains("ignored this branch"));
         assert!(is_told, "{inside}");
     }
     for section in [
@@ -537,7 +536,7 @@ fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
     ] {
         let text = format!("{MUTEX}{PLAIN}void f(void) {{\n{section}}}\n");
         let (rows, folder) = converted_by(&["-D", "A"], &text);
-        let why = "has a `#if` in it that ends elsewhere";
+        let why = "contains a part of an `#if`";
         let is_it = |row: &(String, String, String)| row.1 == "in place" && row.2.contains(why);
         assert!(rows.iter().any(is_it), "{section}: {rows:?}");
         assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{section}");
@@ -550,7 +549,7 @@ fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
         ),
     );
     assert!(
-        rows[0].2.contains("a call that has a `#` in it"),
+        rows[0].2.contains("a call that contains a directive"),
         "{rows:?}"
     );
 }
@@ -574,11 +573,7 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
     refused.assert().code(2).stderr(contains("a.c:"));
     let rows = became_by(&["--leave-unparsed"], &text);
     for (name, becomes, why) in [
-        (
-            "n",
-            "left alone",
-            "is named where the file cannot be parsed",
-        ),
+        ("n", "left alone", "is named in unparsable text"),
         ("m", "converted", ""),
         ("m", "function", ""),
         ("m", "in place", "calls v(), which cannot be parsed"),
@@ -631,10 +626,10 @@ fn a_file_that_does_not_parse_is_told_with_its_line_and_nothing_is_written() {
         .current_dir(folder.path())
         .assert()
         .code(2)
-        .stderr(contains("a.c:2:").and(contains("nothing was written")));
+        .stderr(contains("a.c:2:").and(contains("no file was written")));
     assert!(!folder.path().join("out").exists());
     for (arguments, why) in [
-        (vec!["--out", ".", "a.c"], "would be written over itself"),
+        (vec!["--out", ".", "a.c"], "would be overwritten"),
         (
             vec!["--out", "out", "a.c", "a.c"],
             "two files would be written",
@@ -663,7 +658,7 @@ fn the_report_fits_a_page() {
     let said = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     let widest = said.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
-    assert!(said.contains("Nothing was written"), "{said}");
+    assert!(said.contains("To write the files"), "{said}");
 }
 
 /// The programs and their conversions print the same under the real library.

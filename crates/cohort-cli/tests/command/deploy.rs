@@ -207,19 +207,19 @@ fn a_drop_in_says_what_the_program_would_be_told() {
         (
             vec!["--lock", "system", "a"],
             2,
-            "without a drop-in has the system's locks",
+            "without a drop-in uses the C library's locks",
         ),
         (vec!["--lock", "mcz", "a"], 2, "no lock is called `mcz`"),
-        (vec!["a b"], 2, "a service's name"),
+        (vec!["a b"], 2, "a service name"),
         (
             vec!["--libraries", "/absent", "a"],
             125,
-            "name the libraries' folder with --libraries",
+            "give the folder of the libraries with --libraries",
         ),
         (
             vec!["-o", "/absent/f", "--libraries", libraries, "a"],
             125,
-            "name another file",
+            "choose another file",
         ),
     ] {
         cohort()
@@ -237,7 +237,7 @@ fn a_drop_in_says_what_the_program_would_be_told() {
         .args(["unit", "a", "--rwlock", "rwlock", "--libraries", libraries])
         .assert()
         .code(125)
-        .stderr(contains("is not the library this command was built with"));
+        .stderr(contains("is from another build than this command"));
 }
 
 /// As in a container with a read-only root.

@@ -201,7 +201,7 @@ fn the_files_in_the_help_are_understood() {
         lines.collect::<Vec<&str>>().join("\n")
     };
     let list = folder.path().join("list.toml");
-    let text = between(&help("survey"), "[[row]]", "Optional too");
+    let text = between(&help("survey"), "[[row]]", "Optional keys");
     std::fs::write(&list, text).expect("the folder is writable");
     cohort()
         .args(["survey", "--list", "--file"])

@@ -232,7 +232,9 @@ fn scrapes_are_answered() {
         .args(["export", "--listen", &address])
         .assert()
         .code(125)
-        .stderr(contains(format!("cannot listen on {address}")).and(contains("name another port")));
+        .stderr(
+            contains(format!("cannot listen on {address}")).and(contains("choose another port")),
+        );
     // It ends with the process that it was given.
     drop(running);
     let last = Instant::now() + Duration::from_secs(20);
@@ -261,14 +263,14 @@ fn what_cannot_be_exported_is_refused_at_once() {
         (
             vec!["export", "--textfile", "/absent/folder"],
             125,
-            "make it first",
+            "create it",
         ),
-        (vec!["export", "--textfile", file], 125, "is no folder"),
+        (vec!["export", "--textfile", file], 125, "is not a folder"),
         (vec!["export", "--textfile", "/proc/self"], 125, "cannot"),
         (
             vec!["export", "--textfile", ".", "4194999"],
             2,
-            "there is no process",
+            "no process",
         ),
         (
             vec!["export", "--textfile", ".", "--interval", "0"],

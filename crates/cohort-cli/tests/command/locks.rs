@@ -156,7 +156,7 @@ fn shows_in(dump: &Path, id: u32, lock: &str) {
         .env("COLUMNS", "1000")
         .assert()
         .code(0)
-        .stdout(contains("4 sleep for a lock").and(contains("no names of threads")))
+        .stdout(contains("4 sleep for a lock").and(contains("no thread names")))
         .stdout(contains("cohort debug").not());
 }
 
@@ -354,7 +354,7 @@ fn a_dump_that_promises_too_much_is_refused() {
     bytes.resize(128, 0);
     put(&mut bytes, 64 + 44, ((1_u32 << 22) + 1).to_le_bytes());
     fs::write(&path, bytes).expect("our folder");
-    is_refused(&path, 125, "too many parts");
+    is_refused(&path, 125, "too many segments");
 
     let long = (256 << 20) + 1;
     fs::write(&path, core_with(&[], long)).expect("our folder");
@@ -364,7 +364,7 @@ fn a_dump_that_promises_too_much_is_refused() {
 
     let files = [["/a", "/b"]; 40].concat();
     fs::write(&path, core_of(b"x", &files)).expect("our folder");
-    is_refused(&path, 125, "names files again and again");
+    is_refused(&path, 125, "repeated file names");
 
     // A device may have no end, and is no program.
     let dump = core_of(b"x", &["/dev/zero", LIBRARY]);

@@ -93,7 +93,7 @@ fn a_name_that_is_not_there_is_answered_with_its_neighbour() {
         ("name", "stats_lok", "did you mean `stats_lock`?"),
         ("site", "tuch", "did you mean `touch`?"),
         ("site", "mutexe.c:7", "did you mean `mutexes.c`?"),
-        ("site", "mutexes.c:2", "the nearest line with some is "),
+        ("site", "mutexes.c:2", "the nearest line with code is "),
         ("site", "libc.so.7+0x12", "no function of count"),
     ] {
         let text = configuration(&[("name", "plain", "mcs"), (key, value, "mcs")]);
@@ -116,7 +116,7 @@ fn a_lock_that_cannot_be_is_refused_where_it_stands() {
     let five: Vec<_> = five.iter().map(|lock| ("name", "plain", *lock)).collect();
     run(&program, &[], &configuration(&five))
         .code(2)
-        .stderr(contains("c.toml:18:8: ").and(contains("`k42` is one more")));
+        .stderr(contains("c.toml:18:8: ").and(contains("`k42` exceeds")));
     run(&program, &[], &configuration(&[("name", "plain", "msc")]))
         .code(2)
         .stderr(contains("c.toml:3:8: ").and(contains("`mcs`")));

@@ -84,7 +84,7 @@ fn top_finds_the_lock_and_its_holder() {
     let waited = &first["waited_at"][0]["frames"][0];
     assert_eq!(waited["function"], "fill", "{said}");
     let cost = said["cost"].as_f64().expect("a number");
-    assert!(cost < 0.1, "looking took {cost}");
+    assert!(cost < 0.1, "sampling took {cost}");
     cohort()
         .args(["top", "--once", &queue.id()])
         .assert()

@@ -154,9 +154,9 @@ fn the_text_fits_a_terminal_and_begins_with_what_it_cost() {
     let said = String::from_utf8(output.stderr).expect("text");
     for words in [
         "preempted",
-        "Profiling cost",
+        "Profiling overhead",
         "1. accounts",
-        "held meanwhile",
+        "held, s",
         "deposit",
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
@@ -463,14 +463,14 @@ fn a_program_without_locks_is_told_so() {
         .args(["profile", "--", "true"])
         .assert()
         .code(0)
-        .stderr(predicates::str::contains("no lock was taken"));
+        .stderr(predicates::str::contains("no acquisition of a lock"));
 }
 
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     for (words, status, says) in [
         (&["--lock", "system"][..], 2, "cohort profile"),
-        (&["--cost", "0"], 2, "per cent from 0.1 to 100"),
+        (&["--cost", "0"], 2, "percentage from 0.1 to 100"),
         (&["-o", "/no/such/folder/p.json"], 125, "cannot be written"),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -162,7 +162,7 @@ fn thread_sanitizer() {
     }
 }
 
-/// A program in Go is known by a section that its linker makes.
+/// A Go program is known by a section that its linker makes.
 #[test]
 fn programs_in_go() {
     let in_go = |options: &[&str]| {
@@ -177,7 +177,7 @@ fn programs_in_go() {
         Some(program)
     };
     if let Some(program) = in_go(&["-static"]) {
-        refused(&program.path(), "program in Go");
+        refused(&program.path(), "Go program");
     }
     if let Some(program) = in_go(&[]) {
         cohort()
@@ -186,6 +186,6 @@ fn programs_in_go() {
             .assert()
             .code(0)
             .stdout("counted\n")
-            .stderr(contains("never Go's own"));
+            .stderr(contains("of its C code only"));
     }
 }

@@ -145,11 +145,11 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(status, Some(0));
     assert_eq!(rows(&report), []);
     assert!(report.contains("the system's own locks"), "{report}");
-    assert!(report.contains("cannot be counted"), "{report}");
+    assert!(report.contains("cannot count"), "{report}");
     // A reference for Cohort's locks.
-    assert!(report.contains("CPU s, waited"), "{report}");
+    assert!(report.contains("voluntary and"), "{report}");
     let (_, ours) = report_of("futex", &program.path(), "");
-    assert!(ours.contains("CPU s, waited"), "{ours}");
+    assert!(ours.contains("voluntary and"), "{ours}");
     let (status, _) = report_of("system", &program.path(), "failing");
     assert_eq!(status, Some(7));
 }
@@ -232,7 +232,7 @@ fn a_report_goes_to_a_file_on_request() {
         .assert()
         .code(125)
         .stdout("")
-        .stderr(contains("name another file"));
+        .stderr(contains("choose another file"));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_daemon_that_lives_on_is_told() {
     let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
     rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
     let report = String::from_utf8_lossy(&output.stderr);
-    assert!(report.contains("others go on"), "{report}");
+    assert!(report.contains("others still run"), "{report}");
     assert!(report.contains(said.trim()), "{report}");
 }
 

@@ -130,7 +130,7 @@ fn finished_rows_are_kept_over_a_signal() {
         (text(output.stdout), text(output.stderr))
     };
     let (kept, told) = again(&["K13"]);
-    assert!(told.contains("1 row is kept"), "{told}");
+    assert!(told.contains("1 complete claim"), "{told}");
     // Reported rows are not kept.
     let (fresh, told) = again(&["K13"]);
     assert!(!told.contains("kept"), "{told}");
@@ -191,7 +191,11 @@ fn a_claim_about_this_machine_is_run_here() {
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let told = String::from_utf8(output.stdout).expect("text");
-    for words in ["2016 §4.2)", "1 of 1 row agrees", "forwards at abba.c:13\n"] {
+    for words in [
+        "2016 §4.2)",
+        "1 of 1 claim agrees",
+        "forwards at abba.c:13\n",
+    ] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let widest = told.lines().map(|line| line.chars().count()).max();

@@ -60,7 +60,7 @@ fn what_a_profile_writes_is_used_there_and_warned_of_elsewhere() {
     let widest = said.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
     let drawn = std::fs::read_to_string(folder.join("l_s.svg")).expect("a plot was written");
-    assert!(drawn.contains("looks in vain") && drawn.contains("sanl-distance-first"));
+    assert!(drawn.contains("fruitless polls") && drawn.contains("sanl-distance-first"));
     bench(folder, "i5-12500", "sanl.toml")
         .code(0)
         .stdout(contains("the numbers of sanl.toml").and(contains("sanl/7/20us")))
@@ -115,7 +115,7 @@ fn mistakes_are_told_with_their_place() {
     for (lock, why) in [
         ("sanl/soon", "found `/soon`, expected the rounds"),
         ("sanl/0", "found `/0`"),
-        ("cc-synch/7", "nothing can follow its name"),
+        ("cc-synch/7", "expected nothing after the name"),
     ] {
         cohort()
             .args([

@@ -56,7 +56,7 @@ fn the_list_has_every_lock() {
 fn a_lock_is_shown_whole_when_it_is_asked_for() {
     let one = cohort().args(["list", "tkt"]).output().expect("it runs");
     let said = String::from_utf8_lossy(&one.stdout);
-    for words in ["ticket: ", "also called", "described in", "can", "bytes"] {
+    for words in ["ticket: ", "aliases", "described in", "can", "bytes"] {
         assert!(said.contains(words), "{words} is missing:\n{said}");
     }
     let all = cohort().args(["list", "--long"]).output().expect("it runs");

@@ -205,7 +205,7 @@ fn one_watches_at_a_time_and_one_that_was_killed_does_not_count() {
             .args(["top", "--once", "--interval", "0.05", &running.id()])
             .output()
             .expect("the command runs");
-        String::from_utf8_lossy(&output.stderr).contains("another command watches")
+        String::from_utf8_lossy(&output.stderr).contains("already has an observer")
     });
     other.kill().expect("it runs");
     other.wait().expect("it was started here");
@@ -339,18 +339,18 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
                 .stderr(starts_with("cohort: ").and(contains(says)));
         }
     };
-    refused("4194305", 2, "there is no process 4194305");
+    refused("4194305", 2, "no process 4194305");
     // This process runs under nothing, then has records of another version.
     let own = std::process::id().to_string();
     cohort()
         .args(["profile", "snapshot", &own])
         .assert()
         .code(125)
-        .stderr(contains("start it by `cohort run --observe`"));
+        .stderr(contains("start it with `cohort run --observe`"));
     let program = compile("../../examples/profile/queue.c", &folder);
     let program = program.to_str().expect("plain");
     let usual = Running::start(&["run", "--", program, "50"]);
-    refused(&usual.id(), 125, "not to be watched");
+    refused(&usual.id(), 125, "without --observe");
     let idle = Running::start(&["run", "--observe", "--", "sh", "-c", "echo; exec sleep 50"]);
     idle.sleeps("sleep");
     refused(&idle.id(), 125, "has used no lock");
@@ -361,7 +361,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
         std::fs::File::from_raw_fd(file)
     };
     file.write_all(b"COHORTO1 and more").expect("room");
-    refused(&own, 125, "another version of cohort");
+    refused(&own, 125, "another version of Cohort");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn what_cannot_be_tuned_is_refused() {
         (
             vec!["-o", "/absent/f", "--", "true"],
             125,
-            "name another file",
+            "choose another file",
         ),
         (vec!["--metric", "(", "--", "true"], 2, "--metric"),
         (

@@ -79,7 +79,7 @@ fn an_unknown_rwlock_names_the_known_ones() {
         .args(["--", "true"])
         .assert()
         .code(2)
-        .stderr(contains("one of our locks"));
+        .stderr(contains("a lock of Cohort"));
 }
 
 #[test]

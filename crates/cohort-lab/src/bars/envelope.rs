@@ -135,7 +135,7 @@ pub fn read(reach: Reach, envelope: &Envelope) -> Result<Vec<Reading>, String> {
         }),
     };
     if figures.is_empty() {
-        return Err("no point has that figure".to_owned());
+        return Err("no point has this figure".to_owned());
     }
     let reading = |(at, figure): (String, f64)| {
         let figure = Estimate::of(&[figure]).ok_or("a figure is no number")?;

@@ -395,7 +395,7 @@ impl Setup<'_> {
             self.load(&words, seconds, &self.system, cpus.clone())
         };
         let direct = run(&["--direct"]);
-        self.point(label, [("where it lies", direct), ("gls", run(&[]))])
+        self.point(label, [("embedded", direct), ("gls", run(&[]))])
     }
 
     /// A short run has as many keys: the table doubles, so fewer keys may need more memory each.
@@ -545,7 +545,7 @@ impl Setup<'_> {
 
     fn call(&self) -> Result<Point, String> {
         let library = self.c_library()?;
-        let library = library.to_str().ok_or("the library's path is no text")?;
+        let library = library.to_str().ok_or("the library's path is not UTF-8")?;
         let seconds = self.seconds(0.25, 0.1);
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let run = |words: &[&str], environment: &Changes| {
@@ -562,9 +562,9 @@ impl Setup<'_> {
         let folder = self.command.parent().unwrap_or(Path::new("/"));
         let places = ["../lib/libcohort.so.0", "../c/release/libcohort.so.0.1.0"];
         let mut found = places.iter().map(|place| folder.join(place));
-        found
-            .find(|place| place.exists())
-            .ok_or_else(|| "the library for C is not beside the command: make install-c".to_owned())
+        found.find(|place| place.exists()).ok_or_else(|| {
+            "the C library of Cohort is missing beside the command; run `make install-c`".to_owned()
+        })
     }
 
     fn occasional(&self) -> Vec<Point> {
@@ -778,12 +778,12 @@ impl Setup<'_> {
         self.installed("memcached", "memcached")?;
         for client in ["memcaslap", "memcstat"] {
             in_path(client).ok_or_else(|| {
-                format!("{client} is in no folder of PATH; on Debian it is in libmemcached-tools")
+                format!("{client} is not in PATH; on Debian, install libmemcached-tools")
             })?;
         }
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))
             .and_then(|listener| listener.local_addr())
-            .map_err(|error| format!("no port is free: {error}"))?
+            .map_err(|error| format!("no free port: {error}"))?
             .port();
         let seconds = if self.quick { 1 } else { 2 };
         let more = [("PORT", port.to_string()), ("LONG", seconds.to_string())];
@@ -881,9 +881,8 @@ impl Setup<'_> {
 
     /// A program in PATH that accepts preloading; otherwise an error with its package.
     fn installed(&self, program: &str, package: &str) -> Result<PathBuf, String> {
-        let found = in_path(program).ok_or_else(|| {
-            format!("{program} is in no folder of PATH; on Debian it is in {package}")
-        })?;
+        let found = in_path(program)
+            .ok_or_else(|| format!("{program} is not in PATH; on Debian, install {package}"))?;
         (self.prove)(&found)?;
         Ok(found)
     }
@@ -957,7 +956,7 @@ impl Setup<'_> {
         // The loader only warns about libraries that it cannot preload.
         match runner::run(&self.launch(&words, system, None)) {
             Ok(run) if run.output.contains("cannot be preloaded") => Err(format!(
-                "{allocator} is not installed; on Debian it is in {package}"
+                "{allocator} is missing; on Debian, install {package}"
             )),
             Ok(_) => Ok(()),
             Err(Failure::Program { why, .. }) => Err(format!("with {allocator} alone, {why}")),
@@ -1017,7 +1016,7 @@ fn per_second_of_memcaslap(run: &Run) -> Result<Outcome, String> {
             operations: operations as u64,
             ..Outcome::default()
         }),
-        _ => Err("memcaslap did not say how much it got done".to_owned()),
+        _ => Err("memcaslap printed no throughput".to_owned()),
     }
 }
 
@@ -1026,7 +1025,7 @@ fn per_second_of_kyoto(run: &Run) -> Result<Outcome, String> {
     let time = |line: &str| line.strip_prefix("time: ")?.trim().parse::<f64>().ok();
     let seconds: f64 = run.output.lines().filter_map(time).sum();
     if seconds == 0.0 {
-        return Err("kccachetest did not say how long it took".to_owned());
+        return Err("kccachetest printed no time".to_owned());
     }
     Ok(Outcome {
         seconds,
@@ -1067,7 +1066,7 @@ fn two_cpus() -> Result<Vec<usize>, String> {
     if cpus.len() == 2 {
         Ok(cpus)
     } else {
-        Err("it needs two CPUs, and this process may use only one".to_owned())
+        Err("two CPUs are needed, and this process may use only one".to_owned())
     }
 }
 

@@ -132,8 +132,8 @@ impl Figure {
 
     /// The figure of every round at one point; Cohort's is the last contestant.
     fn per_round(self, series: &[Series<Outcome>]) -> Result<Vec<f64>, String> {
-        let (ours, others) = series.split_last().ok_or("nobody ran")?;
-        let last = others.last().ok_or("there is nobody to compare with")?;
+        let (ours, others) = series.split_last().ok_or("no contestant ran")?;
+        let last = others.last().ok_or("no contestant to compare with")?;
         let time = |outcome: &Outcome| Some(outcome.seconds);
         let tail = |outcome: &Outcome| outcome.latency.map(|latency| latency.p999 as f64);
         let least = |outcome: &Outcome| outcome.least.map(|least| least as f64);
@@ -193,7 +193,7 @@ impl Figure {
             | Self::LibraryBytes
             | Self::Seconds
             | Self::Needed
-            | Self::Envelope(_) => Err("this is no figure of one contestant's runs".to_owned()),
+            | Self::Envelope(_) => Err("this figure is not of a single contestant".to_owned()),
         }
     }
 }
@@ -231,7 +231,7 @@ fn own(
     series: &[Series<Outcome>],
     figure: fn(&Outcome) -> Option<f64>,
 ) -> Result<Vec<f64>, String> {
-    figures(series.first().ok_or("nobody ran")?, figure)
+    figures(series.first().ok_or("no contestant ran")?, figure)
 }
 
 /// Each figure over the last one's, round by round.
@@ -240,7 +240,7 @@ fn each(
     series: &[Series<Outcome>],
     figure: fn(&Outcome) -> Option<f64>,
 ) -> Result<Vec<(String, Vec<f64>)>, String> {
-    let (last, others) = series.split_last().ok_or("nobody ran")?;
+    let (last, others) = series.split_last().ok_or("no contestant ran")?;
     others
         .iter()
         .map(|other| {
@@ -285,7 +285,7 @@ fn figures(
     let samples = series.samples.iter();
     samples
         .map(|sample| {
-            figure(&sample.value).ok_or_else(|| format!("{} did not tell its figure", series.name))
+            figure(&sample.value).ok_or_else(|| format!("{} printed no figure", series.name))
         })
         .collect()
 }

@@ -13,7 +13,7 @@ const C_LIBRARY: &str = "libc.so.6";
 /// The file's size, or the number of other libraries that it needs.
 pub fn read(figure: Figure, library: &Path) -> Result<Vec<Reading>, String> {
     let bytes = std::fs::read(library)
-        .map_err(|error| format!("{} cannot be read: {error}", library.display()))?;
+        .map_err(|error| format!("cannot read {}: {error}", library.display()))?;
     let (at, value) = if figure == Figure::LibraryBytes {
         (String::new(), bytes.len() as f64)
     } else {
@@ -23,13 +23,13 @@ pub fn read(figure: Figure, library: &Path) -> Result<Vec<Reading>, String> {
             .collect();
         (others.join(", "), others.len() as f64)
     };
-    let figure = Estimate::of(&[value]).ok_or("there is no figure")?;
+    let figure = Estimate::of(&[value]).ok_or("no figure")?;
     Ok(vec![Reading { at, figure }])
 }
 
 fn needed(bytes: &[u8]) -> Result<Vec<String>, String> {
     let file = ElfFile64::<Endianness>::parse(bytes)
-        .map_err(|error| format!("the preload library is no 64-bit ELF file: {error}"))?;
+        .map_err(|error| format!("the preload library is not a 64-bit ELF file: {error}"))?;
     let broken = |error| format!("the preload library's dynamic section: {error}");
     let endian = file.endian();
     let header = file.elf_header();

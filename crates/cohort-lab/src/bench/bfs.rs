@@ -49,7 +49,7 @@ pub struct Shared<W: World> {
 impl Workload for Bfs {
     const NAME: &'static str = "bfs";
     const ABOUT: &'static str =
-        "a graph search over a runtime with one lock a process; tests may give up";
+        "graph search over a runtime with one lock per process; MPI_Test may time out";
     const SOURCE: &'static str = "Chabbi et al. 2017 §6.4";
     const OPERATION: &'static str = "edge";
     const TAKES: &'static [&'static str] = &["critical", "outside", "timeout", "poll"];

@@ -62,7 +62,7 @@ const THREADS: Against = Against {
 
 /// The interval between critical sections; a logarithmic axis shows zero as one cycle.
 const INTERVALS: Against = Against {
-    title: "cycles between two sections",
+    title: "cycles between critical sections",
     of: |point| point.interval().unwrap_or(0).max(1) as f64,
     base: 10.0,
     label: |cycles| figure(*cycles),
@@ -186,7 +186,7 @@ fn subtitle(report: &Report) -> String {
 fn panels(report: &Report) -> Vec<Panel> {
     let first = if report.sweeps() {
         Panel {
-            axis: "cycles a section".to_owned(),
+            axis: "cycles per critical section".to_owned(),
             of: |point| Some(point.middle.round_trip?.mean),
             rounds: false,
             is_log: true,
@@ -208,13 +208,13 @@ fn panels(report: &Report) -> Vec<Panel> {
             is_log: false,
         },
         Panel {
-            axis: "migrations a section".to_owned(),
+            axis: "migrations per critical section".to_owned(),
             of: |point| point.middle.migrations_each(),
             rounds: false,
             is_log: false,
         },
         Panel {
-            axis: "transfers a section".to_owned(),
+            axis: "transfers per critical section".to_owned(),
             of: |point| point.middle.transfers_each(),
             rounds: false,
             is_log: false,

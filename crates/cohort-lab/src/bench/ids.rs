@@ -11,7 +11,7 @@ pub enum Ids {}
 impl Workload for Ids {
     const NAME: &'static str = "ids";
     const ABOUT: &'static str =
-        "empty sections: what locks do for each; `--detail` says what sanl does";
+        "empty critical sections: overhead of each lock; `--detail` shows sanl's counters";
     const SOURCE: &'static str = "Zhang et al. 2017 §4.2";
     const TAKES: &'static [&'static str] = &[];
     const DEFAULTS: Knobs = Knobs::NONE;

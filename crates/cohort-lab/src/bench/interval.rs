@@ -19,7 +19,7 @@ pub struct Shared<W: World> {
 impl Workload for Interval {
     const NAME: &'static str = "interval";
     const ABOUT: &'static str =
-        "sections that change 1 to 5 lines, an interval of 100 to 2,000,000 cycles apart";
+        "critical sections that write 1 to 5 lines, at intervals of 100 to 2,000,000 cycles";
     const SOURCE: &'static str = "Zhang et al. 2017 §4";
     const TAKES: &'static [&'static str] = &["outside", "lines"];
     const DEFAULTS: Knobs = Knobs {

@@ -10,33 +10,33 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Knobs {
-    /// Work in the critical section, beside the lines it touches
+    /// Work in the critical section, besides the lines it writes
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical: Option<Span>,
-    /// Work between two sections; of this one a command takes several values
+    /// Work between two critical sections; several values allowed
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Span>,
-    /// Cache lines that a section changes
+    /// Cache lines written by a critical section
     #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// How long a thread waits for the lock before it gives up
+    /// Timeout of an acquisition
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
-    /// Operations of a hundred that are sets
+    /// Percentage of sets
     #[arg(long, value_name = "PERCENT", help_heading = HEADING,
         value_parser = clap::value_parser!(u64).range(..=100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sets: Option<u64>,
-    /// Operations of a hundred that are reads
+    /// Percentage of reads
     #[arg(long, value_name = "PERCENT", help_heading = HEADING,
         value_parser = clap::value_parser!(u64).range(..=100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<u64>,
-    /// How many locks there are
+    /// Number of locks
     #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<u64>,
@@ -44,15 +44,15 @@ pub struct Knobs {
     #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// How long a phase lasts
+    /// Duration of a phase
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Span>,
-    /// How much more some locks are wanted than others: 0 for all alike
+    /// Exponent of the Zipf distribution over the locks: 0 for uniform
     #[arg(long, value_name = "ALPHA", help_heading = HEADING, value_parser = exponent)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skew: Option<f64>,
-    /// What a test whether a message has arrived does with a lock that is held, where it does not wait
+    /// What MPI_Test does if the lock is taken
     #[arg(long, value_name = "HOW", help_heading = HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<Poll>,
@@ -62,9 +62,9 @@ pub struct Knobs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Poll {
-    /// Looks whether it is held, and asks for it only if not
+    /// Acquire only if it appears free
     IsLocked,
-    /// Tries it once
+    /// Try once
     Try,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Poll {
 }
 
 /// The heading of a workload's options in a command's help.
-pub const HEADING: &str = "Of the workload";
+pub const HEADING: &str = "Workload options";
 
 /// More lines, locks or nodes than this are a typing error.
 const MOST: u64 = 1 << 24;
@@ -86,7 +86,7 @@ const MOST: u64 = 1 << 24;
 fn count(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(count) if count <= MOST => Ok(count),
-        _ => Err(format!("expected a whole number up to {MOST}")),
+        _ => Err(format!("expected an integer up to {MOST}")),
     }
 }
 
@@ -126,7 +126,7 @@ impl Knobs {
                     "the workload {} does not take --{name}; it takes {}",
                     info.name,
                     if takes.is_empty() {
-                        "no options of its own".to_owned()
+                        "no options".to_owned()
                     } else {
                         takes.join(", ")
                     }
@@ -149,9 +149,7 @@ impl Knobs {
         };
         if knobs.poll == Some(Poll::Try) && knobs.timeout.is_some() {
             return Err(
-                "with --poll try nothing waits, so that --timeout means nothing; \
-                        leave one of them out"
-                    .to_owned(),
+                "--poll try never waits and excludes --timeout; leave one of them out".to_owned(),
             );
         }
         Ok(knobs)

@@ -15,7 +15,7 @@ pub enum LBench {}
 impl Workload for LBench {
     const NAME: &'static str = "lbench";
     const ABOUT: &'static str =
-        "a central lock; lines are changed under it, an idle loop is between";
+        "one lock; critical sections write lines, with an idle loop between";
     const SOURCE: &'static str = "Dice et al. 2015 §5.1.1";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "timeout"];
     const DEFAULTS: Knobs = Knobs {

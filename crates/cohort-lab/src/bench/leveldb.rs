@@ -39,7 +39,7 @@ pub struct Shared<W: World> {
 impl Workload for LevelDb {
     const NAME: &'static str = "leveldb";
     const ABOUT: &'static str =
-        "a model of LevelDB's readrandom: two short sections round a search";
+        "a model of LevelDB's readrandom: two short critical sections around a search";
     const SOURCE: &'static str = "Chehab et al. 2021 §5.1.2; derived in bench/leveldb.rs";
     const OPERATION: &'static str = "read";
     const TAKES: &'static [&'static str] = &["critical", "outside"];

@@ -37,8 +37,7 @@ const fn place(entry: usize) -> (usize, usize) {
 
 impl Workload for Map64 {
     const NAME: &'static str = "map64";
-    const ABOUT: &'static str =
-        "look up and update an entry of a small hash table, nothing between";
+    const ABOUT: &'static str = "lookups and updates of a small hash table without pause";
     const SOURCE: &'static str = "ordo-one, synchronization-benchmarks, 2026";
     const TAKES: &'static [&'static str] = &["critical", "outside"];
     const DEFAULTS: Knobs = Knobs {

@@ -43,7 +43,7 @@ pub struct Shared<W: World> {
 
 impl Workload for MemcachedSet {
     const NAME: &'static str = "memcached-set";
-    const ABOUT: &'static str = "a model of memcached's sets: one lock, long sections";
+    const ABOUT: &'static str = "a model of memcached's sets: one lock, long critical sections";
     const SOURCE: &'static str =
         "Zhang et al. 2017 §4.3.2, Table 6; derived in bench/memcached_set.rs";
     const OPERATION: &'static str = "set";

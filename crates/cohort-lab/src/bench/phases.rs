@@ -41,7 +41,7 @@ struct Phase {
 impl Workload for Phases {
     const NAME: &'static str = "phases";
     const ABOUT: &'static str =
-        "phases, each with another number of threads and another length of section";
+        "phases with different numbers of threads and lengths of critical sections";
     const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["outside", "lines", "phase"];
     /// The paper's phases last half a second to a second; it says that ten milliseconds would

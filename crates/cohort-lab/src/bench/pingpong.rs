@@ -17,7 +17,8 @@ pub struct Shared<W: World> {
 
 impl Workload for PingPong {
     const NAME: &'static str = "pingpong";
-    const ABOUT: &'static str = "threads take turns at counting up, under the lock or under `none`";
+    const ABOUT: &'static str =
+        "threads alternately increment a counter, under the lock or under `none`";
     const SOURCE: &'static str = "Chehab et al. 2021 §3.1";
     const OPERATION: &'static str = "turn";
     const TAKES: &'static [&'static str] = &[];

@@ -27,7 +27,7 @@ impl<W: World> Guarded<W> {
     /// If there is no such lock: names are checked before a world is created.
     pub fn new(world: &mut W, name: &str, number: usize, threads: usize, lines: usize) -> Self {
         let lock = world.lock(name, threads);
-        let lock = lock.unwrap_or_else(|| panic!("no lock is called `{name}`"));
+        let lock = lock.unwrap_or_else(|| panic!("unknown lock `{name}`"));
         let data = world.memory(lines);
         let note = world
             .margin()

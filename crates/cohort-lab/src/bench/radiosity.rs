@@ -36,7 +36,7 @@ pub struct Shared<W: World> {
 impl Workload for Radiosity {
     const NAME: &'static str = "radiosity";
     const ABOUT: &'static str =
-        "a model of SPLASH-2's radiosity: elements from a list, and back to it";
+        "a model of SPLASH-2's radiosity: take list elements and return them";
     const SOURCE: &'static str = "Zhang et al. 2017 §4.3.4, Table 6; derived in bench/radiosity.rs";
     const OPERATION: &'static str = "element";
     const TAKES: &'static [&'static str] = &["critical", "outside"];

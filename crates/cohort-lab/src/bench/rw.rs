@@ -22,7 +22,7 @@ pub struct Shared<W: World> {
 
 impl Workload for Rw {
     const NAME: &'static str = "rw";
-    const ABOUT: &'static str = "readers and writers of one lock, which readers may share";
+    const ABOUT: &'static str = "readers and writers of one rwlock";
     const SOURCE: &'static str = "Calciu et al. 2013";
     const OPERATION: &'static str = "operation";
     const TAKES: &'static [&'static str] = &["reads", "critical", "outside", "lines"];

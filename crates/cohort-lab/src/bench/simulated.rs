@@ -262,7 +262,7 @@ pub fn measure_until(
                 .map_err(|why| format!("{name} on {}: {why}", simulator.machine().name))?;
             Point::of(setting.lock.clone(), wait, setting.threads, vec![outcome])
                 .map(|point| Some(point.apart(setting.knobs.outside)))
-                .ok_or_else(|| format!("{name}: no throughput came of it"))
+                .ok_or_else(|| format!("{name}: no throughput"))
         })
         .collect::<Result<_, String>>()?;
     let is_whole = points.iter().all(Option::is_some);

@@ -60,7 +60,7 @@ impl<W: World> Shared<W> {
 impl Workload for Splay {
     const NAME: &'static str = "splay";
     const ABOUT: &'static str =
-        "lookups in a shared splay tree; after a timeout, in one of the thread's own";
+        "lookups in a shared splay tree; after a timeout, in the thread's own tree";
     const SOURCE: &'static str = "Chabbi et al. 2017 §6.2";
     const OPERATION: &'static str = "lookup";
     const TAKES: &'static [&'static str] = &["nodes", "timeout", "phase"];

@@ -9,7 +9,7 @@ pub enum Loop {}
 
 impl Workload for Loop {
     const NAME: &'static str = "loop";
-    const ABOUT: &'static str = "a tight loop of acquire and, unless it gave up, release";
+    const ABOUT: &'static str = "a tight loop of acquire and release, with timeouts";
     const SOURCE: &'static str = "Chabbi et al. 2017 §6.1";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "timeout"];
     const DEFAULTS: Knobs = Knobs::NONE;

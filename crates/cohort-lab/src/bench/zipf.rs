@@ -85,7 +85,7 @@ impl Chooser {
 
 impl Workload for Zipf {
     const NAME: &'static str = "zipf";
-    const ABOUT: &'static str = "several locks, chosen at random, some more often than others";
+    const ABOUT: &'static str = "several locks, chosen by a Zipf distribution";
     const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
     /// The paper does not give the short pause after each round; this is an estimate.

@@ -362,7 +362,7 @@ impl Point {
 
     fn setting(&self) -> Result<(&'static bench::Info, Setting), String> {
         let info = bench::find(self.workload)
-            .ok_or_else(|| format!("no workload is called `{}`", self.workload))?;
+            .ok_or_else(|| format!("unknown workload `{}`", self.workload))?;
         let setting = Setting {
             lock: self.lock.to_owned(),
             threads: self.threads,
@@ -418,7 +418,7 @@ impl Point {
                 .levels()
                 .iter()
                 .position(|level| level.name == name);
-            found.ok_or_else(|| format!("{} has no level called {name}", self.machine))
+            found.ok_or_else(|| format!("{} has no level {name}", self.machine))
         };
         let all = topology.cpus();
         let cpus: Vec<usize> = match self.place {
@@ -442,7 +442,7 @@ impl Point {
             Ok(Some(cpus))
         } else {
             Err(format!(
-                "{} threads are wanted for {} such CPUs",
+                "{} threads for {} such CPUs",
                 self.threads,
                 cpus.len()
             ))

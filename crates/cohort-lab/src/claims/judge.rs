@@ -344,9 +344,9 @@ fn evidence(reading: &Reading) -> String {
             .map(|(at, value)| format!("{} at {at}", figure(*value)))
             .collect();
         if least.is_empty() {
-            return "it is of no one run".to_owned();
+            return "not of a single run".to_owned();
         }
-        return format!("it is a mean, of {} at the least", least.join(", "));
+        return format!("a mean over at least {}", least.join(", "));
     }
     format!("{at}{}", runs.join("; "))
 }
@@ -357,7 +357,7 @@ fn run(lock: &str, with: Option<Varied>, outcome: &Outcome) -> String {
         figure(outcome.per_second / 1000.0)
     )];
     if let Some(each) = outcome.transfers_each() {
-        facts.push(format!("{} transfers a section", figure(each)));
+        facts.push(format!("{} transfers per critical section", figure(each)));
     }
     if let Some(each) = outcome.migrations_each() {
         let share = each * 100.0;
@@ -369,23 +369,23 @@ fn run(lock: &str, with: Option<Varied>, outcome: &Outcome) -> String {
         facts.push(format!("{} cycles to acquire", figure(acquire.mean)));
     }
     if outcome.unfinished > 0 {
-        facts.push(format!(
-            "{} threads left without the lock",
-            outcome.unfinished
-        ));
+        facts.push(format!("{} threads without the lock", outcome.unfinished));
     }
     if outcome.abandoned > 0 {
-        facts.push(format!("{} given up", outcome.abandoned));
+        facts.push(format!("{} abandoned", outcome.abandoned));
     }
     if let Some(simulated) = outcome.simulated.as_ref().filter(|_| outcome.sections > 0) {
         let each = |count: u64| count as f64 / outcome.sections as f64;
         let lost = each(simulated.events.failed_conditionals);
         if lost > 1.0 {
-            facts.push(format!("{} lost reservations a section", figure(lost)));
+            facts.push(format!(
+                "{} lost reservations per critical section",
+                figure(lost)
+            ));
         }
         if simulated.events.sleeps > 0 {
             facts.push(format!(
-                "{:.2} sleeps a section",
+                "{:.2} sleeps per critical section",
                 each(simulated.events.sleeps)
             ));
         }

@@ -321,20 +321,20 @@ impl Metric {
     pub fn name(self) -> String {
         match self {
             Self::Throughput => "throughput".to_owned(),
-            Self::RemoteMisses => "remote misses a section".to_owned(),
-            Self::Misses => "misses a section".to_owned(),
+            Self::RemoteMisses => "remote misses per critical section".to_owned(),
+            Self::Misses => "misses per critical section".to_owned(),
             Self::Unfairness => "relative deviation of the threads' work".to_owned(),
             Self::Fairness => "Jain's index of the threads' work".to_owned(),
-            Self::RoundTrip => "cycles a section, waiting included".to_owned(),
+            Self::RoundTrip => "cycles per critical section, including the wait".to_owned(),
             Self::Acquire => "cycles to acquire".to_owned(),
             Self::Release => "cycles to release".to_owned(),
             Self::GiveUp => "cycles to give up".to_owned(),
-            Self::Abandoned => "share given up".to_owned(),
-            Self::Count(what) => format!("{what} a second"),
+            Self::Abandoned => "share of timeouts".to_owned(),
+            Self::Count(what) => format!("{what} per second"),
             Self::Total(what) => format!("{what} in the run"),
-            Self::Resumed => "share of waits resumed".to_owned(),
+            Self::Resumed => "share of resumed waits".to_owned(),
             Self::Memory => "bytes of data and nodes".to_owned(),
-            Self::Changed => "locks that changed their mode".to_owned(),
+            Self::Changed => "locks with a mode change".to_owned(),
             Self::Most(what) => format!("most {what}"),
         }
     }
@@ -551,12 +551,12 @@ impl Measure {
                         }
                     }
                 }
-                best.ok_or_else(|| "there is no point".to_owned())
+                best.ok_or_else(|| "no point".to_owned())
             }
             Self::Change { lock, metric } => {
                 let mut values = curves.figures(lock, *metric)?;
                 let first = values.remove(0);
-                let mut last = values.pop().ok_or("there is one point only")?;
+                let mut last = values.pop().ok_or("only one point")?;
                 last.value /= first.value;
                 last.from.extend(first.from);
                 Ok(last)
@@ -569,7 +569,7 @@ impl Measure {
                         value: threads as f64,
                         ..fastest
                     }),
-                    _ => Err("the threads are not varied".to_owned()),
+                    _ => Err("only one number of threads".to_owned()),
                 }
             }
             Self::Best { of, over } => {
@@ -618,7 +618,7 @@ impl Measure {
                     let (above, one) = curves.side(of, metric, &at)?;
                     let (below, other) = curves.side(over, metric, &at)?;
                     if above == 0.0 || below == 0.0 {
-                        return Err(format!("phase {number}: one side has nothing"));
+                        return Err(format!("phase {number}: one side is empty"));
                     }
                     let at = Some(Varied::Phase(number));
                     Ok(Reading::of_one(above / below, at, vec![one, other]))
@@ -693,7 +693,7 @@ impl Fold {
                 })
             }
         };
-        chosen.ok_or_else(|| "there is no point".to_owned())
+        chosen.ok_or_else(|| "no point".to_owned())
     }
 }
 
@@ -719,7 +719,7 @@ impl Curves<'_> {
             if value.is_finite() {
                 Ok(Reading::of_one(value, Some(at.0), from))
             } else {
-                Err(format!("at {} one side has nothing", at.0))
+                Err(format!("at {} one side is empty", at.0))
             }
         };
         self.experiment.settings().into_iter().map(found).collect()
@@ -731,7 +731,7 @@ impl Curves<'_> {
         // however, are a result.
         if outcome.sections == 0 && outcome.abandoned == 0 {
             let point = self.experiment.point(lock, at.1, at.2, self.seed);
-            return Err(format!("{}: no section in the whole run", point.name()));
+            return Err(format!("{}: no critical section in the run", point.name()));
         }
         Ok(outcome)
     }
@@ -752,7 +752,7 @@ impl Curves<'_> {
         for name in names {
             let locks = self.found.locks(name, self.experiment.machine);
             if locks.is_empty() {
-                return Err(format!("nothing was found for {name}"));
+                return Err(format!("no result for {name}"));
             }
             all.extend(locks);
         }

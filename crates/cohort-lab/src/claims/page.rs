@@ -24,15 +24,14 @@ pub fn page(rows: &[Judged]) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                title { "What the papers claim" }
+                title { "The papers' claims" }
                 style { (STYLE) }
             }
             body {
-                h1 { "What the papers claim, on simulated machines" }
+                h1 { "The papers' claims on simulated machines" }
                 p.note {
-                    "Every figure of ours was simulated; none was measured on the machine it is \
-                     for. Virtual runs are shorter than the papers': the number of sections \
-                     counted is given."
+                    "All our figures are simulated. Virtual runs are shorter than the papers'; the number of \
+                     critical sections is given."
                 }
                 (overview(rows))
                 @for row in rows { (section(row)) }

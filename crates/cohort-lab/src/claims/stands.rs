@@ -219,9 +219,9 @@ impl Found {
     /// The level was not searched for, or not found.
     pub(super) fn nearer(&self, machine: &'static str, level: &str) -> Result<f64, String> {
         let known = self.machines.get(machine);
-        let known = known.ok_or_else(|| format!("nobody has looked at {machine}"))?;
+        let known = known.ok_or_else(|| format!("no discovery of {machine}"))?;
         let nearer = known.as_ref().map_err(Clone::clone)?.get(level).copied();
-        nearer.ok_or_else(|| format!("no level called {level} was found on {machine}"))
+        nearer.ok_or_else(|| format!("no level {level} was discovered on {machine}"))
     }
 
     /// Profiles a machine, as `cohort tune sanl` does.
@@ -251,13 +251,13 @@ impl Found {
     /// It was not profiled, or the curves do not cross.
     pub(super) fn threshold(&self, machine: &str, threshold: Threshold) -> Result<f64, String> {
         let known = self.profiles.get(machine);
-        let known = known.ok_or_else(|| format!("nobody has profiled {machine}"))?;
+        let known = known.ok_or_else(|| format!("no profile of {machine}"))?;
         let profile = known.as_ref().map_err(Clone::clone)?;
         let found = match threshold {
             Threshold::Brings => profile.brings,
             Threshold::Strict => profile.strict,
         };
-        found.ok_or_else(|| "the curves cross nowhere".to_owned())
+        found.ok_or_else(|| "the curves do not cross".to_owned())
     }
 
     /// The locks that a name resolves to on a machine; none if not found.

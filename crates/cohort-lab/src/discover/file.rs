@@ -32,8 +32,8 @@ pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String,
             || !level.cohorts.len().is_multiple_of(outside)
         {
             return Err(format!(
-                "the cohorts of the level `{}` are not alike, and a machine file has equal ones \
-                 only; -o writes them as they are",
+                "the cohorts of the level `{}` differ in size, which a machine file cannot express; \
+                 use -o for a cohort file",
                 level.label()
             ));
         }
@@ -48,7 +48,7 @@ pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String,
         "{count} CPUs, with the shape and hand-overs of {}",
         discovery.on
     );
-    machine.described = "made by cohort discover".to_owned();
+    machine.described = "written by cohort discover".to_owned();
     machine.hierarchy = machine
         .hierarchy
         .numbered(Numbering::Listed(discovery.order()))?;

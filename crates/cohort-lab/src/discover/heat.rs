@@ -36,8 +36,7 @@ fn svg(discovery: &Discovery) -> Markup {
     let height = HEADER + SIDE + FOOTER;
     let title = format!("Hand-overs between the CPUs of {}", discovery.on);
     let subtitle = format!(
-        "{} of {} pairs measured; a tile is darker the nearer two CPUs are, white where nothing \
-         is known",
+        "{} of {} pairs measured; darker tiles are nearer CPUs, white tiles are unmeasured",
         discovery.map.pairs(),
         super::cluster::pairs(discovery.cpus.len())
     );
@@ -157,7 +156,7 @@ fn legend(scale: &Scale, height: f64) -> Markup {
                     fill=(Scale::colour(shade)) {}
             }
             text x="0" y="28" { (format!("{:.0} ns", scale.least)) }
-            text x=(SIDE) y="28" text-anchor="end" { (format!("{:.0} ns a hand-over", scale.most)) }
+            text x=(SIDE) y="28" text-anchor="end" { (format!("{:.0} ns per hand-over", scale.most)) }
         }
     }
 }

@@ -210,5 +210,5 @@ fn pin(cpu: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set)
-        .map_err(|error| format!("a thread cannot be pinned to CPU {cpu}: {error}"))
+        .map_err(|error| format!("cannot pin a thread to CPU {cpu}: {error}"))
 }

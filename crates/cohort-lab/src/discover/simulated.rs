@@ -38,7 +38,7 @@ pub fn measure(
 
 /// The nanoseconds of a hand-over between two CPUs.
 pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64, String> {
-    let info = bench::find("pingpong").ok_or("there is no pingpong")?;
+    let info = bench::find("pingpong").ok_or("no pingpong workload")?;
     let cpus = simulator.topology().cpus();
     let setting = Setting {
         lock: NO_LOCK.to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64,
         Ok(1e9 / outcome.per_second)
     } else {
         Err(format!(
-            "CPUs {} and {} handed nothing over",
+            "no hand-over between CPUs {} and {}",
             cpus[one], cpus[other]
         ))
     }

@@ -105,10 +105,10 @@ fn svg(envelope: &Envelope) -> Drawn<String> {
     sheet::svg(size, |root| {
         let left = Pos::new(HPos::Left, VPos::Top);
         let form = if envelope.served { "served" } else { "raw" };
-        let title = format!("Locks, {form}: their share of the best raw lock's throughput");
+        let title = format!("Locks, {form}: throughput relative to the best raw lock");
         root.draw(&Text::new(title, (MARGIN, 18), bold(22, &INK).pos(left)))?;
         let subtitle = format!(
-            "{} of {} points, simulated, seed {}; where a cell has several, the lowest",
+            "{} of {} points, simulated, seed {}; the lowest of each cell",
             envelope.points.len(),
             envelope.wanted,
             envelope.seed

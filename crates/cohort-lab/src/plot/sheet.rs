@@ -52,10 +52,10 @@ pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Drawn<Str
 /// # Errors
 /// The reason why it could not be drawn, or the file cannot be written.
 pub fn save(svg: Drawn<String>, file: &Path) -> Result<(), String> {
-    let text = svg.map_err(|error| format!("the plot cannot be drawn: {error}"))?;
+    let text = svg.map_err(|error| format!("cannot draw the plot: {error}"))?;
     std::fs::write(file, text).map_err(|error| {
         format!(
-            "the plot cannot be written to {}: {error}; name another file",
+            "cannot write the plot to {}: {error}; choose another file",
             file.display()
         )
     })

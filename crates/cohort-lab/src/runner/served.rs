@@ -112,7 +112,7 @@ fn with_port(launch: &Launch, port: u16) -> Launch {
 /// A port that no program listens on at the moment.
 fn free_port() -> Result<u16, Failure> {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let port = port.map_err(|error| failed(format!("there is no free port: {error}")))?;
+    let port = port.map_err(|error| failed(format!("no free port: {error}")))?;
     Ok(port.port())
 }
 
@@ -133,8 +133,8 @@ pub fn run_served(
     let (server, ready) = (with_port(server, port), client.ready.at(port));
     if ready.is_listened_to() {
         return Err(failed(format!(
-            "another program listens on {ready} already: end it, or write {PORT} in place of the \
-             port's number, for a free one"
+            "another program already listens on {ready}: end it, or write {PORT} instead of the \
+             number for a free port"
         )));
     }
     let watch = watched(&server);
@@ -161,9 +161,8 @@ pub fn run_served(
     interrupt::check()?;
     let said = process.output()?;
     // A successful end means that it has put itself into the background.
-    let end = complaint(status, true, None).unwrap_or_else(|| {
-        "it ended with exit status 0, and has to stay in the foreground".to_owned()
-    });
+    let end = complaint(status, true, None)
+        .unwrap_or_else(|| "it ended with exit status 0; run it in the foreground".to_owned());
     match outcome {
         Ok(_) if has_ended => Err(Failure::Program {
             why: format!("the server ended before its client: {end}"),
@@ -182,7 +181,7 @@ pub fn run_served(
         }),
         Err(Trouble::Unready) => Err(Failure::Program {
             why: format!(
-                "the server does not listen on {ready} after {} s; --ready names where it does",
+                "the server does not listen on {ready} after {} s; set its address with --ready",
                 PATIENCE.as_secs()
             ),
             output: said,

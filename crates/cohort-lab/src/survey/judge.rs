@@ -103,7 +103,7 @@ impl Ratios {
 #[must_use]
 pub fn verdict(ratios: &Ratios, ours: &Series<f64>, system: &Series<f64>) -> Verdict {
     if let Some(why) = &system.failure {
-        let why = format!("already under the system's own locks: {why}");
+        let why = format!("under the C library's locks too: {why}");
         return Verdict::Failed { why };
     }
     if let Some(why) = &ours.failure {

@@ -116,7 +116,7 @@ fn expression<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Er
     match Regex::new(&text) {
         Ok(expression) if expression.captures_len() == 2 => Ok(Some(expression)),
         Ok(_) => Err(D::Error::custom(format!(
-            "found `{text}`, expected a regular expression with one group, round the seconds"
+            "found `{text}`, expected a regular expression with one group around the seconds"
         ))),
         Err(error) => Err(D::Error::custom(error)),
     }

@@ -104,7 +104,7 @@ impl<'a> Place<'a> {
 
     fn check(&self, run: &Run, variables: &[Variable]) -> Result<(), String> {
         fs::write(self.folder.path().join(OUTPUT), &run.output)
-            .map_err(|error| format!("what it wrote cannot be kept: {error}"))?;
+            .map_err(|error| format!("cannot keep its output: {error}"))?;
         self.carry_out("its check", &self.row.check, variables.to_vec())
     }
 
@@ -117,7 +117,7 @@ impl<'a> Place<'a> {
         let seconds = found.and_then(|groups| groups.get(1)?.as_str().parse().ok());
         seconds
             .filter(|seconds| *seconds > 0.0)
-            .ok_or_else(|| format!("nothing that it wrote gives seconds by `{expression}`"))
+            .ok_or_else(|| format!("its output has no seconds that match `{expression}`"))
     }
 
     /// Runs an unmeasured text, under the system's locks.

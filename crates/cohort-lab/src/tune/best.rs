@@ -90,13 +90,13 @@ pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<S
         }
         (None, Some(file)) => Stands {
             lock: file.tuned.composition.clone(),
-            why: format!("as this machine's file has it{}", rival(file)),
+            why: format!("from this machine's file{}", rival(file)),
         },
         (None, None) => fitting(&shape)?,
     };
     if !refined.is_empty() && field::parts(&found.lock).is_none() && machine.is_none() {
         return Err(format!(
-            "it is the plain lock {} on a machine with one node, where nothing can follow a `/`",
+            "on a machine with one node it is the plain lock {}, which accepts no `/`",
             found.lock
         ));
     }
@@ -111,7 +111,7 @@ fn fitting(shape: &Shape) -> Result<Stands, String> {
     if !shape.has_nodes() {
         return Ok(Stands {
             lock: LOCKS[0].name.to_owned(),
-            why: "a plain lock, since there is one node only".to_owned(),
+            why: "a plain lock for a single node".to_owned(),
         });
     }
     let mut near: Option<(f64, File)> = None;
@@ -127,16 +127,19 @@ fn fitting(shape: &Shape) -> Result<Stands, String> {
     let (file, why) = match near {
         Some((unlike, file)) => {
             let alike = if unlike == 0.0 {
-                "of this shape"
+                "with this topology"
             } else {
-                "of like levels"
+                "with similar levels"
             };
-            let why = format!("tuned for {}, which is {alike}", file.tuned.machine);
+            let why = format!("tuned for {}, {alike}", file.tuned.machine);
             (file, why)
         }
         None => {
             let file = File::parse(NODES).map_err(|error| error.to_string())?;
-            (file, "in the mean over machines with nodes".to_owned())
+            (
+                file,
+                "best on average over machines with several nodes".to_owned(),
+            )
         }
     };
     Ok(Stands {
@@ -151,7 +154,7 @@ fn rival(file: &File) -> String {
         return String::new();
     }
     let behind = 100.0 * file.tuned.behind;
-    format!("; {} was better there by {behind:.1} %", file.lock)
+    format!("; {} was faster there by {behind:.1} %", file.lock)
 }
 
 /// A composition for a machine of that shape: if the machine lacks its levels, at levels that suit
@@ -171,7 +174,7 @@ pub fn shipped(machine: &str) -> Result<File, String> {
     let found = SHIPPED.iter().find(|(name, _)| *name == machine);
     let (_, text) = found.ok_or_else(|| {
         let hint = nearest::hint(machine, SHIPPED.iter().map(|(name, _)| *name));
-        format!("nobody has tuned for `{machine}`{hint}")
+        format!("no tuned lock for `{machine}`{hint}")
     })?;
     File::parse(text).map_err(|error| error.to_string())
 }
@@ -231,7 +234,7 @@ mod tests {
     fn a_machine_is_known_by_its_shape() {
         let found = |topology: &Topology| stands("clof:best", topology, None).unwrap();
         let like = found(&by(&[("numa", 12)], 48));
-        assert!(like.why.contains("of like levels"), "{like:?}");
+        assert!(like.why.contains("with similar levels"), "{like:?}");
         // No shipped machine has cache groups and nodes alone.
         let other = found(&by(&[("cache", 4), ("numa", 16)], 64));
         assert!(other.why.contains("in the mean"), "{other:?}");

@@ -189,7 +189,7 @@ fn variants(lock: &str) -> Option<Vec<Variant>> {
 /// # Errors
 /// The first of `measure`; or the lock is no composition with levels.
 pub fn explain<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Explained, E> {
-    let no_parts = || format!("`{}` is no composition with its levels", plan.lock);
+    let no_parts = || format!("`{}` is not a composition with levels", plan.lock);
     let (locks, below) = field::parts(&plan.lock).ok_or_else(no_parts)?;
     let variants = variants(&plan.lock).ok_or_else(no_parts)?;
     let mut names = vec![plan.lock.clone()];
@@ -296,7 +296,7 @@ fn bounds<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<
 }
 
 fn control<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Vec<Control>, E> {
-    let info = bench::find(CONTROL).ok_or_else(|| format!("there is no workload {CONTROL}"))?;
+    let info = bench::find(CONTROL).ok_or_else(|| format!("unknown workload {CONTROL}"))?;
     let threads = some(&plan.threads);
     let mut names = vec![plan.lock.clone()];
     names.extend(RIVALS.iter().map(|(name, _)| (*name).to_owned()));

@@ -92,7 +92,7 @@ impl File {
     /// The files are from different plans.
     pub fn mean(files: &[Self]) -> Result<Self, String> {
         let [first, others @ ..] = files else {
-            return Err("there is no file to take the mean of".to_owned());
+            return Err("no file to average".to_owned());
         };
         for other in others {
             let (one, other) = (&first.tuned, &other.tuned);
@@ -124,7 +124,7 @@ impl File {
         let best = |of: &dyn Fn(&str) -> bool| {
             let of = scores.iter().filter(|(lock, _)| of(lock));
             let best = of.max_by(|one, other| one.1[0].total_cmp(&other.1[0]));
-            best.ok_or_else(|| "no lock was tuned on all of these machines".to_owned())
+            best.ok_or_else(|| "no lock is in the files of all these machines".to_owned())
         };
         let lock = best(&|_| true)?;
         let composition = best(&|lock| super::field::parts(lock).is_some())?;
@@ -163,7 +163,7 @@ impl File {
     /// It cannot be written as TOML.
     pub fn text(&self, command: &str) -> Result<String, String> {
         let text = toml::to_string(self)
-            .map_err(|error| format!("the configuration cannot be written: {error}"))?;
+            .map_err(|error| format!("cannot write the configuration: {error}"))?;
         Ok(format!("# {command}\n{text}"))
     }
 }

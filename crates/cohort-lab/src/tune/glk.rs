@@ -230,7 +230,7 @@ pub fn analyse<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
         let is_whole = rates.len() == settings.len() && rates.iter().all(|rate| *rate > 0.0);
         is_whole
             .then_some(rates)
-            .ok_or_else(|| E::from("nothing came of some point".to_owned()))
+            .ok_or_else(|| E::from("a point has no result".to_owned()))
     };
     let threads = plan.threads();
     let mut settings = Vec::new();

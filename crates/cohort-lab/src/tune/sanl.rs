@@ -195,7 +195,7 @@ pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
         let points = measure(&plan.settings(lock, intervals), thresholds)?;
         let samples: Option<Vec<Sample>> = points.iter().map(Sample::of).collect();
         let samples = samples.filter(|samples| samples.len() == intervals.len());
-        samples.ok_or_else(|| E::from(format!("{lock}: no section was timed at some interval")))
+        samples.ok_or_else(|| E::from(format!("{lock}: an interval has no timed critical section")))
     };
     let [in_place, flat, near] = LOCKS;
     let in_place = samples(in_place, &INTERVALS, &bringing)?;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Options {
     #[command(flatten)]
     load: Load,
-    /// Take the same locks where they lie, without looking for them
+    /// Use embedded locks instead
     #[arg(long)]
     direct: bool,
 }
@@ -24,19 +24,19 @@ pub struct Options {
 /// Options that are the same however a lock is found.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Load {
-    /// How many locks there are; one thread takes them in turn
+    /// Number of locks; one thread locks them in turn
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     keys: u32,
-    /// Let so many threads take them at random
+    /// Number of threads that lock them at random
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// How long each of those holds a lock, in nanoseconds
+    /// Hold time of each, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200, requires = "threads")]
     section: u32,
-    /// How long it stays away then
+    /// Time between two acquisitions
     #[arg(long, value_name = "NS", default_value_t = 200, requires = "threads")]
     gap: u32,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }
@@ -53,7 +53,7 @@ impl Place {
     pub fn new() -> Result<Self, String> {
         let place = LOCKS.iter().position(|lock| lock.name == "glk");
         let service = place.and_then(|place| SERVICES[place].as_ref());
-        let service = service.ok_or("glk does not serve here")?;
+        let service = service.ok_or("glk is not available here")?;
         Ok(Self(CachePadded((Object::default(), service))))
     }
 
@@ -212,7 +212,7 @@ fn at_random(
         Ok(outcome)
     } else {
         Err(format!(
-            "a lock let threads in together: {} sections left {left} traces",
+            "a lock violated mutual exclusion: {} critical sections, {left} increments",
             outcome.operations + u64::from(threads)
         ))
     }

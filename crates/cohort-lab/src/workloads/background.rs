@@ -86,7 +86,7 @@ impl Burners {
         for _ in 0..count {
             let burner = burner()
                 .spawn()
-                .map_err(|error| format!("a busy process cannot be started: {error}"))?;
+                .map_err(|error| format!("cannot start a busy process: {error}"))?;
             burners.0.push(burner);
         }
         Ok(burners)

@@ -17,8 +17,7 @@ use stock::Stock;
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// How many transactions in a hundred ask for the stock level; the others ask
-    /// for an order's status
+    /// Percentage of stock-level transactions; the others are order-status transactions
     #[arg(long, value_name = "PERCENT", default_value_t = 20,
         value_parser = clap::value_parser!(u8).range(0..=100))]
     stock_level: u8,

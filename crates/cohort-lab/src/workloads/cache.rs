@@ -15,16 +15,15 @@ use std::hint::black_box;
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// How many keys there are
+    /// Number of keys
     #[arg(long, value_name = "N", default_value_t = 100_000,
         value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     keys: u32,
-    /// How many entries have room in the cache
+    /// Capacity of the cache in entries
     #[arg(long, value_name = "N", default_value_t = 20_000,
         value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     room: u32,
-    /// How unequal the keys are: 0 for all alike, 1 for the most popular twice as
-    /// popular as the second
+    /// Exponent of the Zipf distribution over the keys: 0 for uniform
     #[arg(long, value_name = "S", default_value_t = 0.9, value_parser = skew)]
     skew: f64,
 }

@@ -14,7 +14,7 @@ pub struct Options {
     call: Call,
     #[command(flatten)]
     company: Company,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }
@@ -26,9 +26,9 @@ enum Call {
     Signal,
     /// Broadcast to a condition without waiters
     Broadcast,
-    /// Try a mutex that is held
+    /// Trylock a held mutex
     TryHeld,
-    /// Try an rwlock to read, and unlock it
+    /// Tryrdlock and unlock an rwlock
     TryRead,
     /// Lock and unlock a recursive mutex
     Recursive,

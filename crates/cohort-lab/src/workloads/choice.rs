@@ -7,11 +7,11 @@ use cohort::Delegated;
 /// Options that choose a lock.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Choice {
-    /// The kind of pthread mutex
+    /// Kind of pthread mutex
     #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
     pub kind: Kind,
-    /// Instead of a pthread mutex: `parking_lot`, a lock of `cohort list` by itself, data under one of
-    /// `cohort list --delegates`, or `actor`, a thread that is sent the sections
+    /// Instead of a pthread mutex, use `parking_lot`, a raw lock of `cohort list`, data under a lock of
+    /// `cohort list --delegates`, or `actor`, a thread that receives the critical sections
     #[arg(long, value_name = "NAME")]
     pub raw: Option<String>,
 }
@@ -56,7 +56,7 @@ impl Choice {
             return cohort::for_each_delegate!(dispatch);
         }
         let found = cohort::catalogue::find(name).ok_or_else(|| {
-            format!("no lock is called `{name}`; write `parking_lot`, `actor`, or a name of `cohort list` or `cohort list --delegates`")
+            format!("unknown lock `{name}`; use `parking_lot`, `actor`, or a name of `cohort list` or `cohort list --delegates`")
         })?;
         macro_rules! dispatch {
             ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,

@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// How many threads the program has
+    /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 4,
         value_parser = clap::value_parser!(u16).range(1..1000))]
     threads: u16,
-    /// How often the application's lock is taken in all
+    /// Number of acquisitions of the application's lock
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     operations: u64,
-    /// How long a thread holds that, and how long it runs without, in nanoseconds
+    /// Hold time and time without the lock, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 1_500)]
     section: u32,
 }

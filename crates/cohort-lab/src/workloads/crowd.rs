@@ -15,10 +15,10 @@ const SAMPLED: u64 = 13;
 /// How many threads, for how long.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Crowd {
-    /// How many threads take part
+    /// Number of threads
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: u16,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     pub seconds: f64,
 }

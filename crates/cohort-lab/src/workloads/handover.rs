@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// How long a holder keeps the lock after the other has asked for it, in nanoseconds
+    /// Hold time after the other thread starts to wait, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     hold: u32,
-    /// Come only once the lock is free
+    /// Acquire only after the release
     #[arg(long, conflicts_with = "hold")]
     visit: bool,
-    /// For how many seconds; longer where the two threads seldom run at once
+    /// Duration in seconds; longer if the two threads seldom run simultaneously
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// There is only one CPU, or a thread cannot be pinned.
 pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
     let &[first, second, ..] = allowed_cpus().as_slice() else {
-        return Err("it needs two CPUs, and this process may use only one".to_owned());
+        return Err("two CPUs are needed, and this process may use only one".to_owned());
     };
     let clock = Clock::measure();
     let hold = Pace::measure().work(options.hold);
@@ -114,7 +114,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
             .map_err(|error| format!("times cannot be merged: {error}"))?;
     }
     if all.is_empty() {
-        return Err("not one turn was over in time".to_owned());
+        return Err("no hand-off finished in time".to_owned());
     }
     Ok(Outcome {
         operations: all.len(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// How many mutexes
+    /// Number of mutexes
     #[arg(long, value_name = "N", default_value_t = 100_000,
         value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     mutexes: u32,
@@ -58,7 +58,7 @@ pub(super) fn resident() -> Result<f64, String> {
     let pages: Option<f64> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     pages
         .map(|pages| pages * rustix::param::page_size() as f64)
-        .ok_or_else(|| "/proc/self/statm does not tell how much memory is used".to_owned())
+        .ok_or_else(|| "/proc/self/statm has no memory size".to_owned())
 }
 
 #[cfg(test)]

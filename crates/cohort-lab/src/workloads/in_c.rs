@@ -26,17 +26,17 @@ impl InC {
     pub fn open(library: &Path) -> Result<Self, String> {
         let refused = |what: &str| format!("{}: {what}", library.display());
         let name = CString::new(library.as_os_str().as_bytes())
-            .map_err(|_| refused("a name with a zero in it"))?;
+            .map_err(|_| refused("a name with a zero byte"))?;
         // SAFETY: a file's name; its constructors are trusted as the library is.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
         if handle.is_null() {
-            return Err(refused("the loader refuses it"));
+            return Err(refused("rejected by the loader"));
         }
         let function = |name: &'static core::ffi::CStr| {
             // SAFETY: of a library that stays open.
             let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
             if found.is_null() {
-                return Err(refused("it is no libcohort"));
+                return Err(refused("not a libcohort"));
             }
             // SAFETY: the header declares both so.
             Ok(unsafe { std::mem::transmute::<*mut c_void, Function>(found) })

@@ -10,11 +10,11 @@ use std::time::Instant;
 /// Options of the load.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Options {
-    /// How many addresses
+    /// Number of addresses
     #[arg(long, value_name = "N", default_value_t = 10_000_000,
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
-    /// So many bytes from one address to the next, which otherwise come at random
+    /// Distance of the addresses in bytes [default: random]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     apart: Option<u32>,
 }
@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     let after = resident()?;
     let locked = gls::keys() - known;
     if locked != options.keys {
-        return Err(format!("of {keys} addresses {locked} have locks"));
+        return Err(format!("{locked} of {keys} addresses have locks"));
     }
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Outcome {
@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 }
 
 fn use_once(key: usize) -> Result<(), String> {
-    let refused = |why| format!("the lock of {key:#x} is refused: {why:?}");
+    let refused = |why| format!("no lock for {key:#x}: {why:?}");
     address::lock(key).map_err(refused)?;
     // SAFETY: locked just above, without a guard.
     unsafe { address::unlock(key) }.map_err(refused)

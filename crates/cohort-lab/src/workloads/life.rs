@@ -11,7 +11,7 @@ use std::ptr;
 pub struct Options {
     #[command(flatten)]
     company: Company,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }

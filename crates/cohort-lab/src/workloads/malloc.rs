@@ -13,11 +13,11 @@ use std::ptr;
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// The least number of bytes asked for
+    /// Minimum size in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16,
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     least: u32,
-    /// The greatest number of bytes asked for
+    /// Maximum size in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 256,
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     most: u32,

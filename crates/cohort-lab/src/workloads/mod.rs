@@ -41,43 +41,43 @@ use serde::{Deserialize, Serialize};
 /// A load, with its options.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Workload {
-    /// Threads take one mutex in turn
+    /// Contend for one mutex
     Mutex(mutex::Options),
-    /// One thread takes a mutex that nobody else wants
+    /// Lock and unlock an uncontended mutex
     Uncontended(uncontended::Options),
-    /// One thread makes calls that find nothing to wait for
+    /// Make calls without contention
     Calls(calls::Options),
-    /// Threads take locks that they find by addresses
+    /// Contend for locks of addresses
     Address(address::Options),
-    /// What the locks of many addresses take
+    /// Measure the memory of the locks of many addresses
     Keys(keys::Options),
-    /// A mutex and a condition live for one use
+    /// Initialise, use and destroy a mutex and a condition
     Life(life::Options),
-    /// One thread wants a lock now and then, which others use all the time
+    /// Acquire a busy lock occasionally
     Occasional(occasional::Options),
-    /// A thread that gives up wants a mutex which others use all the time
+    /// Acquire a busy mutex with timeouts
     Timed(timed::Options),
-    /// Threads want one mutex, and each gives up after a while
+    /// Contend for one mutex with timeouts
     Patience(patience::Options),
-    /// Threads of an interpreter share a lock below the interpreter's own
+    /// Contend for a second lock under an interpreter lock
     Convoy(convoy::Options),
-    /// Two threads on two CPUs hand a mutex to each other
+    /// Hand a mutex back and forth between two threads on two CPUs
     Handover(handover::Options),
-    /// Readers and writers share one rwlock
+    /// Contend for one rwlock
     Rwlock(rwlock::Options),
-    /// Threads in pairs hand a turn to each other by types of Rust: a mutex and a condition
+    /// Alternate pairs of threads by a Rust mutex and condition
     Turns(peers::Options),
-    /// Threads read what a rwlock of Rust's guards
+    /// Read under a Rust rwlock
     Reads(peers::Options),
-    /// Threads allocate and free by the C library's allocator, or a preloaded one
+    /// Allocate and free by the C library's allocator, or a preloaded one
     Malloc(malloc::Options),
-    /// Threads query a bundled SQLite
+    /// Query the bundled SQLite
     Sqlite(sqlite::Options),
-    /// Threads look up and insert in a bundled reader–writer cache
+    /// Look up and insert in a reader–writer cache
     Cache(cache::Options),
-    /// Threads read a stock database from Berkeley DB 5.3, where it is installed
+    /// Read a stock database from an installed Berkeley DB 5.3
     Berkeleydb(berkeleydb::Options),
-    /// What mutexes cost that were used and are free again
+    /// Measure the memory of used and free mutexes
     Idle(idle::Options),
 }
 

@@ -20,10 +20,10 @@ pub struct Options {
 pub struct Load {
     #[command(flatten)]
     crowd: Crowd,
-    /// How long a thread holds the lock, in nanoseconds
+    /// Hold time, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     section: u32,
-    /// How long a thread stays away, in nanoseconds
+    /// Time between two acquisitions of a thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     gap: u32,
     /// Time acquisitions
@@ -65,7 +65,7 @@ pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
         Ok(outcome)
     } else {
         Err(format!(
-            "the lock let threads in together: {} sections left a trace of {sections}",
+            "the lock violated mutual exclusion: {} critical sections, {sections} increments",
             outcome.operations
         ))
     }

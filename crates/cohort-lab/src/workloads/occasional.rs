@@ -23,23 +23,23 @@ pub struct Options {
 /// Options that are the same for every lock.
 #[derive(Clone, Debug, clap::Args)]
 struct Load {
-    /// How many threads take the lock again as soon as they have released it
+    /// Number of threads that reacquire the lock immediately
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..))]
     hogs: u16,
-    /// How long each of them holds it, in nanoseconds
+    /// Hold time of each, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 2_000)]
     section: u32,
-    /// How long the occasional thread sleeps before it comes again, in nanoseconds
+    /// Sleep of the occasional thread between acquisitions, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 1_000_000)]
     gap: u32,
-    /// How many processes are busy with something else
+    /// Number of busy processes
     #[arg(long, value_name = "N", default_value_t = 0)]
     burners: u16,
-    /// The occasional thread's nice value
+    /// Nice value of the occasional thread
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i8).range(0..20))]
     nice: i8,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }

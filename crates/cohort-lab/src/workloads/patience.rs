@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// How long a thread waits at most, in nanoseconds
+    /// Timeout of an acquisition, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 300_000)]
     patience: u32,
-    /// How long a thread holds the mutex, in nanoseconds
+    /// Hold time, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 2_000)]
     section: u32,
-    /// How long a thread stays away after it was served or has given up, in nanoseconds
+    /// Time between two attempts of a thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 1_000)]
     gap: u32,
-    /// By which function a thread waits
+    /// Function that waits
     #[arg(long, value_enum, default_value_t = Way::Timedlock)]
     by: Way,
 }
@@ -120,7 +120,7 @@ fn under(mutex: &impl Timed, options: &Options) -> Result<Outcome, String> {
     })?;
     let early = early.load(Relaxed);
     if early > 0 {
-        return Err(format!("{early} waits ended before their time"));
+        return Err(format!("{early} waits ended before their deadline"));
     }
     let operations = served.load(Relaxed);
     Ok(Outcome {
@@ -171,6 +171,6 @@ mod tests {
             ..options(Way::Timedlock)
         };
         let error = under(&Hasty, &slow).unwrap_err();
-        assert!(error.contains("before their time"), "{error}");
+        assert!(error.contains("before their deadline"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use std::ops::DerefMut;
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// Which types
+    /// Types
     #[arg(long, value_enum)]
     types: Types,
 }

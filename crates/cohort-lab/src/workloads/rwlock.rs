@@ -12,14 +12,14 @@ use rand::{RngExt, SeedableRng};
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// How many acquisitions in a hundred are to read
+    /// Percentage of read acquisitions
     #[arg(long, value_name = "PERCENT", default_value_t = 90,
         value_parser = clap::value_parser!(u8).range(0..=100))]
     readers: u8,
-    /// How long a thread holds the lock, in nanoseconds
+    /// Hold time, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     section: u32,
-    /// How long a thread stays away, in nanoseconds
+    /// Time between two acquisitions of a thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     gap: u32,
     /// Time acquisitions

@@ -15,26 +15,26 @@ use std::path::Path;
 pub struct Options {
     #[command(flatten)]
     crowd: Crowd,
-    /// What the threads share
+    /// Objects shared by the threads
     #[arg(long, value_enum, default_value_t)]
     mode: Mode,
-    /// How many rows the table has
+    /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 10_000,
         value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rows: u32,
-    /// How many queries in a hundred change a row; the others read one
+    /// Percentage of queries that update a row; the others read one
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
         value_parser = clap::value_parser!(u8).range(0..=100))]
     writes: u8,
 }
 
-/// What the threads share.
+/// Objects shared by the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Mode {
     /// One connection to a database in memory
     #[default]
     SharedConnection,
-    /// Nothing but the library: a connection and a database in memory each
+    /// A connection and a database in memory for each thread
     Private,
     /// A database in memory and its cache, with a connection each
     SharedCache,

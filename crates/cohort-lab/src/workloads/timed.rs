@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// How long the thread waits at most, in nanoseconds
+    /// Timeout of the thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 1_000_000)]
     deadline: u32,
-    /// How many threads take the mutex again as soon as they have released it
+    /// Number of threads that reacquire the mutex immediately
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..))]
     hogs: u16,
-    /// How long a thread that has the mutex holds it, in nanoseconds
+    /// Hold time, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 3_000_000)]
     section: u32,
-    /// How long the thread stays away after it was served or has given up, in nanoseconds
+    /// Time between two attempts of the thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 1_000)]
     gap: u32,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }

@@ -19,16 +19,16 @@ use std::time::{Duration, Instant};
 pub struct Options {
     #[command(flatten)]
     company: Company,
-    /// Instead of a pthread mutex
+    /// Use this lock instead of a pthread mutex
     #[arg(long, value_name = "LOCK")]
     raw: Option<Raw>,
-    /// Instead of that, a mutex of cohort.h, by the functions of this shared library
+    /// Use a mutex of cohort.h, by the functions of this shared library
     #[arg(long = "library", value_name = "FILE", conflicts_with = "raw")]
     file: Option<PathBuf>,
-    /// Take the pthread mutex by pthread_mutex_timedlock, with an hour to go
+    /// Use pthread_mutex_timedlock with a deadline in an hour
     #[arg(long, conflicts_with_all = ["raw", "file"])]
     timed: bool,
-    /// For how many seconds
+    /// Duration in seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }
@@ -37,11 +37,11 @@ pub struct Options {
 /// case for many a lock.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Company {
-    /// How many other threads are alive, asleep
+    /// Number of other, sleeping threads
     #[arg(long, default_value_t = 2, conflicts_with = "single",
         value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
-    /// Never make another thread
+    /// Create no other thread
     #[arg(long)]
     single: bool,
 }
@@ -76,37 +76,37 @@ impl Company {
 /// A composition, inlined as its users have it, and what it is made of.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Raw {
-    /// The lock of each cache group
+    /// Lock of each cache group
     Hemlock,
-    /// That of each NUMA node
+    /// Lock of each NUMA node
     Mcs,
-    /// That of each package
+    /// Lock of each package
     Clh,
     /// The top lock
     Ticket,
-    /// The lock that adapts
+    /// The adaptive lock
     Glk,
-    /// The four of them
+    /// The composition of the four
     Composition,
-    /// The four, one inside the other, each asked for waiters, without cohorts: what no
-    /// composition does without
+    /// The four nested, with waiter detection, without cohorts: the lower bound of a
+    /// composition
     Nested,
-    /// Those with a bypass to the top lock
+    /// The composition with a bypass to the top lock
     Bypass,
-    /// The word of a fast path
+    /// Word of the fast path
     Ttas,
-    /// The four under such a word
+    /// The composition with a fast path
     Fast,
     /// Data under mcs, by a closure
     Closure,
-    /// The same by a guard
+    /// Data under mcs, by a guard
     Guard,
-    /// Data that sections are brought to, under sanl+
+    /// Delegation under sanl+
     Delegated,
-    /// Giving up at once at hmcs-t-1, which is held
+    /// Immediate timeout at a held hmcs-t-1
     #[value(name = "giving-up-hmcs-t-1")]
     GivingUpHmcsT1,
-    /// The same at hmcs-t-4
+    /// Immediate timeout at a held hmcs-t-4
     #[value(name = "giving-up-hmcs-t-4")]
     GivingUpHmcsT4,
 }

@@ -81,7 +81,7 @@ pub fn hops(hierarchy: &Hierarchy, hops: &Hops) -> Result<(), String> {
             let back = hops.matrix[to][from];
             if count != back {
                 return Err(format!(
-                    "found {count} hops from {from} to {to} and {back} back, expected as many"
+                    "found {count} hops from {from} to {to} and {back} back, expected equal numbers"
                 ));
             }
             if (count == 0) != (from == to) {
@@ -165,13 +165,13 @@ pub fn transfer(
     }
     match (&transfer.memory, at > memory) {
         (None, true) => Err(format!(
-            "expected `memory` for the transfer within `{}`: two CPUs that far apart have \
-             different memory",
+            "expected `memory` for the transfer within `{}`: CPUs at this distance have different \
+             memory",
             transfer.within
         )),
         (Some(_), false) => Err(format!(
-            "found `memory` for the transfer within `{}`, expected none: its CPUs share theirs, \
-             whose cost is `local` in [memory]",
+            "found `memory` for the transfer within `{}`, expected none: its CPUs share memory, \
+             with the cost `local` in [memory]",
             transfer.within
         )),
         _ => Ok(distance),
@@ -250,12 +250,11 @@ pub fn smt(hierarchy: &Hierarchy, smt: Option<&Smt>) -> Result<(), String> {
             Err("found [smt], expected none: a core of this hierarchy has one CPU".to_owned())
         }
         Some(smt) if smt.slowdown.value.len() > threads => Err(format!(
-            "found {} slowdowns, expected at most {threads}, one for each CPU of a core that may \
-             run",
+            "found {} slowdowns, expected at most {threads}, one for each running CPU of a core",
             smt.slowdown.value.len()
         )),
         Some(smt) if smt.slowdown.value[0] > 1.0 => Err(format!(
-            "found a slowdown of {} for a CPU that is alone in its core, expected 1",
+            "found a slowdown of {} for a single CPU of a core, expected 1",
             smt.slowdown.value[0]
         )),
         Some(smt) if smt.spinning.value > 1.0 => Err(format!(
@@ -300,7 +299,7 @@ pub fn link(hierarchy: &Hierarchy, link: &Link, before: &[&Link]) -> Result<(), 
     let at = hierarchy.largest_alike(level(hierarchy, &link.between)?);
     if hierarchy.levels()[at].cohorts == 1 {
         return Err(format!(
-            "found a link between cohorts of `{}`, expected a level of which there are several",
+            "found a link between cohorts of `{}`, expected a level with several cohorts",
             link.between
         ));
     }

@@ -67,8 +67,8 @@ pub fn named(name: &str) -> Option<Result<Machine, String>> {
     Some(match (seed, number) {
         (Some(seed), Some(number)) => Ok(Machine::drawn(seed, number)),
         _ => Err(format!(
-            "found the machine `{name}`, expected `{PREFIX}SEED-NUMBER` with two whole numbers, \
-             such as `{PREFIX}7-1`"
+            "found the machine `{name}`, expected `{PREFIX}SEED-NUMBER` with two integers, such as \
+             `{PREFIX}7-1`"
         )),
     })
 }

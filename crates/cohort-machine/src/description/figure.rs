@@ -141,7 +141,7 @@ impl Unit for Ratios {
             Ok(written)
         } else {
             Err(format!(
-                "found `ratios = {written:?}`, expected factors from 1 to {LARGEST} that never fall"
+                "found `ratios = {written:?}`, expected non-decreasing factors from 1 to {LARGEST}"
             ))
         }
     }
@@ -212,7 +212,7 @@ impl<'de, U: Unit> Visitor<'de> for Reader<U> {
         let note = note.ok_or_else(|| Error::missing_field("note"))?;
         if note.trim().is_empty() {
             return Err(Error::custom(
-                "found an empty note, expected a word on where the figure comes from",
+                "found an empty note, expected the origin of the figure",
             ));
         }
         Ok(Figure {

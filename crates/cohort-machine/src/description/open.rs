@@ -39,8 +39,8 @@ impl Machine {
 fn unknown(named: &str) -> String {
     let names = shipped::MACHINES.iter().map(|file| file.name);
     format!(
-        "no machine is called `{named}`{}\n`cohort machines` shows every machine; give a file of \
-         your own by its path, such as `./{named}.toml`",
+        "unknown machine `{named}`{}\n`cohort machines` lists the machines; give your own file by its \
+         path, such as `./{named}.toml`",
         nearest::hint(named, names)
     )
 }

@@ -161,8 +161,8 @@ fn numbering(written: &WrittenNumbering) -> Result<Numbering, String> {
         WrittenNumbering::Rule(rule) if rule == CONSECUTIVE => Ok(Numbering::Consecutive),
         WrittenNumbering::Rule(rule) if rule == THREADS_APART => Ok(Numbering::ThreadsApart),
         WrittenNumbering::Rule(rule) => Err(format!(
-            "found `{rule}`, expected `{CONSECUTIVE}`, `{THREADS_APART}` or the list of the CPUs \
-             in the order of their places"
+            "found `{rule}`, expected `{CONSECUTIVE}`, `{THREADS_APART}` or a list of the CPU numbers \
+             in topological order"
         )),
     }
 }

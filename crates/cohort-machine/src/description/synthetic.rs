@@ -39,7 +39,7 @@ pub fn synthetic(notation: &str, like: &Machine, name: &str) -> Result<String, S
     };
     if like.transfers.is_empty() {
         return Err(format!(
-            "nothing is known of transfers on {}: all its CPUs share one cache",
+            "{} has no transfer costs: all its CPUs share one cache; choose another machine",
             like.name
         ));
     }
@@ -182,12 +182,12 @@ fn smt(hierarchy: &Hierarchy, like: &Machine) -> Option<Smt> {
         slowdown: Figure {
             value: vec![1.0, 1.6],
             source: Source::Estimate,
-            note: "has one thread a core; two do a quarter more than one".to_owned(),
+            note: "has one thread per core; two run 25 % more than one".to_owned(),
         },
         spinning: Figure::<Ratio> {
             value: 0.5,
             source: Source::Estimate,
-            note: "has one thread a core; a spin hint leaves half to the others".to_owned(),
+            note: "has one thread per core; a spin hint leaves half to the others".to_owned(),
         },
     };
     let mut smt = like.smt.clone().unwrap_or_else(usual);
@@ -330,14 +330,14 @@ mod tests {
         assert!(
             synthetic("pu:2", &alone, "x")
                 .unwrap_err()
-                .contains("nothing is known")
+                .contains("has no transfer costs")
         );
         let alone = Machine {
             transfers: Vec::new(),
             ..like.clone()
         };
         let message = synthetic("pu:2", &alone, "x").unwrap_err();
-        assert!(message.starts_with("nothing is known"), "{message}");
+        assert!(message.starts_with("has no transfer costs"), "{message}");
         assert!(
             synthetic("pu:2", &like, "a b")
                 .unwrap_err()

@@ -42,8 +42,8 @@ pub struct Written {
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,
-    expecting = "expected `consecutive`, `threads-apart` or the list of the CPUs in the order of \
-                 their places"
+    expecting = "expected `consecutive`, `threads-apart` or a list of the CPU numbers in topological \
+                 order"
 )]
 pub enum WrittenNumbering {
     Rule(String),

@@ -77,7 +77,7 @@ impl Failure {
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| reason.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "something that is no text".to_owned());
+            .unwrap_or_else(|| "a non-string payload".to_owned());
         Self::Panicked { thread, message }
     }
 }

@@ -150,8 +150,8 @@ pub fn map(file: c_int) -> Option<&'static Records> {
     let bytes = size_of::<Records>();
     if !may_make(bytes) {
         say(format_args!(
-            "cohort: this process cannot be observed: its records are a sparse file of {} MB, and \
-             `ulimit -f` allows less\n",
+            "cohort: cannot observe this process: its record file of {} MB (sparse) exceeds \
+             `ulimit -f`; raise the limit\n",
             bytes / 1_000_000
         ));
         return None;
@@ -163,7 +163,7 @@ pub fn map(file: c_int) -> Option<&'static Records> {
         .flatten();
     let Some(at) = at else {
         say(format_args!(
-            "cohort: this process cannot be observed: no room for its records\n"
+            "cohort: cannot observe this process: no space for its record file\n"
         ));
         return None;
     };

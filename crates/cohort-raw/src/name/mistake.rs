@@ -63,33 +63,33 @@ impl fmt::Display for Mistake<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Unknown(word, catalogue) => {
-                write!(f, "no lock is called `{word}`")?;
+                write!(f, "unknown lock `{word}`")?;
                 hint(f, &catalogue.nearest(word))
             }
             Self::NoBasic(word) => {
-                write!(f, "`{word}` is none of ")?;
+                write!(f, "unknown basic lock `{word}`, expected one of ")?;
                 list(f, Basic::ALL.into_iter().map(Basic::name))?;
-                f.write_str(", nor is it near, which stands at the top")?;
+                f.write_str(", or near at the top")?;
                 close(f, word, Basic::TOPS.into_iter().map(Basic::name))
             }
             Self::TooDeep => write!(f, "a composition has at most {LEVELS} levels"),
             Self::BelowTop => {
-                f.write_str("below the top lock stand ")?;
+                f.write_str("the locks below the top are ")?;
                 list(f, Basic::ALL.into_iter().map(Basic::name))?;
                 f.write_str(" only")
             }
             Self::NoSystem => write!(f, "its last level is `{SYSTEM}`"),
             Self::NoLevel(word) => {
-                write!(f, "`{word}` is no level; there are ")?;
+                write!(f, "unknown level `{word}`, expected one of ")?;
                 list(f, Level::ALL.into_iter().map(Level::name))?;
                 write!(f, " and {SYSTEM}")?;
                 close(f, word, Level::ALL.into_iter().map(Level::name))
             }
             Self::Depth(locks) => write!(f, "{locks} locks need {locks} levels"),
-            Self::LevelOrder => f.write_str("levels begin with the smallest cohort"),
+            Self::LevelOrder => f.write_str("levels go from the smallest cohort to the largest"),
             Self::Untold(level) => write!(
                 f,
-                "no kernel tells of the level `{}`, which simulated machines have (--on)",
+                "the level `{}` exists on simulated machines only (--on)",
                 level.name()
             ),
             Self::TreeDepth(kind) => write!(
@@ -99,27 +99,26 @@ impl fmt::Display for Mistake<'_> {
             ),
             Self::TreeLevels(depth) => write!(
                 f,
-                "a tree of {depth} needs {depth} levels, the last of which is `{SYSTEM}`"
+                "a tree of depth {depth} needs {depth} levels, with `{SYSTEM}` last"
             ),
             Self::NoTreeRefinement(word) => {
                 write!(
                     f,
-                    "`/{word}` is not how often in a row a cohort has the lock (/64), nor, where \
-                     waiters can give up, /{NAIVE}, /{PESSIMISTIC} or /{PEERS}8"
+                    "found `/{word}`, expected a hand-off bound (/64) or, with timed waiters, /{NAIVE}, \
+                     /{PESSIMISTIC} or /{PEERS}8"
                 )?;
                 close(f, word, [NAIVE, PESSIMISTIC, "peers-8"].into_iter())
             }
             Self::NoAbandonment(kind, word) => write!(
                 f,
-                "no waiter of {0}-… can give up: /{word} is for {1}-… and a{1}-…",
+                "waiters of {0}-… have no timeout: /{word} is for {1}-… and a{1}-…",
                 kind.name(),
                 Kind::HmcsT.name()
             ),
             Self::NothingToRefine(word, catalogue) => {
                 write!(
                     f,
-                    "`{word}` has no bound to set: what can follow a `/` is for {PREFIX}…, for \
-                     trees ({}-…) and for ",
+                    "`{word}` accepts no `/`; it is for {PREFIX}…, trees ({}-…) and ",
                     Kind::Hmcs.name()
                 )?;
                 let abortable = catalogue.abortable_cohort_locks.lines();
@@ -128,39 +127,40 @@ impl fmt::Display for Mistake<'_> {
             Self::NoRefinement(word) => {
                 write!(
                     f,
-                    "`/{word}` is neither a number of hand-offs (/100), nor a time (/20us), nor \
-                     /endless, /random, /balanced or /pathological; cohort locks also know /bypass and \
-                     /adaptive, and {PREFIX}… /stacked, /compiled and /{ABORTABLE}"
+                    "found `/{word}`, expected a number of hand-offs (/100), a time (/20us), /endless, \
+                     /random, /balanced or /pathological; for cohort locks also /bypass and \
+                     /adaptive, for {PREFIX}… /stacked, /compiled and /{ABORTABLE}"
                 )?;
                 close(f, word, Refinement::ALL.into_iter().map(Refinement::name))
             }
             Self::NoBypass(name, policy) => {
-                write!(f, "{name} has no /{policy}: its waiters can give up")
+                write!(
+                    f,
+                    "{name} has no /{policy}, since its waiters have timeouts"
+                )
             }
             Self::OnlyCompositionsAbort => write!(
                 f,
-                "`/{ABORTABLE}` is for {PREFIX}…; `cohort list` says which other waiters give up"
+                "`/{ABORTABLE}` is for {PREFIX}…; `cohort list` shows other locks with timeouts"
             ),
             Self::Stays(lock) => {
-                write!(f, "no waiter of `{}` can give up: take ", lock.name())?;
+                write!(f, "waiters of `{}` have no timeout: use ", lock.name())?;
                 list(f, Basic::ABORTABLE.into_iter().map(Basic::name))
             }
             Self::NotStacked => write!(
                 f,
-                "near stands in compiled compositions only: add /{}",
+                "near needs a static composition: add /{}",
                 Build::Compiled
             ),
             Self::Assigned(assignment) => write!(
                 f,
-                "/{assignment} is for simulated machines; here a file says which cohort each CPU is \
-                 in (--cohorts)"
+                "/{assignment} is for simulated machines; on this one, use a cohort file (--cohorts)"
             ),
             Self::AsItIs => write!(
                 f,
-                "programs run under {PREFIX}… with a bound of their own, and under the locks of \
-                 `cohort list` as they are"
+                "in programs, only {PREFIX}… accepts a bound; use a lock of `cohort list` without one"
             ),
-            Self::Tuned => f.write_str("`cohort` alone looks up what tuning found"),
+            Self::Tuned => f.write_str("only the command `cohort` resolves tuned locks"),
         }
     }
 }

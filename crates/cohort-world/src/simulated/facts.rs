@@ -86,9 +86,9 @@ impl Facts {
 #[must_use]
 pub const fn words(rule: Rule) -> &'static str {
     match rule {
-        Rule::Returned => "its threads had nothing more to do",
-        Rule::Hands => "the lock went to another of the largest cohorts 30 times",
-        Rule::Steady => "the throughput's confidence interval came under 2 %",
-        Rule::Longest => "the longest time allowed was over; its figures may not be steady",
+        Rule::Returned => "all threads finished",
+        Rule::Hands => "the lock had moved 30 times between the largest cohorts",
+        Rule::Steady => "the throughput's confidence interval fell below 2 %",
+        Rule::Longest => "the time limit expired; the figures may be unsteady",
     }
 }

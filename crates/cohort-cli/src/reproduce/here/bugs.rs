@@ -35,35 +35,35 @@ macro_rules! bug {
 /// Those of the claim, in its order.
 pub(super) const BUGS: [Bug; 5] = [
     bug!(
-        "a lock that was never initialised",
+        "an uninitialised lock",
         "uninitialised",
         "uninitialised",
         ["ledger"],
         ["main"]
     ),
     bug!(
-        "a lock that is locked twice",
+        "a double lock",
         "lock_twice",
         "lock-twice",
         ["list"],
         ["append", "main"]
     ),
     bug!(
-        "a free lock that is unlocked",
+        "an unlock of a free lock",
         "unlock_free",
         "unlock-free",
         ["counter"],
         ["main"]
     ),
     bug!(
-        "a lock that another thread unlocks",
+        "an unlock by a non-owner",
         "unlock_others",
         "unlock-others",
         ["cache"],
         ["unlock", "main"]
     ),
     bug!(
-        "a deadlock, with the stacks of its threads",
+        "a deadlock with the stacks of its threads",
         "abba",
         "deadlock",
         ["first", "second"],
@@ -98,10 +98,10 @@ impl Bug {
             .args([&program, &source])
             .arg("-lpthread")
             .output()
-            .map_err(|_| "there is no C compiler `cc`; on Debian it is in gcc".to_owned())?;
+            .map_err(|_| "no C compiler `cc`; on Debian, install gcc".to_owned())?;
         if !compiled.status.success() {
             let said = String::from_utf8_lossy(&compiled.stderr);
-            return Err(format!("it cannot be compiled: {}", said.trim()));
+            return Err(format!("does not compile: {}", said.trim()));
         }
         let output = Command::new(command)
             .args(["debug", "--level", "owner", "--json", "--"])
@@ -123,8 +123,8 @@ impl Bug {
                 .filter_map(|finding| finding["kind"].as_str());
             let kinds: Vec<&str> = kinds.collect();
             let found = match kinds.as_slice() {
-                [] => "nothing was found".to_owned(),
-                _ => format!("found only: {}", kinds.join(", ")),
+                [] => "no finding".to_owned(),
+                _ => format!("other findings only: {}", kinds.join(", ")),
             };
             return (Some(false), found, Vec::new());
         };

@@ -40,7 +40,7 @@ const ADDED: fn(f64, f64, f64) -> f64 = |ours, theirs, cycles| (ours - theirs) *
 /// Those of G5; a quarter more than about 30 is about 30.
 pub(super) const FINDING: [Cost; 2] = [
     Cost {
-        says: "GLS with one lock over the lock where it lies: a few cycles",
+        says: "GLS with one lock over the embedded lock: a few cycles",
         load: &["address", "--keys", "1"],
         beside: &["address", "--keys", "1", "--direct"],
         figure: ADDED,
@@ -90,7 +90,7 @@ impl Cost {
             let ours = turn(command, self.load)?;
             figures.push((self.figure)(ours, theirs, cycles));
         }
-        Estimate::of(&figures).ok_or_else(|| "nothing came of it".to_owned())
+        Estimate::of(&figures).ok_or_else(|| "no result".to_owned())
     }
 }
 

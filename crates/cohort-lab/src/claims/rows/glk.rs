@@ -231,7 +231,7 @@ pub const ROWS: &[Claim] = &[
         source: "Antić et al. 2016 §4.1, figure 11",
         says: "GLS adds a few cycles with one lock, about 30 cycles with 512",
         parts: &[],
-        needs: Some("it is for this machine: `cohort reproduce --here g5` runs it"),
+        needs: Some("run it on a real machine with `cohort reproduce --here g5`"),
         counterfactuals: &[],
         seeds: Seeds::All,
     },
@@ -243,9 +243,8 @@ pub const ROWS: &[Claim] = &[
                fixed lock",
         parts: &[],
         needs: Some(
-            "it is for the programs on the paper's two machines; `cohort survey --lock glk` runs \
-             memcached, MariaDB, SQLite, Kyoto Cabinet and Berkeley DB on this one, where they are \
-             installed",
+            "run real programs with `cohort survey --lock glk`: memcached, MariaDB, SQLite, Kyoto \
+             Cabinet and Berkeley DB, if installed",
         ),
         counterfactuals: &[],
         seeds: Seeds::All,
@@ -256,7 +255,7 @@ pub const ROWS: &[Claim] = &[
         says: "Uninitialised lock, double lock, unlock of a free lock, wrong owner and deadlock \
                are each found and named",
         parts: &[],
-        needs: Some("it is for this machine: `cohort reproduce --here g7` runs it"),
+        needs: Some("run it on a real machine with `cohort reproduce --here g7`"),
         counterfactuals: &[],
         seeds: Seeds::All,
     },

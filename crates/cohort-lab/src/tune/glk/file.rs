@@ -35,10 +35,10 @@ pub fn text(
     format!(
         "# {command}\n\n\
          [glk]\n\
-         # A longer queue on average, holder included, goes from ticket to mcs, a shorter one back.\n\
+         # Mean queue lengths, including the holder: above `up` ticket becomes mcs, below `down` the reverse.\n\
          up = {}\n\
          down = {}\n\
-         # The queue is looked at, and the mode considered, once in so many sections.\n\
+         # Periods in critical sections: of queue samples, and of mode decisions.\n\
          sample = {}\n\
          consider = {}\n\n\
          [glk.tuned]\n\

@@ -35,18 +35,8 @@ fn svg(analysis: &Analysis, on: &str) -> Drawn<String> {
         gains(analysis, on, &above)?;
         let (left, right) = below.split_horizontally(SIZE.0 / 2);
         let (costs, tuning) = (&analysis.costs, analysis.tuning());
-        periods(
-            "the mode is considered",
-            &costs.consider,
-            tuning.consider,
-            &left,
-        )?;
-        periods(
-            "the queue is looked at",
-            &costs.sample,
-            tuning.sample,
-            &right,
-        )?;
+        periods("mode decisions", &costs.consider, tuning.consider, &left)?;
+        periods("queue samples", &costs.sample, tuning.sample, &right)?;
         Ok(())
     })
 }
@@ -120,7 +110,7 @@ fn curve(length: &Length, colour: RGBColor, chart: &mut Chart<'_, '_>) -> Drawn 
     let style = colour.stroke_width(2);
     chart
         .draw_series(LineSeries::new(points.clone(), style))?
-        .label(format!("sections of {} cycles", length.critical))
+        .label(format!("critical sections of {} cycles", length.critical))
         .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
     chart.draw_series(points.map(|at| Circle::new(at, 3, colour.filled())))?;
     Ok(())
@@ -148,8 +138,8 @@ fn periods(what: &str, costs: &[Cost], taken: u32, area: &Area<'_>) -> Drawn {
         .axis_style(GRID)
         .x_label_formatter(&|period| figure(*period))
         .y_label_formatter(&|left| format!("{left:.2}"))
-        .x_desc(format!("{what} once in so many sections"))
-        .y_desc("of the throughput is left")
+        .x_desc(format!("period of {what}, in critical sections"))
+        .y_desc("remaining throughput")
         .label_style(("sans-serif", 13).into_font().color(&FAINT))
         .draw()?;
     let taken = f64::from(taken);

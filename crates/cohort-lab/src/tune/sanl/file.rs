@@ -162,15 +162,14 @@ pub fn text(
     format!(
         "# {command}\n\n\
          [sanl]\n\
-         # Shares of a thread's time between asking for the lock and having released it: from which\n\
-         # on it votes to bring its sections, and to wait for a server of its own NUMA node.\n\
+         # Contention, the share of a thread's time from acquire to release, from which on it votes\n\
+         # for delegation, and for waiting for a server of its own NUMA node.\n\
          theta-l = {}\n\
          theta-f = {}\n\
-         # Looks in vain before a server leaves: a + b/C + c/C² at a contention of C, at most so\n\
-         # many.\n\
+         # Fruitless polls before a server leaves: a + b/C + c/C² at contention C, and their maximum.\n\
          l-s = [{constant:?}, {linear:?}, {square:?}]\n\
          l-s-most = {}\n\
-         # Not profiled: rounds of a server, the patience of a client, changes of mind.\n\
+         # Not profiled: rounds of a server, timeout of a client, mode changes.\n\
          t-s = {}\n\
          t-w = \"{}\"\n\
          boundary = {}\n\n\

@@ -62,8 +62,8 @@ fn times(profile: &Profile, on: &str, area: &Area<'_>) -> Drawn {
         .axis_style(GRID)
         .x_label_formatter(&|cycles| figure(*cycles))
         .y_label_formatter(&|cycles| figure(*cycles))
-        .x_desc("cycles between two sections")
-        .y_desc("cycles a section")
+        .x_desc("cycles between critical sections")
+        .y_desc("cycles per critical section")
         .label_style(("sans-serif", 13).into_font().color(&FAINT))
         .draw()?;
     for ((lock, samples), colour) in LOCKS.iter().zip(&profile.samples).zip(COLOURS) {
@@ -120,7 +120,7 @@ fn looks(profile: &Profile, area: &Area<'_>) -> Drawn {
         .bold_line_style(GRID)
         .axis_style(GRID)
         .x_desc("1 / contention")
-        .y_desc("looks in vain (L_s)")
+        .y_desc("fruitless polls (L_s)")
         .label_style(("sans-serif", 13).into_font().color(&FAINT))
         .draw()?;
     chart.draw_series(LineSeries::new(curve, COLOURS[0].stroke_width(2)))?;

@@ -95,9 +95,8 @@ pub struct Functions {
 /// The reason why it cannot be loaded, and the package to install.
 pub fn load() -> Result<Functions, String> {
     // SAFETY: the library's constructors change only its own state.
-    let library = unsafe { Library::new(FILE) }.map_err(|_| {
-        format!("Berkeley DB 5.3 ({FILE}) is not installed; on Debian it is in libdb5.3")
-    })?;
+    let library = unsafe { Library::new(FILE) }
+        .map_err(|_| format!("Berkeley DB 5.3 ({FILE}) is missing; on Debian, install libdb5.3"))?;
     macro_rules! function {
         ($name:literal) => {
             // SAFETY: each field's type is that of the function in Berkeley DB 5.3's header or
@@ -133,7 +132,7 @@ unsafe fn symbol<'a, T>(library: &'a Library, name: &str) -> Result<Symbol<'a, T
             // SAFETY: the caller's type.
             unsafe { library.get(format!("{name}{UNIQUE}").as_bytes()) }
         })
-        .map_err(|_| format!("this {FILE} does not export {name}, which the load needs"))
+        .map_err(|_| format!("this {FILE} does not export {name}; use version 5.3"))
 }
 
 impl Functions {

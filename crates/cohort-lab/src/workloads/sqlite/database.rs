@@ -25,9 +25,10 @@ impl Database {
     pub fn open(name: &str) -> Result<Self, String> {
         // SAFETY: no arguments.
         if unsafe { sqlite::sqlite3_threadsafe() } != 1 {
-            return Err("SQLite was compiled without its serialised mode".to_owned());
+            return Err("SQLite was compiled without serialised mode".to_owned());
         }
-        let name = CString::new(name).map_err(|_| "a database's name holds a zero".to_owned())?;
+        let name =
+            CString::new(name).map_err(|_| "a database name contains a zero byte".to_owned())?;
         let flags = sqlite::SQLITE_OPEN_READWRITE
             | sqlite::SQLITE_OPEN_CREATE
             | sqlite::SQLITE_OPEN_URI
@@ -51,7 +52,8 @@ impl Database {
     /// # Errors
     /// SQLite's error.
     pub fn execute(&self, statements: &str) -> Result<(), String> {
-        let text = CString::new(statements).map_err(|_| "a statement holds a zero".to_owned())?;
+        let text =
+            CString::new(statements).map_err(|_| "a statement contains a zero byte".to_owned())?;
         // SAFETY: the connection is open and the text is a C string; no callback and no message are
         // requested.
         let status = unsafe {

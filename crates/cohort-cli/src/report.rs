@@ -269,7 +269,7 @@ fn queueing(report: &Report) -> String {
             if short > 0 {
                 let _ = write!(
                     text,
-                    ", {} of them in the short queue for busy CPUs or long critical sections",
+                    ", {} in the short queue for busy CPUs or long critical sections",
                     percent(short, waits)
                 );
             }
@@ -443,8 +443,8 @@ mod tests {
         report.shards[9].waited[Mode::ShortQueue as usize].store(10, Ordering::Relaxed);
         assert_eq!(
             queueing(&report),
-            "cohort: 50.00 % of its waits stood in a queue by 8 cache groups, 5.00 % in a short \
-             one, as others wanted the CPUs or sections were long\n"
+            "cohort: 50.00 % of its waits were queued by 8 cache groups, 5.00 % in the short \
+             queue for busy CPUs or long critical sections\n"
         );
     }
 
@@ -458,8 +458,8 @@ mod tests {
         report.changes[Mode::Mcs as usize].store(2_000, Ordering::Relaxed);
         assert_eq!(
             adapting(&report),
-            "cohort: waits by the mode of the lock: ticket 75.00 %, mcs 25.00 %\n\
-             cohort: locks changed mode: 2,000 to mcs (why: COHORT_CHANGES=print)\n"
+            "cohort: waits by lock mode: ticket 75.00 %, mcs 25.00 %\n\
+             cohort: mode changes: 2,000 to mcs (COHORT_CHANGES=print prints the reasons)\n"
         );
     }
 

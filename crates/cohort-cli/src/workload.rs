@@ -1,6 +1,6 @@
 //! `cohort workload`: runs one bundled load in this process.
 
-use crate::page;
+use crate::page::{self, Origin};
 use crate::problem::Problem;
 use cohort_lab::workloads::{self, Workload};
 use std::process::ExitCode;
@@ -15,8 +15,6 @@ pub struct Arguments {
 /// Executes `cohort workload`; prints one line of JSON.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let outcome = workloads::run(&arguments.workload).map_err(Problem::refused)?;
-    let line = serde_json::to_string(&outcome)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    page::print(&line)?;
+    page::print_as_it_is(&page::json_line(Origin::here(), &outcome)?)?;
     Ok(ExitCode::SUCCESS)
 }

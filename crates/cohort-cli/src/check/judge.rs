@@ -618,7 +618,7 @@ mod tests {
         // Held for a tenth of the time, or for an unknown share of it.
         for said in [held("mutex", 0.2e6), held("rwlock", 1.6e6)] {
             assert!(
-                said.starts_with("Locks, and no gain from Cohort was shown: queue"),
+                said.starts_with("Locks, and no gain from Cohort: queue"),
                 "{said}"
             );
         }

@@ -36,7 +36,7 @@ impl Counts {
         counts
     }
 
-    /// "0.04 % of 2.8 M acquisitions found the lock held".
+    /// "0.04 % of 2.8 M acquisitions contended".
     pub fn in_words(self) -> String {
         let found = match self.contended {
             0 => "none".to_owned(),
@@ -95,11 +95,11 @@ mod tests {
         assert!(elsewhere.contains("that Cohort serves"), "{elsewhere}");
         assert_eq!(
             said(5, 0, 0).unwrap(),
-            "none of 5 acquisitions found the lock held: nothing to gain"
+            "none of 5 acquisitions contended: nothing to gain"
         );
         assert_eq!(
             said(2_800_000, 1_120, 0).unwrap(),
-            "0.04 % of 2.8 M acquisitions found the lock held: expect no gain"
+            "0.04 % of 2.8 M acquisitions contended: expect no gain"
         );
         assert_eq!(said(1_000, 1, 0), None);
     }

@@ -147,5 +147,5 @@ fn lock(name: &str) -> Result<&'static str, String> {
     }
     catalogue::find(name)
         .map(|lock| lock.name)
-        .ok_or_else(|| format!("COHORT_CHECK_LOCK: no lock is called `{name}`; see `cohort list`"))
+        .ok_or_else(|| format!("COHORT_CHECK_LOCK: unknown lock `{name}`; see `cohort list`"))
 }

@@ -148,6 +148,7 @@ fn a_profile_under_another_lock_goes_on_under_that() {
         .output()
         .expect("it runs");
     let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    crate::schemas::valid("advise", &said);
     assert_eq!(said["locks"][0]["lock"], "futex-hmcs");
     assert_eq!(said["locks"][0]["line"]["name"], "stats_lock");
     assert_eq!(said["locks"][2]["lock"], Value::Null);

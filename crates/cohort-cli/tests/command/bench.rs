@@ -470,7 +470,7 @@ fn slips_are_answered_with_what_was_meant() {
                 "--wait",
                 "busy",
             ],
-            "`posix`: its waiters sleep",
+            "`posix`: its waiters always sleep",
         ),
         (&[], "--workload"),
     ] {

@@ -411,5 +411,5 @@ fn a_comparison_ends_with_a_judgement() {
     compare(&[], &[program.path().to_str().expect("a plain name")])
         .assert()
         .code(0)
-        .stdout(contains("found the lock held"));
+        .stdout(contains("acquisitions contended"));
 }

@@ -193,7 +193,7 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         &[
             "2 threads wait for each other",
             "waits for the rwlock table",
-            "which lets writers first, behind thread",
+            "which prefers writers, behind thread",
             "main  bugs/read_behind.c:26",
             "write_table  bugs/read_behind.c:11",
         ],
@@ -440,6 +440,7 @@ fn findings_are_told_in_json() {
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(1));
     let found: serde_json::Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    crate::schemas::valid("debug", &found);
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "unlock-free");
     let frame = &finding["parts"][0]["stack"]["frames"][0];

@@ -67,7 +67,7 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         ("out: x++;", "contains a label"),
         (
             "x = pthread_self() == 0;",
-            "calls pthread_self(), which asks",
+            "calls pthread_self(), which depends on",
         ),
         ("x = *(int *)pthread_getspecific(1);", "thread-local"),
         (
@@ -76,20 +76,20 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         ),
         (
             "a = unheard_of(1);",
-            "calls unheard_of(), which is not in these files",
+            "calls unheard_of(), which is in none of these files",
         ),
-        ("a = f(1);", "names f, in which it stands"),
+        ("a = f(1);", "names its own function, f"),
         ("int *p = alloca(1); *p = 1;", "which uses the stack frame"),
+        ("int (*g)(void) = 0; g();", "calls through the pointer g"),
         (
-            "int (*g)(void) = 0; g();",
-            "calls g, which may be any function",
+            "x = __func__[0];",
+            "depends on its function's name by __func__",
         ),
-        ("x = __func__[0];", "names its function by __func__"),
         (
             "pthread_mutex_t *o = 0; pthread_mutex_lock(o);",
             "locks o, which may be recursive",
         ),
-        ("#ifdef A\n  x++;\n#endif", "has a `#ifdef` in it"),
+        ("#ifdef A\n  x++;\n#endif", "contains a `#ifdef`"),
         ("__asm__ volatile(\"\");", "contains assembly"),
         (
             "if (a) { pthread_mutex_unlock(&m); return 1; }",
@@ -98,11 +98,11 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         ("/* nothing */", "is empty"),
         (
             "if (x) __builtin_longjmp(0, 1);",
-            "calls __builtin_longjmp(), which leaves in another way",
+            "calls __builtin_longjmp(), which does not return normally",
         ),
         (
             "x = __builtin_unheard_of(x);",
-            "calls __builtin_unheard_of(), which is not in these files",
+            "calls __builtin_unheard_of(), which is in none of these files",
         ),
     ] {
         let said = section(inside);
@@ -111,32 +111,32 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
     for (what, why) in [
         (
             "void f(int n) { int v[n]; pthread_mutex_lock(&m); v[0] = x; pthread_mutex_unlock(&m); }",
-            "uses v, which has no constant size",
+            "uses v, of variable size",
         ),
         (
             "void f(void) { struct { int a; } s; pthread_mutex_lock(&m); s.a = x; \
              pthread_mutex_unlock(&m); }",
-            "uses s, which has a type without a name",
+            "uses s, of an unnamed type",
         ),
         (
             "void f(void) { struct t { int a; }; pthread_mutex_lock(&m); struct t s = { x }; x = s.a; \
              pthread_mutex_unlock(&m); }",
-            "uses t, which its function declares",
+            "uses t, a local type of its function",
         ),
         (
             "static __thread int own; static void g(void) { own++; }\n\
              void f(void) { pthread_mutex_lock(&m); g(); pthread_mutex_unlock(&m); }",
-            "calls g(), which uses own, thread-local for itself",
+            "calls g(), which uses own, which is thread-local",
         ),
         (
             "#define HIDDEN static __thread int\n#define OWN HIDDEN\nOWN own;\n\
              void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
-            "uses own, thread-local for itself",
+            "uses own, which is thread-local",
         ),
         (
             "#define OWN(many, of) static __thread int of\n#ifdef X\nOWN(2, own);\n#endif\n\
              void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
-            "uses own, which is declared where a file cannot be parsed",
+            "uses own, declared in unparsable text",
         ),
         (
             "void f(int i) { while (i--) { pthread_mutex_lock(&m); if (x) break; \
@@ -156,17 +156,17 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         (
             "void f(va_list ap) { pthread_mutex_lock(&m); x = vprintf(\"%d\", ap); \
              pthread_mutex_unlock(&m); }",
-            "uses ap, a parameter of type va_list, which is an array",
+            "uses ap, a parameter of the array type va_list",
         ),
         (
             "typedef int row[4];\ntypedef row line;\n\
              void f(line l) { pthread_mutex_lock(&m); x = l[0]; pthread_mutex_unlock(&m); }",
-            "uses l, a parameter of type line, which is an array",
+            "uses l, a parameter of the array type line",
         ),
         (
             "void f(void) { double g(double); pthread_mutex_lock(&m); x = g(x); \
              pthread_mutex_unlock(&m); }\ndouble g(double a) { return a; }",
-            "uses g, a function that its function declares",
+            "uses g, a nested function",
         ),
     ] {
         let said = why_in_place(what);
@@ -578,11 +578,7 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
         ("m", "function", ""),
         ("m", "in place", "calls v(), which cannot be parsed"),
         ("m", "in place", "calls u(), which cannot be parsed"),
-        (
-            "m",
-            "in place",
-            "uses own, which is declared where a file cannot be parsed",
-        ),
+        ("m", "in place", "uses own, declared in unparsable text"),
     ] {
         let is_it = |row: &(String, String, String)| {
             row.0 == name && row.1 == becomes && row.2.contains(why)

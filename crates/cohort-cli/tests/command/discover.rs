@@ -2,6 +2,7 @@
 //! same command gives the same bytes, and mistakes are named.
 
 use crate::cohort;
+use crate::schemas::valid;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -69,6 +70,7 @@ fn a_simulated_machine_is_found_twice_alike_and_tuned_for() {
     let configuration = folder.join("best.toml");
     let explained = run(folder, &["tune", "--explain", "best.toml", "--json"]);
     let explained: Value = serde_json::from_slice(&explained).expect("JSON");
+    valid("tune-explain", &explained);
     let choices = explained["choices"].as_array().expect("a list");
     assert!(
         choices
@@ -79,6 +81,7 @@ fn a_simulated_machine_is_found_twice_alike_and_tuned_for() {
     assert_eq!(explained["elsewhere"].as_array().map(Vec::len), Some(8));
     let mean = run(folder, &["tune", "--mean", "best.toml,best.toml", "--json"]);
     let mean: Value = serde_json::from_slice(&mean).expect("JSON");
+    valid("tune-mean", &mean);
     assert_eq!(mean["tuned"]["machine"], "ivy-bridge-2s, ivy-bridge-2s");
     // From another folder: the file of cohorts is looked for beside the configuration.
     cohort()

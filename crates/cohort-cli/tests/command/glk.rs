@@ -1,6 +1,7 @@
 //! `cohort tune glk`, and the table that it writes.
 
 use crate::cohort;
+use crate::schemas::valid;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, is_empty};
 use serde_json::Value;
@@ -68,6 +69,7 @@ fn an_analysis_gives_the_same_twice() {
     let once = run();
     assert_eq!(once, run());
     let sheet: Value = serde_json::from_slice(&once).expect("JSON");
+    valid("tune-glk", &sheet);
     assert_eq!(sheet["lengths"].as_array().map(Vec::len), Some(6));
     let of = |name: &str| sheet["glk"][name].as_u64().expect("a number");
     assert!(of("down") <= of("up") && of("sample") <= of("consider"));

@@ -27,6 +27,7 @@ mod refusal;
 mod report;
 mod reproduce;
 mod sanl;
+mod schemas;
 mod show;
 mod survey;
 mod top;

@@ -11,13 +11,18 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A program that is ended with the test.
-struct Running(Child);
+pub struct Running(Child);
 
 impl Running {
-    fn start(program: &Path, arguments: &[&str]) -> Self {
-        let child = Command::new(program)
-            .args(arguments)
-            .env_remove("LD_PRELOAD")
+    pub fn start(program: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).env_remove("LD_PRELOAD");
+        Self::of(command)
+    }
+
+    /// Starts a program, and returns once it has several threads.
+    pub fn of(mut command: Command) -> Self {
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -36,7 +41,7 @@ impl Running {
         running
     }
 
-    fn id(&self) -> String {
+    pub fn id(&self) -> String {
         self.0.id().to_string()
     }
 }

@@ -71,6 +71,7 @@ fn locks_are_counted_named_and_charged() {
             .expect("the command runs");
         assert_eq!(output.status.code(), Some(0));
         let profile = read(&json);
+        crate::schemas::valid("profile", &profile);
         assert_eq!(profile["cohort_profile"], 1);
         assert_eq!(profile["lock"], lock_name);
 

@@ -171,10 +171,7 @@ fn a_report_ends_with_a_judgement() {
         "{nothing}"
     );
     let counted = said(&compiled::usual().path());
-    assert!(
-        counted.contains(" acquisitions found the lock held"),
-        "{counted}"
-    );
+    assert!(counted.contains(" acquisitions contended"), "{counted}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `cohort reproduce`: every row, the same bytes twice, a page, refusals.
 
 use crate::cohort;
+use crate::schemas::valid;
 use cohort_lab::claims::CLAIMS;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
@@ -28,6 +29,7 @@ fn rows_are_judged_alike_twice_and_shown_as_a_page() {
     let (said, page) = run();
     assert_eq!((said.clone(), page.clone()), run());
     let rows: Value = serde_json::from_slice(&said).expect("JSON");
+    valid("reproduce", &rows);
     let rows = rows["claims"].as_array().expect("rows");
     let ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
     assert_eq!(ids, ["K3", "K10", "F1", "G7"]);
@@ -168,6 +170,7 @@ fn a_claim_about_this_machine_is_run_here() {
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    valid("reproduce-here", &rows);
     let row = &rows["claims"][0];
     assert_eq!(
         (&row["id"], &row["verdict"]),

@@ -1,6 +1,7 @@
 //! `cohort tune sanl`, and the thresholds that it writes.
 
 use crate::cohort;
+use crate::schemas::valid;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, is_empty};
 use serde_json::Value;
@@ -82,6 +83,7 @@ fn a_profile_gives_the_same_twice() {
     let once = run();
     assert_eq!(once, run());
     let sheet: Value = serde_json::from_slice(&once).expect("JSON");
+    valid("tune-sanl", &sheet);
     assert_eq!(sheet["samples"].as_array().map(Vec::len), Some(3));
     assert_eq!(sheet["idle"].as_array().map(Vec::len), Some(3));
 }

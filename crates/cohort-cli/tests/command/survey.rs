@@ -77,7 +77,7 @@ fn a_list_of_ones_own_is_run_and_tidied_up() {
         .stdout(
             contains("packed   2, one")
                 .and(contains("         3, one"))
-                .and(contains("absent: not here: package no-such-package"))
+                .and(contains("absent: missing: package no-such-package"))
                 .and(contains("1 program run, none failed")),
         );
     let left = std::fs::read_to_string(folder.path().join("left"));
@@ -107,7 +107,7 @@ fn json_has_every_figure() {
 fn a_check_that_fails_fails_the_survey() {
     let (_folder, file) = list(WRONG);
     survey(&file).assert().code(1).stdout(
-        contains("wrong (2, one): already under the system's own locks")
+        contains("wrong (2, one): under the C library's locks too")
             .and(contains("41"))
             .and(contains("1 failed: wrong")),
     );

@@ -1,5 +1,6 @@
 //! `cohort tune -- PROGRAM` finds the lock that a program is best under, and writes it only if it gains.
 
+use crate::schemas::valid;
 use crate::top::compile;
 use crate::{LEFT_OUT, cohort};
 use predicates::prelude::PredicateBooleanExt;
@@ -24,7 +25,9 @@ fn tuned(folder: &TempDir, program: &Path, variables: &[(&str, &str)]) -> Value 
         .output()
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let found = serde_json::from_slice(&output.stdout).expect("JSON");
+    valid("tune-program", &found);
+    found
 }
 
 #[test]
@@ -68,7 +71,7 @@ fn where_nothing_gains_nothing_is_written() {
         assert_ne!(found["answer"], "better", "{found:#}");
         let verdict = found["verdict"].as_str().expect("a text");
         assert!(
-            verdict.starts_with("nothing gains over the default, futex-hmcs"),
+            verdict.starts_with("no lock gains over the default, futex-hmcs"),
             "{verdict}"
         );
         assert!(found["file"].is_null());

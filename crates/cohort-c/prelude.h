@@ -26,7 +26,7 @@
 #define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
-/* Opaque words, all zero when nobody holds them; on any memory, shared by no two processes. */
+/* Opaque words, all zero while free; in any memory that is private to a process. */
 typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } cohort_mutex_t;
 typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;
 typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;

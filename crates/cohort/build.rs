@@ -6,7 +6,7 @@ use std::path::Path;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=world=\"native\"");
-    // The platform layer makes system calls, whose numbers are Linux's for these processors.
+    // The platform layer makes system calls by Linux's numbers for these processors.
     let [system, processor] = ["OS", "ARCH"]
         .map(|part| env::var(format!("CARGO_CFG_TARGET_{part}")).expect("cargo sets it"));
     if system != "linux" || !["x86_64", "aarch64"].contains(&processor.as_str()) {

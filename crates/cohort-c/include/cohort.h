@@ -34,7 +34,7 @@
 #define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
-/* Opaque words, all zero when nobody holds them; on any memory, shared by no two processes. */
+/* Opaque words, all zero while free; in any memory that is private to a process. */
 typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } cohort_mutex_t;
 typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;
 typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
@@ -558,7 +558,7 @@ int cohort_lock_release_by(cohort_lock_t *lock, cohort_context_t *context) COHOR
 int cohort_lock_is_held(const cohort_lock_t *lock);
 
 /*
- Creates a delegated lock, whose critical sections are passed as functions; null, with `errno`
+ Creates a delegated lock, with critical sections passed as functions; null, with `errno`
  `ENOMEM`, without memory.
  */
 cohort_delegated_t *cohort_delegated_new(void);

@@ -1,4 +1,4 @@
-//! `cohort_delegated_t`: a delegation lock, `sanl+`, whose critical sections are passed as
+//! `cohort_delegated_t`: a delegation lock, `sanl+`, with critical sections passed as
 //! functions. Other critical sections lock and unlock the same object.
 
 use crate::libc::{
@@ -50,7 +50,7 @@ impl Drop for Uncancelled {
     }
 }
 
-/// Creates a delegated lock, whose critical sections are passed as functions; null, with `errno`
+/// Creates a delegated lock, with critical sections passed as functions; null, with `errno`
 /// `ENOMEM`, without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {

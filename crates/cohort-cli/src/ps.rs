@@ -73,7 +73,7 @@ struct Sheet {
     processes: Vec<Row>,
     /// Processes of several threads that may not be looked into.
     unreadable: usize,
-    /// Processes beyond those that are looked at.
+    /// Processes beyond the sampled ones.
     left_out: usize,
 }
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 /// The reference: the C library's mutex.
 pub const REFERENCE: &str = "posix";
 
-/// The locks whose best is the envelope: some of each kind, so that a point takes seconds and not
+/// The locks that form the envelope by their best: some of each kind, so that a point takes seconds and not
 /// minutes, and current rivals.
 pub const CANDIDATES: &[&str] = &[
     "futex-hmcs",
@@ -219,7 +219,7 @@ pub struct Envelope {
 pub struct Plan {
     /// The points.
     pub grid: Grid,
-    /// The locks whose best is the envelope.
+    /// The locks that form the envelope by their best.
     pub candidates: &'static [&'static str],
     /// The judged locks, by their printed names, including the reference.
     pub judged: Vec<String>,

@@ -1,6 +1,6 @@
 //! Finds the best lock for a machine (Chehab et al. 2021 §4.3).
 //!
-//! The field is every composition of some basic locks at some levels, of which all but the whole
+//! The field is every composition of some basic locks at some levels; all levels but the whole
 //! system are optional, plus rivals that are no compositions ([`field`]). A lock's mark is the
 //! weighted mean of its throughputs, each relative to the best lock's with the same number of
 //! threads. [`Policy::Low`] favours few threads, [`Policy::High`] many; the paper does not print
@@ -240,7 +240,7 @@ impl Tuned {
         })
     }
 
-    /// The composition with the lowest mark among those that ran to their steady state.
+    /// The composition with the lowest mark among the locks in steady state.
     #[must_use]
     pub fn last(&self, policy: usize) -> Option<&Score> {
         let whole = self.whole();

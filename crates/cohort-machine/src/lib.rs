@@ -5,7 +5,7 @@
 //! its cost on that machine. The same seed gives the same figures on every host; independent runs
 //! may execute on several host threads at once.
 //!
-//! Programs use the locks of `cohort-on-machine`, whose platform layer calls [`door`]:
+//! Programs use the locks of `cohort-on-machine`; their platform layer calls [`door`]:
 //!
 //! ```
 //! use cohort_machine::description::shipped;

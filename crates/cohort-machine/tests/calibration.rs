@@ -157,7 +157,7 @@ fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
     assert!(near(found, 4.0, 0.15), "{found:.2}");
 }
 
-/// The file of a real machine, whose hand-over was measured independently of its figures.
+/// The file of a real machine, with a hand-over measured independently of its figures.
 #[test]
 fn a_real_machine_hands_over_as_fast_as_its_file_says() {
     let text = include_str!("../../../docs/data/host-2cpu.toml");

@@ -73,7 +73,7 @@ pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {
     if done.is_some() {
         let cached = crate::locks::door::ARENA_CACHED as usize;
         let most = threads * (at_once + cached);
-        // A thread whose exchanges on the common list fail too often keeps a node, or creates one.
+        // A thread with too many failed exchanges on the common list keeps a node, or creates one.
         // So contention decides on the number of nodes; several times as many are acceptable.
         let most = if at_once > cached + 1 { 4 * most } else { most };
         assert!(
@@ -121,6 +121,6 @@ pub fn returns_what_was_left(rounds: u32) {
     });
     if done.is_some() {
         let used = shared.0.used();
-        assert!(used <= 3, "{used} nodes, of which two were in use");
+        assert!(used <= 3, "{used} nodes, two of them in use");
     }
 }

@@ -124,7 +124,7 @@ pub fn is_left_for_another<L: Served>() {
         }
         // SAFETY: the first thread has just locked it; the second holds the earlier acquisition.
         let held = unsafe { object.unlock(claim, fat_pool) };
-        assert!(held, "somebody else has unlocked it");
+        assert!(held, "another thread has unlocked it");
         if thread == 1 {
             let fat_pool: &dyn FatPool = fat_pool;
             let fat = fat_pool.take(object);

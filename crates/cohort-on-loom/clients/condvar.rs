@@ -84,7 +84,7 @@ impl Adopts for Queued {
     }
 }
 
-/// A `Futex` whose condition waiters spin before they sleep.
+/// A `Futex` with condition waiters that spin before they sleep.
 #[derive(Default)]
 pub struct Looking(Futex);
 

@@ -140,7 +140,7 @@ pub fn is_attended_within<D: Attended + AbortableDelegate + 'static>(threads: us
 }
 
 /// Each thread delegates one section; the first `here` run their own. The thread of the last
-/// section drops the lock after it. Other threads, whose sections have run, may still be returning
+/// section drops the lock after it. Other threads with finished sections may still be returning
 /// from their calls.
 pub fn is_destroyed<D: Delegate + 'static>(threads: usize, here: usize) {
     drops_as_the_last::<D>(threads, move |thread, delegate, context, section| {
@@ -379,7 +379,7 @@ pub type Queueing = Places<QUEUE, Usual>;
 /// [`Queueing`] without parking.
 pub type Polling = SanlPlus<SpinOnly, 2, 0, QUEUE, 1, 1>;
 
-/// A `sanl+` with batches of two publication slots, whose first batch has the number `FIRST`.
+/// A `sanl+` with batches of two publication slots and the first batch number `FIRST`.
 pub struct RidesFrom<const FIRST: u32>(SanlPlus<MayPark, 2, 0, RIDES, 1, 2>);
 
 impl<const FIRST: u32> Default for RidesFrom<FIRST> {
@@ -895,7 +895,7 @@ impl Tuning for Chained {
     const CHAINS: usize = 1;
 }
 
-/// A `sanl` whose clients wait for any server.
+/// A `sanl` with clients that wait for any server.
 #[derive(Debug)]
 pub enum Patiently {}
 
@@ -904,7 +904,7 @@ impl Tuning for Patiently {
     const THRESHOLDS: Thresholds = PATIENT;
 }
 
-/// A `sanl` whose clients queue soon.
+/// A `sanl` with clients that queue soon.
 #[derive(Debug)]
 pub enum Hastily {}
 
@@ -913,7 +913,7 @@ impl Tuning for Hastily {
     const THRESHOLDS: Thresholds = HASTY;
 }
 
-/// A `sanl` whose clients wait for a server of their node, and queue to become one.
+/// A `sanl` with clients that wait for a server of their node, and queue to become one.
 #[derive(Debug)]
 pub enum Apart {}
 
@@ -926,7 +926,7 @@ impl Tuning for Apart {
     };
 }
 
-/// A `sanl` whose threads delegate every section, however they vote.
+/// A `sanl` with delegation of every section, whatever the votes.
 pub struct Bringing<T: Tuning>(Sanl<Mcs, T>);
 
 impl<T: Tuning> Default for Bringing<T> {

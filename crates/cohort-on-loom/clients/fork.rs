@@ -153,7 +153,7 @@ pub fn holds_what_it_waited_for<H: Host>(host: H) {
 }
 
 /// A thread forks while it holds a lock by a context, after another may have changed the lock's
-/// mode; the child's lock is held by the same context, and by nobody else.
+/// mode; the child's lock is held by the same context only.
 pub fn holds_changed<L: RawTry + Inherit + 'static>() {
     let shared = Arc::new((L::default(), Cell::new(0)));
     together(2, move |thread| {
@@ -268,7 +268,7 @@ pub fn hands_over<H: Host>(host: H) {
             assert!(host.unlock(), "the holder does not hold it");
             goes_on(host, count);
         } else {
-            assert!(inside.load(SeqCst) > 0, "locked by nobody");
+            assert!(inside.load(SeqCst) > 0, "locked without a holder");
         }
     });
 }
@@ -366,7 +366,7 @@ pub fn writes(lock: impl Readable, threads: usize) {
         }
         assert!(lock.unlock(), "the holder does not hold it");
         if thread == 0 {
-            assert!(!lock.is_busy(), "somebody is left behind");
+            assert!(!lock.is_busy(), "a thread is left behind");
         }
     });
 }
@@ -377,15 +377,15 @@ pub fn looks_on<H: Host>(host: H, threads: usize) {
     beside(host, threads, |_| ());
 }
 
-/// The same, of an object that is locked only while somebody's critical section has
+/// The same, of an object that is locked only while a critical section has
 /// begun: one that was granted to a thread which never noticed is free.
 pub fn looks_on_grants<H: Host>(host: H, threads: usize) {
     beside(host, threads, |inside| {
-        assert!(inside, "locked by nobody");
+        assert!(inside, "locked without a holder");
     });
 }
 
-/// `locked` is told whether somebody was inside when the child finds the object locked.
+/// `locked` receives whether a thread was inside when the child finds the object locked.
 fn beside<H: Host>(host: H, threads: usize, locked: impl Fn(bool) + Send + Sync + 'static) {
     // Not an atom of the model: it changes in one step with the last of an acquisition.
     let inside = AtomicUsize::new(0);
@@ -444,7 +444,7 @@ fn goes_on<H: Host>(host: &H, count: &Cell<u64>) {
     assert!(host.try_lock(), "a free object cannot be locked");
     add_one(count);
     assert!(host.unlock(), "the holder does not hold it");
-    assert!(!host.unlock(), "unlocked though nobody held it");
+    assert!(!host.unlock(), "unlocked while it was free");
     assert!(!host.is_busy(), "the object is not at rest");
     assert_eq!(read(count), before + 2);
 }

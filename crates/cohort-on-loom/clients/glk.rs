@@ -124,7 +124,7 @@ pub type Forwards = Glk<Restless<false>>;
 /// Cycles backwards.
 pub type Backwards = Glk<Restless<true>>;
 
-/// A lock whose mode changes twice unnoticed by a thread.
+/// A lock that changes its mode twice unnoticed by a thread.
 pub type ToAndFro = Glk<Asking>;
 
 /// After another thread's release has become visible, a try succeeds whatever the mode changes; a

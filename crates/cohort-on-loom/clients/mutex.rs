@@ -1,4 +1,4 @@
-//! A mutex excludes, loses nobody, and publishes what was done under it.
+//! A mutex excludes, loses no waiter, and publishes the writes of critical sections.
 
 use super::guest::Guest;
 use super::{add_one, read, write};
@@ -26,7 +26,7 @@ pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize)
     });
 }
 
-/// A lock of which every release is fair.
+/// A lock with fair releases only.
 #[derive(Debug, Default)]
 pub struct Fairly<L>(L);
 
@@ -305,7 +305,7 @@ pub fn begins_anew_after_a_fork<L: Abortable + HandsOver + Inherit + 'static>() 
             let outcome = second.acquire_within(&Patience::NONE);
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             let handed = lock.hand_over(&first, 1);
-            assert!(handed == HandOver::Kept, "nobody stays");
+            assert!(handed == HandOver::Kept, "no waiter stays");
             lock.inherit(None);
             lock.acquire(&first);
             lock.release(&first);
@@ -363,7 +363,7 @@ pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
             until(stage, 1);
             let outcome = guest.acquire_within(&Patience::ENDLESS.unless(token));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
-            assert_eq!(read(reason), 1, "nobody has said why");
+            assert_eq!(read(reason), 1, "no reason was given");
             stage.fetch_add(1, Order::RELAXED);
             return;
         }
@@ -563,10 +563,7 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
         let (lock, count) = &*shared;
         let all: u64 = entered.iter().sum();
         assert_eq!(read(count), all, "an acquisition was lost");
-        assert!(
-            all >= threads as u64,
-            "somebody of endless patience gave up"
-        );
+        assert!(all >= threads as u64, "a thread without a timeout gave up");
         assert!(!lock.is_locked(), "the lock is left held");
     }
 }

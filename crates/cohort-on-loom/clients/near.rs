@@ -53,7 +53,7 @@ impl Queue {
             now.most = now.most.max(waiter.passes);
             assert!(
                 waiter.passes <= u32::from(bound),
-                "somebody was passed over {} times",
+                "a waiter was passed over {} times",
                 waiter.passes
             );
             if let (true, Some(from), Some(to)) = (fixed, self.holder, now.holder) {
@@ -63,7 +63,7 @@ impl Queue {
                 );
             }
         }
-        assert!(at.is_some() || self.count == 0, "somebody pushed in");
+        assert!(at.is_some() || self.count == 0, "a thread overtook");
         stayed.retain(|waiter| waiter.node != me);
         let mut add = |node: *const NearNode<P>, place: usize| {
             let node = node as usize;
@@ -80,7 +80,7 @@ impl Queue {
         };
         // SAFETY: the caller's.
         unsafe { node.successors(&mut add) };
-        assert_eq!(stayed.len(), now.count, "somebody is lost");
+        assert_eq!(stayed.len(), now.count, "a thread is lost");
         now
     }
 }

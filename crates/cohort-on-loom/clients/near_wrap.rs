@@ -5,9 +5,9 @@ use crate::locks::RawTry;
 use crate::locks::basic::{Anderson, Ptl, Ticket};
 use crate::locks::wait::Parking;
 
-/// A lock whose counter can start anywhere.
+/// A lock with any start of its counter.
 pub trait Counting: RawTry {
-    /// A free lock whose next number is `first`.
+    /// A free lock with `first` as the next number.
     fn beginning_at(first: u32) -> Self;
 }
 
@@ -29,7 +29,7 @@ impl<const SLOTS: usize, P: Parking> Counting for Anderson<SLOTS, P> {
     }
 }
 
-/// A lock whose counter starts at `FIRST`.
+/// A lock with a counter from `FIRST` on.
 pub struct NearWrap<L, const FIRST: u32>(L);
 
 impl<L: Counting, const FIRST: u32> Default for NearWrap<L, FIRST> {

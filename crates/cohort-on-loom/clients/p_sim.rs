@@ -76,7 +76,7 @@ fn are_answered<const SEATS: usize>(of: &Pairs<SEATS>, mut answers: Vec<(u64, u6
         sum += by;
         assert_eq!(answer, sum, "each operation is applied once");
     }
-    let mut seat = of.seat().expect("no thread has one any more");
+    let mut seat = of.seat().expect("all slots are free");
     let found = seat.apply(0, add);
     assert_eq!(found, sum, "the last operation is in the data");
     assert!(!TORN.get(), "an operation is run on whole data");
@@ -108,7 +108,7 @@ impl<const SEATS: usize> Seated<SEATS> {
 
     /// The seat of that thread, which must be dropped before the data.
     fn take(&self, thread: usize) -> Own<SEATS> {
-        let mut seat = self.seats[thread].lock().expect("nobody panics there");
+        let mut seat = self.seats[thread].lock().expect("no thread panics there");
         seat.take().expect("each thread comes once")
     }
 }

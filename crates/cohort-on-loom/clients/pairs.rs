@@ -226,7 +226,7 @@ pub fn lets_all_in_when_two_leave() {
         theirs.depart(2);
     });
     if ended.is_some() {
-        assert!(gate.is_empty(), "somebody is left inside");
+        assert!(gate.is_empty(), "a thread is left inside");
     }
 }
 
@@ -239,6 +239,6 @@ pub fn lets_all_in_that_arrive_at_once() {
         theirs.depart(1);
     });
     if ended.is_some() {
-        assert!(gate.is_empty(), "somebody is left inside");
+        assert!(gate.is_empty(), "a thread is left inside");
     }
 }

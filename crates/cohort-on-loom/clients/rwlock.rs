@@ -378,7 +378,7 @@ pub enum Hold {
     WritesAndReadsOn,
 }
 
-/// A lock whose releases are always fair.
+/// A lock with fair releases only.
 #[derive(Default)]
 pub struct Fairly(RawRwLock);
 
@@ -463,7 +463,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
                 // SAFETY: held to write.
                 unsafe { lock.downgrade() };
                 theirs.look();
-                assert_eq!(read(&theirs.one), written, "somebody wrote meanwhile");
+                assert_eq!(read(&theirs.one), written, "another thread wrote meanwhile");
                 theirs.end_read();
                 return 1;
             }
@@ -489,7 +489,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
             // SAFETY: held to read upgradably.
             let outcome = unsafe { lock.upgrade_for_a_while(&Patience::ENDLESS) };
             assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
-            assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
+            assert_eq!(read(&theirs.one), seen, "another thread wrote meanwhile");
             theirs.change();
             seen = read(&theirs.one);
             // SAFETY: held to write.
@@ -503,7 +503,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
         let writes = !for_a_while
             && !matches!(hold, Hold::ReadsOn)
             && unsafe { lock.upgrade(&patience) } == Outcome::Acquired;
-        assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
+        assert_eq!(read(&theirs.one), seen, "another thread wrote meanwhile");
         if writes {
             theirs.change();
             theirs.end_write();

@@ -71,7 +71,7 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
     }
 
     fn lock_within(&self, _patience: &Patience) -> bool {
-        unreachable!("nobody hurries here")
+        unreachable!("no timeouts here")
     }
 
     unsafe fn unlock(&self) {
@@ -270,7 +270,7 @@ pub fn clears(rounds: usize) {
         }
     });
     if done.is_some() {
-        assert_eq!(shared.table.clear(), Ok(()), "nobody holds one");
+        assert_eq!(shared.table.clear(), Ok(()), "no lock is held");
         assert_eq!(shared.table.keys(), 0, "all are forgotten");
         assert_eq!(
             read(&shared.counts[1]),
@@ -330,7 +330,7 @@ impl Lockable for Either {
     }
 
     fn lock_within(&self, _patience: &Patience) -> bool {
-        unreachable!("nobody hurries here")
+        unreachable!("no timeouts here")
     }
 
     unsafe fn unlock(&self) {

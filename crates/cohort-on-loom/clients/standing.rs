@@ -89,7 +89,7 @@ pub fn a_place_is_used_again() {
     let both = together(2, move |thread| {
         if thread == 0 {
             let taken = theirs.take(KEYS[0], OTHER, 1, |_| true, || ());
-            assert!(taken, "nobody else takes it");
+            assert!(taken, "no other thread takes it");
             return true;
         }
         theirs.key() == OTHER && theirs.add(OTHER, 2) != Noted::Nowhere
@@ -148,7 +148,7 @@ pub fn nobody_late_stands() {
         }
     });
     if done.is_some() {
-        assert!(is_known(&edges, 2), "struck out for what nobody did");
+        assert!(is_known(&edges, 2), "struck out without a cause");
     }
 }
 
@@ -171,7 +171,7 @@ pub fn nothing_is_read_of_two() {
         edge.says(KEYS[0], is_without)
     });
     if let Some([taken, said]) = both.as_deref() {
-        assert!(*taken, "nobody else takes it");
+        assert!(*taken, "no other thread takes it");
         assert!(!*said, "what the second never did was read of two edges");
     }
 }

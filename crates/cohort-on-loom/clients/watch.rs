@@ -46,8 +46,8 @@ fn acts(shared: &Shared) {
 
 fn watches_once(shared: &Shared, expected: u32) {
     shared.wanted.store(expected, Order::RELAXED);
-    let number = shared.watch.begin(0).expect("nobody watches");
-    assert_eq!(number, expected, "nobody else begins any");
+    let number = shared.watch.begin(0).expect("no observer");
+    assert_eq!(number, expected, "no other observer begins");
     if shared.follows.follows(number) {
         let record = shared.record.load(Order::RELAXED);
         assert!(

@@ -101,7 +101,7 @@ static VARIANTS: &[Variant] = &[
         holds: &[Safety],
         fails: &[(Lonely, STARVES), (Shared, STARVES)],
     },
-    // Unfair locks cannot starve a thread whose rivals finish (Chehab et al. 2021 §4.2.1).
+    // Unfair locks cannot starve a thread with finishing rivals (Chehab et al. 2021 §4.2.1).
     Variant {
         model: "clof",
         name: "unfair_finite",

@@ -9,7 +9,7 @@
 //! shipped.  The program's own data costs nothing by itself, so a thread says where it touches a
 //! line of its own, and for how many cycles it works.
 
-#[allow(dead_code, reason = "nobody asks for the total here")]
+#[allow(dead_code, reason = "the total is unused here")]
 #[path = "../../../examples/testing/accounts.rs"]
 mod accounts;
 

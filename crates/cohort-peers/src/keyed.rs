@@ -114,7 +114,7 @@ impl<M: Map<L>, L: 'static> Mapped<M, L> {
     fn put(&self, key: usize) -> &'static L {
         let lock = (self.make)().unwrap_or_else(|why| panic!("{why}"));
         self.map.put(key, Box::leak(Box::new(lock)));
-        self.map.find(key).expect("nobody removes a key")
+        self.map.find(key).expect("keys are never removed")
     }
 }
 

@@ -11,7 +11,7 @@ const LIBRARY: &str = "libcohort_preload";
 /// A load.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Load {
-    /// One thread takes a lock that nobody else wants
+    /// Lock and unlock an uncontended lock
     Alone(uncontended::Options),
     /// Two threads on two CPUs hand a lock to each other
     HandOver(handover::Options),
@@ -40,7 +40,7 @@ impl Load {
         }
     }
 
-    /// Runs the load under `peer`, after checking whose pthread functions this process has. Blocks.
+    /// Runs the load under `peer`, after checking the origin of this process's pthread functions. Blocks.
     pub fn run(&self, peer: &Peer) -> Result<Outcome, String> {
         let run = peer
             .run
@@ -54,7 +54,7 @@ impl Load {
     }
 }
 
-/// The file whose `pthread_mutex_lock` this process calls.
+/// The file of this process's `pthread_mutex_lock`.
 fn provider() -> String {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     let function = libc::pthread_mutex_lock as *const () as *const libc::c_void;

@@ -64,7 +64,7 @@ enum One {
 }
 
 const NOTES: &str = "\
-Every lock runs in a process of its own, all of them in turn, in rounds whose order rotates; a \
+Every lock runs in its own process, in interleaved rounds in rotating order; a \
 figure is the median of its rounds, a ratio the median of the rounds' ratios. A run during which \
 others used more than a tenth of its CPUs' time is repeated, at most twice.";
 

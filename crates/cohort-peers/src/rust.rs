@@ -13,7 +13,7 @@ impl<L> Own<L> {
     }
 }
 
-/// Implements [`Exclusion`] for locks whose guards release them.
+/// Implements [`Exclusion`] for locks released by guards.
 macro_rules! guarded {
     ($($lock:ty, $self:ident => $guard:expr;)+) => {
         $(impl Exclusion for Own<$lock> {
@@ -61,7 +61,7 @@ mcslock!(
     mcslock::raw::yields::Mutex<()>
 );
 
-/// Implements [`Exclusion`] for `clhlock`'s locks, whose nodes change owners.
+/// Implements [`Exclusion`] for `clhlock`'s locks, with nodes that change owners.
 macro_rules! clhlock {
     ($($lock:ty),+) => {
         $(impl Exclusion for Own<$lock> {

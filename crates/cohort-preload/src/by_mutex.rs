@@ -161,7 +161,7 @@ fn service(place: u32) -> &'static Service {
     unsafe { other.as_ref().unwrap_or(&*SERVICES[0].load(Relaxed)) }
 }
 
-/// Memory used so far by all mutexes of a process, of which `one` serves some.
+/// Memory used so far by all mutexes of a process; `one` serves some.
 pub fn needs(one: &Service) -> Needs {
     if SERVICES[0].load(Relaxed).is_null() {
         return (one.needs)();

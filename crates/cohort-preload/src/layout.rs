@@ -6,7 +6,7 @@
 //! Some programs use the bytes of an idle mutex as another type without initialising it. The C
 //! library tolerates that, because its idle mutex is all zero. Cohort's leftovers fall on bytes
 //! with the same meaning or none in the other types: the futex's mode on the mode of their inner
-//! futex; a flag's haste and the generation on unused bytes. This fails under `ticket`, whose
+//! futex; a flag's haste and the generation on unused bytes. This fails under `ticket`: its
 //! counters stay, and where `c-rw-np` or `c-rw-wp` serves rwlocks.
 
 use crate::libc::Attributes;
@@ -55,7 +55,7 @@ impl Mutex {
     }
 
     /// The number in the process of a recursive mutex under the default lock, where threads are
-    /// observed: bytes behind those that this lock uses.
+    /// observed: bytes behind the lock's own.
     #[inline(always)]
     pub fn behind(&self) -> &AtomicU32 {
         const LAST: usize = size_of::<[u64; 2]>() - size_of::<u32>();

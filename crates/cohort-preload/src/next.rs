@@ -1,5 +1,5 @@
 //! The C library's own functions. Looked up when the library is loaded, or by an earlier first
-//! call: a lookup takes the loader's lock, whose holder may wait for a lock that the caller holds.
+//! call: a lookup takes the loader's lock, and its holder may wait for a lock of the caller.
 
 use crate::layout::{Attr, Cond, Mutex, RwLock, Spin};
 use crate::libc::{

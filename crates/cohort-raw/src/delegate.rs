@@ -212,7 +212,7 @@ pub unsafe trait TryDelegate: Delegate {
     fn try_run(&self, cx: &mut Self::Context, section: Section<'_>) -> bool;
 }
 
-/// A delegate whose callers can time out.
+/// A delegate with timed callers.
 ///
 /// # Safety
 /// As [`Delegate`]: after [`Outcome::Acquired`] the section has been run, after

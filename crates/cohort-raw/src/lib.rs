@@ -43,7 +43,7 @@ pub use patience::{AnyOf, Cancellation, Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 
-/// A mutual-exclusion lock whose acquisitions carry a context (Chehab et al. 2021 §4.1.3).
+/// A mutual-exclusion lock with a context for each acquisition (Chehab et al. 2021 §4.1.3).
 ///
 /// The context is the queue node, slot number or other per-acquisition state of
 /// the lock; a lock without one uses `()`.  Contexts are shared and
@@ -163,7 +163,7 @@ pub unsafe trait RawTry: RawLock {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool;
 }
 
-/// A lock whose waiters can give up (Chabbi et al. 2017).
+/// A lock with timed waiters (Chabbi et al. 2017).
 ///
 /// # Safety
 /// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after [`Outcome::GaveUp`] this context
@@ -268,7 +268,7 @@ pub unsafe trait BoundedAbort: Abortable {}
 )]
 pub unsafe trait ThreadOblivious: RawLock {}
 
-/// A lock whose holder can detect waiters (Dice et al. 2015, definition 2.2).
+/// A lock with waiter detection by the holder (Dice et al. 2015, definition 2.2).
 ///
 /// # Safety
 /// Compositions exclude by it: [`has_waiters`](Self::has_waiters) must never say "yes" without a
@@ -429,7 +429,7 @@ pub trait Adapts: RawLock {
 /// struct Pinned<L: TwoForms>(L::Spinning);
 /// ```
 pub trait TwoForms: RawLock {
-    /// The form whose waiters never sleep.
+    /// The form without sleeping.
     type Spinning: RawLock;
 }
 

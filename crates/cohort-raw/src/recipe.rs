@@ -94,7 +94,7 @@ impl Basic {
         Self::Near,
     ];
 
-    /// The locks with an abortable form whose holder can detect committed waiters.
+    /// The locks with an abortable form that detects committed waiters.
     pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
 
     const KNOWN: [Self; 6] = [

@@ -24,7 +24,7 @@ pub enum Recursion {
     Excluded,
 }
 
-/// A readers–writer lock whose acquisitions carry a context, as a
+/// A readers–writer lock with a context for each acquisition, as a
 /// [`RawLock`](crate::RawLock)'s do.
 ///
 /// # Safety
@@ -109,7 +109,7 @@ pub unsafe trait RawShared: Default + Send + Sync {
     fn is_write_locked(&self) -> bool;
 }
 
-/// A reader–writer lock whose waiters can time out.
+/// A reader–writer lock with timed waiters.
 ///
 /// # Safety
 /// As [`RawShared`]: [`Outcome::Acquired`] is an acquisition, [`Outcome::GaveUp`] none.

@@ -191,7 +191,7 @@ pub(crate) static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> 
 /// });
 /// assert!(gls::try_lock(&shared).is_some());
 /// ```
-#[must_use = "the lock is released at once if nobody keeps this"]
+#[must_use = "the lock is released immediately if this is dropped"]
 pub struct Guard<'a> {
     held: Option<Held<Lock>>,
     key: PhantomData<&'a ()>,
@@ -281,7 +281,7 @@ pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
         .map(Guard::new)
 }
 
-/// Forgets the lock of that address, whose memory goes to other keys; to be called before the
+/// Forgets the lock of that address; its memory goes to other keys. To be called before the
 /// memory at the address is freed. Does nothing for an address without a lock. In a child forked
 /// meanwhile by another thread, the lock may stay held, like a held one.
 ///

@@ -73,7 +73,7 @@ fn keys_are_freed_while_others_use_them() {
                         }
                         1 => {
                             let held = gls::lock_for(one, Duration::from_secs(60));
-                            assert!(held.is_some(), "nobody holds one for long");
+                            assert!(held.is_some(), "holds are short");
                             one.add_held();
                         }
                         2 => match gls::try_lock(one) {

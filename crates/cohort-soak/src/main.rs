@@ -1,5 +1,5 @@
 //! Soak tests of Rust-only features: upgrades of read locks, delegates of every kind, tokens, and
-//! tasks whose futures are dropped.
+//! tasks with dropped futures.
 //!
 //! `cohort-soak FAMILY SECONDS THREADS SEED`, with the crate's feature `chaos`. The exit status is 0
 //! on success. On a wrong result, or if a thread completes no round for 30 seconds, it prints the seed

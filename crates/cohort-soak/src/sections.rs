@@ -65,7 +65,7 @@ fn enter(data: &mut Data, turns: u32, done: &mut u32) -> bool {
 }
 
 impl<L: Delegate> Shared<L> {
-    /// Delegates a section whose data is in the caller's frame.
+    /// Delegates a section with data in the caller's frame.
     fn run(&self, soak: &Soak, dice: &mut Dice, here: bool) {
         let (turns, mut done) = (dice.roll(2000), 0);
         let alone = if here {

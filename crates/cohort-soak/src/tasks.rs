@@ -1,4 +1,4 @@
-//! Tasks: mutexes whose guards live across an await, beside dropped futures and locking threads.
+//! Tasks: mutexes with guards across an await, beside dropped futures and locking threads.
 
 use crate::dice::Dice;
 use crate::soak::Soak;

@@ -1,4 +1,4 @@
-//! Trees of queues outside the catalogue, whose names give their levels.
+//! Trees of queues outside the catalogue, with levels in their names.
 
 /// Declares, for a build of the locks, the function that creates such a tree.
 macro_rules! tree_maker {

@@ -1,4 +1,4 @@
-//! Checks of guards, whose contexts are in pool blocks.
+//! Checks of guards, with contexts in pool blocks.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Checks of tokens; each lock whose waiters can time out has models with one, too.
+//! Checks of tokens; each lock with timed waiters has models with one, too.
 
 use crate::runner::prelude::*;
 

@@ -54,7 +54,7 @@ impl Storage {
 /// ```
 /// use cohort::{Capability, catalogue::LOCKS};
 ///
-/// // Locks whose waiters can give up.
+/// // Locks with timed waiters.
 /// let mut names = LOCKS.iter().filter(|lock| lock.capabilities.contains(&Capability::Abortable));
 /// assert!(names.any(|lock| lock.name == "hmcs-t-2" && lock.serves_programs()));
 /// ```

@@ -142,7 +142,7 @@ impl Adopt for WakeAll {
     }
 }
 
-/// Adopts waiters whose mutex is named by the address of a [`FutexHmcs`]; wakes nameless ones.
+/// Adopts waiters with a mutex named by the address of a [`FutexHmcs`]; wakes nameless ones.
 #[derive(Clone, Copy, Debug)]
 struct ByWord;
 

@@ -233,7 +233,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         self.lock.is_locked()
     }
 
-    /// Unlocks a mutex whose guard was forgotten, as [`MutexGuard::unlock_fair`] does.
+    /// Unlocks a mutex after its guard was forgotten, as [`MutexGuard::unlock_fair`] does.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);
@@ -274,7 +274,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         self.guard(Kept::new())
     }
 
-    /// Unlocks a mutex whose guard was forgotten.
+    /// Unlocks a mutex after its guard was forgotten.
     ///
     /// ```
     /// let total = cohort::Mutex::new(1);

@@ -114,7 +114,7 @@ impl OnceState {
 
 impl Once {
     constructor! {
-        /// Creates a `Once` whose section has not been run.
+        /// Creates a `Once` that has not run.
         ///
         /// ```
         /// static READY: cohort::Once = cohort::Once::new();

@@ -60,7 +60,7 @@ pub const EDGES: usize = 1 << 16;
 pub const GATES: usize = 6;
 /// Threads noted with an edge: as many as wait in the longest cycle that is looked for.
 pub const MAKERS: usize = 5;
-/// Numbers of locks whose end can be noted.
+/// Numbers of locks that can be noted at their end.
 pub const NUMBERS: usize = 1 << 20;
 /// Segments of threads in one process; the first is none.
 pub const SEGMENTS: usize = 1 << 18;
@@ -72,7 +72,7 @@ pub const STACK_BYTES: usize = 16 << 10;
 pub const STACKS: usize = 1024;
 /// Bytes kept of the process's list of mappings.
 pub const MAPS_BYTES: usize = 1 << 16;
-/// Modules whose code can be listed before one of them is closed.
+/// Modules with listable code, before one of them is closed.
 pub const MODULES: usize = 768;
 /// Bytes of a module's path.
 pub const PATH: usize = 220;
@@ -89,7 +89,7 @@ pub const CLASSES: usize = 1 << 12;
 pub const LISTED: usize = 1 << 16;
 /// Stacks lent to samples at once.
 pub const LENT: usize = 128;
-/// Locks whose mode is noted.
+/// Locks with a noted mode.
 pub const MODES: usize = 1 << 12;
 /// The value of [`Records::spacing`] without timing and without stacks.
 pub const NO_SAMPLES: u32 = u32::MAX;
@@ -200,7 +200,7 @@ impl Hold {
     }
 }
 
-/// An acquisition whose release is to be timed, in one nonzero word.
+/// An acquisition with a timed release, in one nonzero word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// The time of the grant, in nanoseconds.

@@ -310,7 +310,7 @@ fn tag(hash: usize) -> usize {
 
 /// The entry in a place of a bucket, if there is one.
 fn entry_in<L>(place: *mut Entry<L>) -> Option<&'static Entry<L>> {
-    // SAFETY: null, or of a pool whose nodes stay.
+    // SAFETY: null, or of a pool with permanent nodes.
     unsafe {
         place
             .map_addr(|address| address & ((1 << SPARE) - 1))
@@ -322,7 +322,7 @@ impl<L: Lockable> Bucket<L> {
     /// The lines of this bucket.
     fn lines(&self) -> impl Iterator<Item = &Self> {
         core::iter::successors(Some(self), |line| {
-            // SAFETY: of a pool whose nodes stay, if there is one.
+            // SAFETY: of a pool with permanent nodes, if there is one.
             unsafe { line.more.load(GLS_MORE).as_ref() }
         })
     }
@@ -756,12 +756,12 @@ where
         let entry = seen.or_else(|| self.find_surely(key));
         let entry = entry.ok_or(Refusal::NotHeld)?;
         of_kind(entry, kind)?;
-        // SAFETY: the caller's; a key whose lock is held keeps its entry.
+        // SAFETY: the caller's; a key with a held lock keeps its entry.
         let held = unsafe { entry.lock.unlock_held() };
         held.then_some(()).ok_or(Refusal::NotHeld)
     }
 
-    /// Forgets a key, whose memory goes to other keys; does nothing for a key without a lock.
+    /// Forgets a key; its memory goes to other keys. Does nothing for a key without a lock.
     ///
     /// # Errors
     /// Null is no key; the lock is held or waited for.

@@ -27,7 +27,7 @@ fn handle() {
 #[test]
 fn a_handler_takes_and_gives_in_the_middle_of_it() {
     if !can_step() {
-        eprintln!("skip: somebody else traces this process");
+        eprintln!("skip: another process traces this one");
         return;
     }
     again::is_entered_again(|moment, handler, it| {

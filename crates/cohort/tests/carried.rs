@@ -29,7 +29,7 @@ fn stacked(locks: &[Basic], bound: Option<Bound>) -> Stacked<Unsaid> {
     })
 }
 
-/// A cohort whose ticket lock could not count all its hand-offs is reused below a lock without a
+/// A cohort with a ticket lock that could not count all its hand-offs is reused below a lock without a
 /// count; the old hand-offs must not count there.
 #[test]
 fn a_cohort_that_is_used_again_has_passed_nothing_on() {
@@ -101,7 +101,7 @@ impl Place for Said {
     }
 }
 
-/// A middle lock is handed over to a cohort whose thread is missing in a forked child; the cohort's
+/// A middle lock is handed over to a cohort without its thread in a forked child; the cohort's
 /// context must not affect its next acquisition.
 #[test]
 fn a_forked_child_has_been_passed_nothing() {

@@ -8,7 +8,7 @@ use std::path::Path;
 /// A module's path, and its text without comments and tests.
 type Modules = BTreeMap<Vec<String>, String>;
 
-/// Reads every file below `folder`, whose path is `module`.
+/// Reads every file below `folder`, with the path `module`.
 fn read(folder: &Path, module: &[String], modules: &mut Modules) {
     for entry in fs::read_dir(folder).expect("the sources are here") {
         let path = entry.expect("the folder can be read").path();

@@ -1,7 +1,7 @@
 //! Far more threads than CPUs, spinning without sleep: each completes its acquisitions under every
 //! lock.
 //!
-//! Only counts decide. A test that hangs shows a lock whose progress depends on running waiters.
+//! Only counts decide. A test that hangs shows a lock that needs running waiters for progress.
 
 #[path = "support/cpus.rs"]
 mod cpus;
@@ -55,7 +55,7 @@ macro_rules! crowds {
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {
-            within_limit("somebody starves", take_turns::<$lock>);
+            within_limit("a thread starves", take_turns::<$lock>);
         })+
     };
 }

@@ -102,7 +102,7 @@ fn a_guard_goes_to_another_thread() {
     assert_eq!(data.try_lock().map(|data| *data), Some(1));
 }
 
-/// Counts by guards, whose contexts are in pool blocks, and by a condition.
+/// Counts by guards, with contexts in pool blocks, and by a condition.
 fn counts_by_guards<L: RawLock + ThreadOblivious + 'static>(name: &str) {
     let total: Mutex<u64, L> = Mutex::from(0);
     let changed = Condvar::new();
@@ -285,10 +285,10 @@ fn holds_of_a_rwlock_change() {
                     let seen = total.upgradable_read();
                     let before = *seen;
                     let mut writes = UpgradableGuard::upgrade(seen);
-                    assert_eq!(*writes, before, "nobody wrote in between");
+                    assert_eq!(*writes, before, "no write in between");
                     *writes += 1;
                     let reads = WriteGuard::downgrade(writes);
-                    assert_eq!(*reads, before + 1, "nobody wrote in between");
+                    assert_eq!(*reads, before + 1, "no write in between");
                     drop(reads);
                     drop(total.read());
                 }

@@ -1,4 +1,4 @@
-//! Delegates whose threads end abnormally.
+//! Delegates with threads that end abnormally.
 
 use cohort::Delegated;
 use cohort::delegation::{Rcl, rcl};

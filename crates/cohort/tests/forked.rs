@@ -124,7 +124,7 @@ impl<L: Served + QuickRelease + Sync> Objects for Here<L> {
     fn use_pools(&self) {}
 }
 
-/// Objects whose lock is in a pool while contended.
+/// Objects with a lock in a pool while contended.
 struct There<L: Served> {
     objects: [(Inflated, Claim); 2],
     fat_pool: Store<L>,
@@ -317,7 +317,7 @@ impl Stop {
             return None;
         }
         // SAFETY: the child calls only functions that are valid after a fork of a multithreaded
-        // process with this C library, whose `fork` keeps the allocator usable.
+        // process with this C library: its `fork` keeps the allocator usable.
         let status = unsafe {
             let child = libc::fork();
             assert!(child >= 0, "fork fails");
@@ -347,7 +347,7 @@ fn all_moments<O: Objects>(name: &str) {
 /// Like [`all_moments`]; compiled once for all locks.
 fn look_at_all(name: &str, objects: fn() -> &'static dyn Objects) {
     if !can_step() {
-        eprintln!("skip: {name}: somebody else traces this process");
+        eprintln!("skip: {name}: another process traces this one");
         return;
     }
     let cpus = allowed();
@@ -399,7 +399,7 @@ macro_rules! moments {
         fn $name() {
             let name = stringify!($name);
             if full() || !is_like_another(name) {
-                within_limit("somebody sleeps for ever", || {
+                within_limit("a thread sleeps for ever", || {
                     all_moments::<moments!(@$storage $lock)>(stringify!($name));
                 });
             }
@@ -417,14 +417,14 @@ fn what_is_left_to_the_full_tier() {
 
 #[test]
 fn four_levels() {
-    within_limit("somebody sleeps for ever", || {
+    within_limit("a thread sleeps for ever", || {
         all_moments::<There<Four>>("four levels");
     });
 }
 
 #[test]
 fn three_levels() {
-    within_limit("somebody sleeps for ever", || {
+    within_limit("a thread sleeps for ever", || {
         all_moments::<There<Three>>("three levels");
     });
 }
@@ -432,7 +432,7 @@ fn three_levels() {
 /// A lock that programs host in place, inflated here.
 #[test]
 fn mcs_inflated() {
-    within_limit("somebody sleeps for ever", || {
+    within_limit("a thread sleeps for ever", || {
         all_moments::<There<Mcs>>("mcs, inflated");
     });
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use support::within_limit;
 
 /// The length of each critical section: enough for a grant to a sleeper at its end, and for the
-/// returning thread to count as one that seldom waits.
+/// returning thread to count as a rare waiter.
 const SECTION: Duration = Duration::from_millis(2);
 
 /// How often the sleeper acquires the lock.

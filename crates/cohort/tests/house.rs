@@ -75,7 +75,7 @@ fn every_pool_is_in_the_sum_of_all_pools() {
         let module = file.trim_end_matches(".rs").replace('/', "::");
         assert!(
             !declares || sum.contains(&format!("crate::{module}::pool_bytes()")),
-            "src/{file} has a pool, whose bytes `cohort run --report` leaves out. Add \
+            "src/{file} has a pool that `cohort run --report` does not count. Add \
              crate::{module}::pool_bytes() to `own_pool_bytes` in src/catalogue.rs"
         );
     }

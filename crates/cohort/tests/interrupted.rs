@@ -211,7 +211,7 @@ fn interrupted_wait<L: RawLock>() -> u32 {
 /// Stops both operations.
 fn all_moments<L: RawLock>(name: &str) {
     if !can_step() {
-        eprintln!("skip: {name}: somebody else traces this process");
+        eprintln!("skip: {name}: another process traces this one");
         return;
     }
     let (release, wait) = (interrupted_release::<L>(), interrupted_wait::<L>());
@@ -226,7 +226,7 @@ macro_rules! moments {
         fn $name() {
             let name = stringify!($name);
             if full() || !is_like_another(name) {
-                within_limit("somebody sleeps for ever", || all_moments::<$lock>(name));
+                within_limit("a thread sleeps for ever", || all_moments::<$lock>(name));
             }
         })+
     };

@@ -300,7 +300,7 @@ fn the_examples_in_cpp_run() {
     examples("cpp", &["EXAMPLES=named", "STANDARD=c++20"]);
 }
 
-/// Compiles a program whose data is guarded or not, by its argument.
+/// Compiles a program with guarded or unguarded data, by its argument.
 fn races(file: &str, options: &[&str]) -> Result<PathBuf, String> {
     let program = in_prefix(file);
     let mut cc = command("cc");

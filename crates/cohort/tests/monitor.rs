@@ -233,7 +233,7 @@ macro_rules! hand_overs {
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {
-            within_limit("somebody waits for ever", || hands_over::<$lock>(stringify!($name)));
+            within_limit("a thread waits for ever", || hands_over::<$lock>(stringify!($name)));
         })+
     };
 }

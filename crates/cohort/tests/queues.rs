@@ -88,7 +88,7 @@ fn nobody_is_lost() {
             }
         });
         assert_eq!(guarded.number(), THREADS * ROUNDS);
-        assert!(own_pool_bytes() > before, "nobody has stood in a queue");
+        assert!(own_pool_bytes() > before, "no thread was queued");
     });
 }
 
@@ -124,7 +124,7 @@ fn waiters_with_deadlines_and_tries_get_in_beside_a_queue() {
             entered
         });
         assert_eq!(guarded.number(), THREADS * ROUNDS);
-        assert!(entered > 0, "nobody with a deadline ever got in");
+        assert!(entered > 0, "no timed thread ever acquired the lock");
     });
 }
 
@@ -164,7 +164,7 @@ fn another_thread_may_release() {
                     for round in 0..ROUNDS / 2 {
                         guarded.acquire();
                         if round % 2 == 0 {
-                            held.send(()).expect("somebody releases");
+                            held.send(()).expect("a thread releases");
                         } else {
                             guarded.release();
                         }

@@ -19,7 +19,7 @@ const THREADS: u32 = 3;
 
 #[test]
 fn one_server_runs_what_is_brought_to_two_locks_and_from_one_to_the_other() {
-    within_limit("somebody waits for ever", || {
+    within_limit("a thread waits for ever", || {
         let (first, second) = (
             Delegated::<u32, Rcl>::default(),
             Delegated::<u32, Rcl>::default(),
@@ -61,13 +61,13 @@ fn one_server_runs_what_is_brought_to_two_locks_and_from_one_to_the_other() {
 /// threads.
 #[test]
 fn the_server_runs_sections_and_no_other() {
-    within_limit("somebody waits for ever", || {
+    within_limit("a thread waits for ever", || {
         let by = Delegated::<Option<ThreadId>, Rcl>::default();
         let over = AtomicBool::new(false);
         let server = Mutex::new(None);
         scope(|threads| {
             threads.spawn(|| {
-                *server.lock().expect("nobody panics") = Some(current().id());
+                *server.lock().expect("no thread panics") = Some(current().id());
                 rcl::serve(&[by.raw()], || over.load(Relaxed));
             });
             let ran = || {
@@ -75,7 +75,7 @@ fn the_server_runs_sections_and_no_other() {
                 by.run(|by| *by)
             };
             // Until the server has arrived, this thread runs them.
-            while ran() != *server.lock().expect("nobody panics") || ran().is_none() {
+            while ran() != *server.lock().expect("no thread panics") || ran().is_none() {
                 std::thread::yield_now();
             }
             let here = current().id();

@@ -28,5 +28,5 @@ fn the_kernel_s_barrier_is_there_from_the_start() {
         eprintln!("skip: this kernel has no such barrier");
         return;
     }
-    assert_eq!(membarrier(PRIVATE_EXPEDITED), 0, "nobody has registered");
+    assert_eq!(membarrier(PRIVATE_EXPEDITED), 0, "it is not registered");
 }

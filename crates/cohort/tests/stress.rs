@@ -95,7 +95,7 @@ mod world {
         });
     }
 
-    /// A pool of nodes; the threads' caches of that number must be nobody else's,
+    /// A pool of nodes; no other pool may use the threads' caches of that number,
     /// which holds because every client has threads of its own.
     pub fn nodes<T: Default + Send + Sync + 'static>(
         cache: usize,

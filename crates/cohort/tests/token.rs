@@ -31,7 +31,7 @@ fn ends_every_wait<L: Abortable + ThreadOblivious>() {
             scope.spawn(|| {
                 here.wait();
                 assert!(mutex.lock_unless(&token).is_none(), "the lock was held");
-                assert!(told.load(Ordering::Relaxed), "nobody has ended the wait");
+                assert!(told.load(Ordering::Relaxed), "the wait was not ended");
                 // A cancelled token stays cancelled.
                 assert!(mutex.lock_unless(&token).is_none());
             });
@@ -164,7 +164,7 @@ fn assert_ends(body: impl FnOnce() + Send + 'static) {
     let (ends, has_ended) = mpsc::channel();
     thread::spawn(move || {
         body();
-        ends.send(()).expect("somebody listens");
+        ends.send(()).expect("the receiver lives");
     });
     has_ended.recv_timeout(WATCHDOG).expect("it does not end");
 }

@@ -45,7 +45,7 @@ fn a_task_is_woken_when_it_may_lock<L: RawTry + ThreadOblivious>() {
     *guard += 1;
     drop(guard);
     assert_eq!(*total.lock(), 2);
-    assert_eq!(woken.0.load(Relaxed), 1, "nobody waits any more");
+    assert_eq!(woken.0.load(Relaxed), 1, "no thread waits");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_future_that_nobody_polls_is_passed_over() {
     drop(total.lock());
     assert_eq!(calls(), (1, 1), "the first is not polled");
     let guard = poll(future.as_mut(), &waker);
-    assert!(guard.is_ready(), "the mutex is nobody's");
+    assert!(guard.is_ready(), "the mutex is free");
     assert!(poll(unpolled.as_mut(), &first_waker).is_pending());
     drop(guard);
     assert_eq!(first_woken.0.load(Relaxed), 2, "it waits where it waited");

@@ -1,11 +1,11 @@
-//! A lock that excludes, but whose release orders nothing: if ThreadSanitizer reports no race here,
+//! A lock that excludes, with a release that orders nothing: if ThreadSanitizer reports no race here,
 //! its other results mean nothing.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// A count behind a flag whose orders are all relaxed.
+/// A count behind a flag with relaxed orders only.
 #[derive(Default)]
 struct Weakened {
     held: AtomicBool,

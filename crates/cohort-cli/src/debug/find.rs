@@ -407,7 +407,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         {
             "stuck: a thread waits for a lock that was held at the fork of its process".to_owned()
         }
-        [_] => "stuck: a thread waits for a lock whose holder has ended".to_owned(),
+        [_] => "stuck: a thread waits for a lock of an ended thread".to_owned(),
         _ => format!("deadlock: {} threads wait for each other", group.len()),
     };
     let parts = group

@@ -21,7 +21,7 @@ pub fn forbidden(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The prefix of compiler built-ins, many of which correspond to C library functions.
+/// The prefix of compiler built-ins; many correspond to C library functions.
 const BUILTIN: &str = "__builtin_";
 
 const IDENTITY: &str = "\

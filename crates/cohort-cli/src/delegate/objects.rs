@@ -1,4 +1,4 @@
-//! The mutexes and conditions of a program, their uses, and those that cannot be converted: a
+//! The mutexes and conditions of a program, their uses, and the unconvertible ones: a
 //! mutex's address may escape, and the mutex be locked outside these files.
 
 use super::conditions;

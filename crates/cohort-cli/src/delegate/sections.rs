@@ -178,7 +178,7 @@ fn take<'p>(
         let why = untakable(judge, file, &one).or_else(|| {
             let mut parts = one.of_type().into_iter().chain([one.declarator]);
             let (_, why) = parts.find_map(|part| judge.means_another(file, part, changes))?;
-            Some(format!("uses {name}, whose declaration {why}"))
+            Some(format!("uses {name}: its declaration {why}"))
         });
         if let Some(why) = why {
             return Err(Reason::new(At { file, node: *node }, why));

@@ -389,7 +389,7 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '$')
 }
 
-/// All words of unparsed text, including those in comments and quotes, whose limits are unknown.
+/// All words of unparsed text, including comments and quotes, since their limits are unknown.
 pub fn all_words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|letter| !is_of_word(letter));
     words.filter(|word| !word.is_empty() && !word.starts_with(|first: char| first.is_ascii_digit()))

@@ -25,7 +25,7 @@ pub trait Source {
     fn futex(&self, thread: u32) -> Option<[u64; 6]>;
     /// The variables of its environment, each followed by a zero.
     fn environment(&self) -> Option<Vec<u8>>;
-    /// A thread whose view of files can be used, while it runs.
+    /// A running thread with a usable view of files.
     fn alive(&self) -> Option<u32>;
     /// The observing library's records, if any.
     fn observed(&self) -> Option<Observed>;

@@ -318,7 +318,7 @@ impl Looker {
     }
 }
 
-/// Looks at each process whose turn it is, and says how long to pause until the next one's.
+/// Samples each due process, and returns the pause until the next one.
 pub fn look_at_due(lookers: &mut [(Looker, Instant)]) -> Result<Duration, Problem> {
     // Together they take a few hundredths of a CPU.
     let factor = u32::try_from(lookers.len().div_ceil(ALIKE)).unwrap_or(1);

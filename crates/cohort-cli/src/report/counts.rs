@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Below this share of contended acquisitions, few threads ever wait.
 const FEW: f64 = 0.001;
 
-/// The number of acquisitions, and of those that found the lock held.
+/// The numbers of acquisitions and of contended acquisitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Acquisitions of mutexes, rwlocks and spin locks that Cohort serves.

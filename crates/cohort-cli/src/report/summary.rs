@@ -34,7 +34,7 @@ pub struct Summary {
 #[derive(Serialize)]
 struct Counted {
     processes: u64,
-    /// The processes that still run, whose later acquisitions are not included.
+    /// The processes that still run; their later acquisitions are not included.
     going_on: Vec<u32>,
     kinds: Vec<OfKind>,
     waiters: u64,

@@ -34,7 +34,7 @@ const EVERYWHERE: &str = "mutex";
 /// Topics that depend on rwlocks.
 const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
-/// Kinds of mutex whose cases depend less on the lock than the others': the quick tier checks these
+/// Kinds of mutex with cases that depend less on the lock: the quick tier checks these
 /// under the default only.
 const UNBOUND_KINDS: [&str; 6] = [
     "adaptive",

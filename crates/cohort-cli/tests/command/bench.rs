@@ -349,7 +349,7 @@ fn every_workload_is_listed_and_explained() {
     }
 }
 
-/// Trees of queues at chosen levels, one of which no kernel reports.
+/// Trees of queues at chosen levels, one of them unknown to kernels.
 #[test]
 fn trees_are_named_by_their_levels() {
     let said = output(&[

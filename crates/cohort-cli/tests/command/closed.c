@@ -1,4 +1,4 @@
-/* Takes two mutexes in opposite orders by code of two modules, each of which is closed before the other is
+/* Takes two mutexes in opposite orders by code of two modules, each closed before the other is
    opened, at the same addresses if they are free.
 
    closed MODULE MODULE [TIMES]     repeats the first one TIMES times more, one after the other */

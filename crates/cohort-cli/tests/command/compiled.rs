@@ -59,7 +59,7 @@ pub fn waits() -> Program {
     compile("waits.c", "cc", &["-g"]).expect(NO_COMPILER)
 }
 
-/// `cancelled.c`: threads whose waits were cancelled.
+/// `cancelled.c`: threads with cancelled waits.
 pub fn cancelled() -> Program {
     compile("cancelled.c", "cc", &["-g"]).expect(NO_COMPILER)
 }
@@ -111,7 +111,7 @@ pub fn handed() -> Program {
     compile("handed.c", "cc", &[]).expect(NO_COMPILER)
 }
 
-/// `closed.c`, and two modules for it, whose functions have these names.
+/// `closed.c`, and two modules for it, with functions of these names.
 pub fn closed(names: [&str; 2]) -> (Program, [Program; 2]) {
     let program = compile("closed.c", "cc", &["-g"]).expect(NO_COMPILER);
     let modules = names.map(|name| {

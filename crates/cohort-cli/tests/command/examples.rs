@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// The subcommands whose help has examples; the first is the command alone.
+/// The subcommands with examples in their help; the first is the command alone.
 const SUBCOMMANDS: [&str; 18] = [
     "",
     "run",

@@ -1,4 +1,4 @@
-/* A server on 127.0.0.1 whose threads take one mutex, and its client:
+/* A server on 127.0.0.1 with threads that take one mutex, and its client:
  *   count serve PORT     answers each connection, for ever
  *   count ask PORT N     asks N times and prints how often a second
  *   count leave PORT     leaves a process behind that serves, in a session of its own

@@ -7,7 +7,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
 use serde_json::Value;
 
-/// Fast rows: one that waits for locks, and one for this machine.
+/// Fast rows; one waits for locks, one is about this machine.
 const ROWS: [&str; 4] = ["F1", "K10", "K3", "G7"];
 
 #[test]

@@ -22,7 +22,7 @@ const ELSEWHERE: [(&str, &str); 7] = [
     ("tune-program", "tuned.rs"),
 ];
 
-/// Quick commands whose documents go to standard output, and the schemas of these.
+/// Quick commands with documents on standard output, and the schemas of these.
 const QUICK: [(&str, &[&str]); 24] = [
     ("bar", &["bar", "library-size", "--json"]),
     ("bar-list", &["bar", "--list", "--json"]),

@@ -74,7 +74,7 @@ static void *churn_on(void *argument)
     return NULL;
 }
 
-/* Children of a process whose threads are inside the allocator. */
+/* Children of a process with threads inside the allocator. */
 static void forked(const void *with)
 {
     (void)with;
@@ -106,7 +106,7 @@ static void *leave_value(void *argument)
     return argument;
 }
 
-/* Short-lived threads, whose last act is to free. */
+/* Short-lived threads that free at last. */
 static void thread_exit(const void *with)
 {
     (void)with;

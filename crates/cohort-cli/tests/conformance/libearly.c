@@ -1,4 +1,4 @@
-/* A library whose constructor takes locks before the constructors of the
+/* A library with a constructor that takes locks before the constructors of the
  * program, and of a preloaded library, have run; its destructor takes them
  * after theirs. */
 #include "early.h"

@@ -166,7 +166,7 @@ static void *want(void *argument)
     return NULL;
 }
 
-/* A real-time thread waits for a lock whose ordinary holder would go on at once,
+/* A real-time thread waits for a lock with an ordinary holder that would go on at once,
  * if it had a CPU. */
 static void holder_preempted(const void *with)
 {

@@ -207,7 +207,7 @@ wait $server
 [ -z "$WATCH" ] || wait $watch
 "#;
 
-/// Operations of each phase of `kccachetest order`, whose runs are all alike; runs of `wicked`
+/// Operations of each phase of `kccachetest order`: its runs are all alike; runs of `wicked`
 /// differ by a factor of ten.
 const ORDER: u32 = 1_000_000;
 const ORDER_QUICK: u32 = 200_000;

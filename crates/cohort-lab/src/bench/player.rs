@@ -150,7 +150,7 @@ pub struct Player<'p, A: Actor> {
 }
 
 impl<'p, A: Actor> Player<'p, A> {
-    /// Thread `index`, whose choices depend on `seed` and on its number; it counts in `part`.
+    /// Thread `index`: its choices depend on `seed` and on its number; it counts in `part`.
     pub fn new(
         actor: A,
         index: usize,

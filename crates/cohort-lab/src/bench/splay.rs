@@ -22,7 +22,7 @@ const HOT: u64 = 90;
 /// Bytes of a node, which has a line.
 const LINE: u64 = (WORDS * size_of::<u64>()) as u64;
 
-/// The keys next to the hot one that share the remaining lookups.
+/// The keys next to the hot key, sharing the remaining lookups.
 const NEIGHBOURS: u64 = 64;
 
 /// The workload.
@@ -67,7 +67,7 @@ impl Workload for Splay {
     const DEFAULTS: Knobs = Knobs {
         nodes: Some(8_191),
         timeout: Some(Span::Cycles(10_000)),
-        // A second in the paper, whose runs last many; simulated runs last milliseconds.
+        // A second in the paper's long runs; simulated runs last milliseconds.
         phase: Some(Span::Nanoseconds(1_000_000)),
         ..Knobs::NONE
     };

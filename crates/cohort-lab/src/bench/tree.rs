@@ -1,4 +1,4 @@
-//! A splay tree whose nodes are lines of a world's memory, splayed top-down.
+//! A splay tree with lines of a world's memory as nodes, splayed top-down.
 //!
 //! | word | meaning |
 //! |---|---|

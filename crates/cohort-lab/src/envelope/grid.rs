@@ -27,7 +27,7 @@ pub const WORKLOADS: &[&str] = &[
     "map64",
 ];
 
-/// Workloads whose operation has so many critical sections that no operation with long ones fits
+/// Workloads with so many critical sections in an operation that none with long ones fits
 /// into a run.
 const MANY_SECTIONS: &[&str] = &["berkeleydb"];
 

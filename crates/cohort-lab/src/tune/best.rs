@@ -1,7 +1,7 @@
 //! Resolves `clof:best`: the composition found by tuning for this machine, or for a similar one.
 //!
 //! ```text
-//! clof:best             of the file tuned here; or else of the shipped one whose shape is nearest
+//! clof:best             of the file tuned here; or else of the shipped one with the nearest shape
 //! clof:best@MACHINE     what was found on that machine, at the levels of this one
 //! clof:best/64          with another bound, as of any composition
 //! ```

@@ -118,7 +118,7 @@ pub fn name(locks: &[Basic], below: &[Level]) -> String {
         .to_string()
 }
 
-/// The locks and levels of a composition whose name gives both.
+/// The locks and levels of a composition with both in its name.
 #[must_use]
 pub fn parts(name: &str) -> Option<(Vec<Basic>, Vec<Level>)> {
     let name = catalogue::read(name).ok()?;

@@ -1,11 +1,11 @@
 //! Two threads on separate CPUs hand a lock to each other.
 //!
 //! The latency is the time from the holder's release to the waiter's entry. To time exactly that
-//! for any lock order, the data determine whose turn it is. A holder keeps the lock until the other
+//! for any lock order, the data determine the next thread. A holder keeps the lock until the other
 //! has requested it, and then for a given time. It requests the lock again only after the other's
 //! entry. With a short time, the waiter is still spinning; with a long one, it has settled.
 //!
-//! A *visit* is the uncontended case: the thread whose turn it is arrives at a free lock. The
+//! A *visit* is the uncontended case: the next thread arrives at a free lock. The
 //! latency is that of an uncontended acquisition and release, of a lock last held on another CPU.
 //!
 //! A thread's own preemption shows in the percentiles beyond the median. On a busy machine, only

@@ -87,7 +87,7 @@ kit!(ParkingLot, parking_lot);
 struct Std;
 
 /// A panicking thread ends the load.
-const POISONED: &str = "nobody has panicked";
+const POISONED: &str = "no thread has panicked";
 
 impl Kit for Std {
     type Mutex = std::sync::Mutex<Turn>;

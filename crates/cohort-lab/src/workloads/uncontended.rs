@@ -173,7 +173,7 @@ impl Exclusion for Timed {
 
     #[inline]
     fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
-        assert!(self.0.lock_until(&self.1), "nobody else wants it");
+        assert!(self.0.lock_until(&self.1), "it is uncontended");
         let result = section();
         // SAFETY: locked above, by this thread.
         unsafe { self.0.unlock() };

@@ -211,12 +211,12 @@ pub fn complete(
     Ok(())
 }
 
-/// The level whose cohorts have memory.
+/// The level of cohorts with memory.
 pub fn memory(hierarchy: &Hierarchy, memory: &Memory) -> Result<usize, String> {
     level(hierarchy, &memory.of)
 }
 
-/// The level whose cohorts share a private cache; none if each CPU has its own.
+/// The level of cohorts with a private cache; none if each CPU has its own.
 pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<Option<usize>, String> {
     let shared = level(hierarchy, &cache.shared_by)?;
     if cache.private_to == PU {

@@ -11,7 +11,7 @@ pub struct Costs {
     pub instruction: Figure<Cycles>,
     /// One spin hint (`pause`, `yield`).
     pub pause: Figure<Cycles>,
-    /// A full fence whose store buffer is empty.
+    /// A full fence with an empty store buffer.
     pub fence: Figure<Cycles>,
     /// The capacity of the store buffer; 0: the CPU waits for each store.
     pub store_buffer: Figure<Count>,
@@ -45,7 +45,7 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// The smallest level whose cohorts hold both CPUs.
+    /// The smallest level with a cohort of both CPUs.
     pub within: String,
     /// Hops between their nodes if the machine has a [`Hops`](super::Hops) matrix and the level
     /// lies beyond it; otherwise 0.
@@ -84,7 +84,7 @@ pub struct Invalidation {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// The level whose cohorts have memory of their own.
+    /// The level of cohorts with their own memory.
     pub of: String,
     /// A load from the cohort's own memory of a line that no cache holds.
     pub local: Figure<Cycles>,
@@ -96,13 +96,13 @@ pub struct Memory {
 pub struct Cache {
     /// Lines in the private caches of one cohort of `private-to`.
     pub private: Figure<Count>,
-    /// The level whose cohorts share a private cache, so that their CPUs need no transfers. `pu` if
+    /// The level of cohorts with a private cache, so that their CPUs need no transfers. `pu` if
     /// each CPU has its own, or if its writes reach its siblings later than itself.
     #[serde(rename = "private-to")]
     pub private_to: String,
     /// Lines in the last-level cache of one cohort of `shared-by`.
     pub shared: Figure<Count>,
-    /// The level whose cohorts share a last-level cache.
+    /// The level of cohorts with a last-level cache.
     #[serde(rename = "shared-by")]
     pub shared_by: String,
     /// A load from the last-level cache of a line that the private one evicted.
@@ -144,7 +144,7 @@ pub struct Scheduler {
     pub slice: Figure<Nanoseconds>,
     /// A switch between two threads.
     pub switch: Figure<Nanoseconds>,
-    /// A system call without effect, such as a sleep whose word has changed.
+    /// A system call without effect, such as a sleep on a changed word.
     pub system_call: Figure<Nanoseconds>,
     /// Falling asleep, until the CPU is free for another thread.
     pub sleep: Figure<Nanoseconds>,

@@ -135,7 +135,7 @@ impl Parts {
         self.sockets * self.groups * self.cores * self.threads
     }
 
-    /// The level whose cohorts are the groups.
+    /// The level of the groups.
     const fn group(&self) -> &'static str {
         match (self.groups, self.nodes, self.sockets) {
             (1, _, 1) => SYSTEM,
@@ -144,7 +144,7 @@ impl Parts {
         }
     }
 
-    /// The level whose cohorts have memory of their own.
+    /// The level of cohorts with their own memory.
     const fn memory(&self) -> &'static str {
         if self.sockets > 1 || self.nodes && self.groups > 1 {
             "numa"

@@ -65,7 +65,7 @@ pub trait Unit {
     fn value(written: Self::Written) -> Result<Self::Value, String>;
 }
 
-/// Defines units whose values are whole numbers.
+/// Defines units with integer values.
 macro_rules! whole_numbers {
     ($($(#[$about:meta])* $unit:ident = $key:literal, from $least:literal to $most:literal;)*) => {$(
         $(#[$about])*

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hops {
-    /// The level whose cohorts are the nodes.
+    /// The level of the nodes.
     pub between: String,
     /// Hops from each node to each: symmetric, 0 on the diagonal only.
     pub matrix: Vec<Vec<u64>>,
@@ -39,7 +39,7 @@ impl Hops {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The level whose cohorts are connected (those within the same larger one).
+    /// The level of the connected cohorts, within the same larger one.
     pub between: String,
     /// The cohorts that share a link.
     pub shape: Shape,

@@ -142,7 +142,7 @@ fn mean(inside: &Transfer, outside: &Transfer, local: &Figure<Cycles>) -> Transf
     })
 }
 
-/// A transfer whose costs combine those of two others.
+/// A transfer with the combined costs of two others.
 fn costs(
     one: &Transfer,
     other: &Transfer,

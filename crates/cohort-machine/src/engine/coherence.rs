@@ -53,7 +53,7 @@ struct Line {
     promised: Ticks,
     /// The completion of the last write.
     written: Ticks,
-    /// The completion of the last fill, and its cache, whose other CPUs must wait for it.
+    /// The completion of the last fill, and its cache; its other CPUs must wait for it.
     filled: Ticks,
     filled_by: u16,
     /// Incremented by writes and changes of ownership.

@@ -1,4 +1,4 @@
-//! The machine whose fibers this host thread runs, and the suspension of a fiber.
+//! The machine of the fibers on this host thread, and the suspension of a fiber.
 //!
 //! The engine is reached through a pointer, and is never borrowed while a fiber is suspended: each
 //! call borrows it for one operation.

@@ -56,7 +56,7 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
 }
 
 /// Failed store-conditionals in a row after which a CPU holds the line for its next pair.  Cores
-/// guarantee progress by such a bounded hold, whose length no vendor publishes: an estimate.
+/// guarantee progress by such a bounded hold; no vendor publishes its length: an estimate.
 const FAILURES: u32 = 4;
 
 /// By a load-linked and a store-conditional, which fails if another CPU has written the
@@ -212,7 +212,7 @@ pub fn fence_after_update() {
 /// not decide, others may come between its beginning and its end.
 ///
 /// # Panics
-/// If somebody else is in the same memory then, one of the two writing.
+/// If another thread is in the same memory then, one of the two writing.
 pub fn plain<R>(address: usize, writes: bool, touch: impl FnOnce() -> R) -> R {
     if writes {
         store(address);
@@ -349,7 +349,7 @@ impl Wait {
         false
     }
 
-    /// Passes a little time, and notes whether anybody took a turn that was given away.
+    /// Passes a little time, and notes whether another thread used a yielded turn.
     fn pass(&mut self, pause: Pause, until: Ticks) {
         poll(pause, until);
         if self.given != 0 {
@@ -502,7 +502,7 @@ const SLICE_NANOSECONDS: u64 = 10_000;
 /// Turns given away before sleeping.
 const TURNS: u32 = 16;
 
-/// So many turns in a row that nobody took show that nobody wants the CPU.
+/// So many consecutive unused yields show that no other thread needs the CPU.
 const UNTAKEN: u8 = 4;
 
 /// How many turns one counts for that is given away then.

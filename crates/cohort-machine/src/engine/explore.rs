@@ -47,7 +47,7 @@ impl Engine<'_> {
         chosen != current || self.steps >= self.options.steps
     }
 
-    /// Resumes the threads whose deadlines have passed; if `rushes`, jumps to the next deadline
+    /// Resumes the threads with expired deadlines; if `rushes`, jumps to the next deadline
     /// first.
     fn pass_deadlines(&mut self, rushes: bool) {
         let next = self.agenda.earliest();

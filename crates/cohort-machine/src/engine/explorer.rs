@@ -72,7 +72,7 @@ impl Explorer {
             .runnable
             .iter()
             .max_by_key(|thread| priorities.of[**thread]);
-        *highest.expect("somebody can go on")
+        *highest.expect("a thread is runnable")
     }
 
     /// Lets all other threads precede, once.

@@ -70,14 +70,14 @@ pub enum Placement {
 /// The choice of the next thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// The machine: the thread whose next step comes first in virtual time.
+    /// The machine: the thread with the earliest next step in virtual time.
     Time,
     /// Random, before every step. Caches and CPUs play no part.
     Random,
     /// By random priorities, lowered at `depth - 1` of the first `steps` steps (Burckhardt et al.
     /// 2010). Finds every bug of that depth with a known probability. Caches and CPUs play no part.
     Pct {
-        /// The number of steps whose order the bug depends on.
+        /// The number of ordered steps that the bug depends on.
         depth: u32,
         /// The expected number of steps of a run.
         steps: u64,

@@ -42,7 +42,7 @@ impl Engine<'_> {
         if place.slice_end == NEVER {
             place.slice_end = at.max(place.began + slice);
             let end = place.slice_end;
-            let current = place.current.expect("somebody has the CPU");
+            let current = place.current.expect("a thread runs");
             if self.fiber_runs && current == self.current {
                 self.horizon = self.horizon.min(end);
             } else {

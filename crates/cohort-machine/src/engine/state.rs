@@ -27,7 +27,7 @@ pub(crate) struct Engine<'m> {
     /// The CPUs that the run's threads may use, and those of background threads.
     pub(crate) allowed: Vec<bool>,
     pub(crate) allowed_behind: Vec<bool>,
-    /// The thread whose fiber runs.
+    /// The thread of the running fiber.
     pub(crate) current: usize,
     /// The time up to which it may run without a check for other threads.
     pub(crate) horizon: Ticks,

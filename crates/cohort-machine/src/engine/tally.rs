@@ -25,7 +25,7 @@ pub(crate) struct Traffic {
     pub(crate) links: Vec<Ticks>,
     /// CPUs with a thread.
     pub(crate) busy: Presence,
-    /// CPUs whose thread only polled.
+    /// CPUs with a thread that only polled.
     pub(crate) polling: Presence,
 }
 

@@ -116,7 +116,7 @@ fn an_unpinned_thread_stays_on_the_cpus_it_was_given() {
     let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
     let cpus: Vec<usize> = outcome.threads.iter().map(|thread| thread.cpu).collect();
     assert!(cpus.iter().all(|cpu| [1, 2].contains(cpu)), "{cpus:?}");
-    assert!(outcome.events.moves > 0, "nobody evened the queues out");
+    assert!(outcome.events.moves > 0, "the queues were not balanced");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn waiters_of_a_write_that_never_comes_are_a_deadlock() {
                     }
                 });
             }
-            let failure = run.go().expect_err("nobody writes");
+            let failure = run.go().expect_err("no thread writes");
             let Failure::Deadlock { waits, .. } = failure else {
                 panic!("{waiting:?} on {placement:?}: {failure}");
             };

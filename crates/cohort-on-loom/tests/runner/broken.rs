@@ -14,7 +14,7 @@ const SOUND: u8 = 0;
 const OPEN: u8 = 1;
 /// Publishes nothing.
 const SILENT: u8 = 2;
-/// Wakes nobody.
+/// Wakes no waiter.
 const FORGETFUL: u8 = 3;
 /// Wakes before it is free, so that the woken thread may sleep again.
 const HASTY: u8 = 4;

@@ -216,7 +216,7 @@ pub fn tests() -> Vec<Trial> {
     sound.chain(broken).chain([every]).collect()
 }
 
-/// A lock's models begin with its name, or with the name of the lock whose code it shares.
+/// A lock's models begin with its name, or with the name of the lock that shares its code.
 fn every_lock_has_models() -> Result<(), Failed> {
     for (lock, standard) in LOCKS.iter().zip(standard::standards()) {
         let prefix = format!("{}::", standard.as_in.unwrap_or(lock.identifier));

@@ -10,7 +10,7 @@ use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
-/// The models in which to search for a file's faults, if not those that begin with its name: the
+/// The models in which to search for a file's faults, unless they begin with its name: the
 /// file of `checks` that lists them, and their prefixes.
 #[linkme::distributed_slice]
 pub static WHERE: [(&str, &[&str])];
@@ -69,7 +69,7 @@ pub fn tests() -> Vec<Trial> {
             if stale.is_empty() {
                 return Ok(());
             }
-            Err(Failed::from(format!("no such flaws any more: {stale:?}")))
+            Err(Failed::from(format!("unknown flaws: {stale:?}")))
         },
     )];
     tests.extend(flaws.into_iter().map(|(file, flaw)| {
@@ -164,7 +164,7 @@ fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
     match argument {
         Some(_) => Ok(()),
         None => Err(Failed::from(
-            "no model notices it: write one that does, or list it in equivalent.rs with the argument",
+            "no model detects it: add a model, or list it in equivalent.rs with the argument",
         )),
     }
 }

@@ -53,7 +53,7 @@ macro_rules! on_machine {
 }
 pub(crate) use on_machine;
 
-/// Runs a client of a lock whose mutex has no queue: the default lock's queues have models of their
+/// Runs a client of a lock without a queue in its mutex: the default lock's queues have models of their
 /// own, and would multiply these.
 pub fn by_word(client: impl FnOnce()) {
     FutexHmcs::never_queue();

@@ -63,5 +63,5 @@ pub fn gives_all_back<L: Abortable + 'static>(threads: usize, cohorts: usize, he
     );
     drop(Arc::into_inner(shared).expect("all others have ended"));
     let left = (nodes().1, made_cohorts().1);
-    assert_eq!(left, (0, 0), "nodes and cohorts that nobody has any more");
+    assert_eq!(left, (0, 0), "leaked nodes and cohorts");
 }

@@ -244,7 +244,7 @@ fn hands_waits_on(visits: u64) -> u32 {
             let hurry = 5_000 + 5_000 * ((thread as u64 + visit) % HURRIES);
             let patience = Patience::until(Deadline::monotonic(now() + hurry));
             let outcome = guest.acquire_within(&patience);
-            assert!(outcome == Outcome::GaveUp, "nobody gets it");
+            assert!(outcome == Outcome::GaveUp, "no thread acquires it");
         }
     });
     let [_, most] = HANDED_ON.get();
@@ -252,7 +252,7 @@ fn hands_waits_on(visits: u64) -> u32 {
     most
 }
 
-/// A wait is handed on no more often than the bound allows. So a cohort whose waiters time out one
+/// A wait is handed on no more often than the bound allows. So a cohort with waiters that time out one
 /// after another cannot keep out a waiter without a deadline.
 pub fn hands_few_waits_on() {
     hands_waits_on(12);
@@ -385,7 +385,7 @@ fn keeps_its_steps_composed() {
     );
 }
 
-/// Acquisitions of each thread at a lock whose cache-line transfers are counted, and the longest
+/// Acquisitions of each thread at a lock with counted cache-line transfers, and the longest
 /// deadline in nanoseconds.
 const VISITS: u64 = 60;
 const HURRY: u64 = 500;
@@ -540,7 +540,7 @@ fn hurried<L: Abortable<Context: 'static> + Default + 'static>() -> Hurried {
 
 /// An acquisition among hundreds of threads, at a lock with bounded abandonment, takes few steps,
 /// including its node pool's. Waiters that time out do not delay each other there: the delay past a
-/// deadline is no longer than the wait before it. Locks whose waiters poll one word, such as
+/// deadline is no longer than the wait before it. Locks with waiters that poll one word, such as
 /// `ttas`, are left out: that line is their bottleneck.
 fn gives_up_soon() -> Result<(), Failed> {
     type Tree = AClof<

@@ -46,7 +46,7 @@ type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 /// A rwlock that prefers writers.
 type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
 
-/// A rwlock whose writers can leave their queue.
+/// A rwlock with timed writers.
 type Abandoned = CohortRw<Abandoning<HmcsT1>, true, Numa, 2, 4>;
 
 /// Changes of a rwlock's hold by threads.

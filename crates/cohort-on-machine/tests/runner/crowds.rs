@@ -1,5 +1,5 @@
 //! `glk` with more threads than CPUs, on every shipped machine: it keeps up with the C library's
-//! mutex, whose waiters sleep at once. Threads are not pinned, as in the paper: of several awake
+//! mutex with its immediate sleep. Threads are not pinned, as in the paper: of several awake
 //! threads pinned to one CPU, one runs while other CPUs are idle.
 
 use super::trial::full;

@@ -35,7 +35,7 @@ pub enum Does {
 /// The modes of critical sections, each with the nanosecond from which it was seen.
 pub type Seen = Vec<(u64, Mode)>;
 
-/// Runs threads whose activity depends on time and number, with one lock and critical sections of
+/// Runs threads with activity by time and number, with one lock and critical sections of
 /// `section` cycles; returns the modes that holders saw.
 pub fn seen<J: Judge>(
     hardware: &Hardware,

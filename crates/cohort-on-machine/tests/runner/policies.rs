@@ -182,7 +182,7 @@ fn idle_servers_leave(flaw: Option<&str>) -> bool {
     counted(&outcome, "passes") < 20.0 * counted(&outcome, "nominations")
 }
 
-/// A server whose node posts nothing serves the other nodes. Servers of single nodes would soon be
+/// A server of a node without requests serves the other nodes. Servers of single nodes would soon be
 /// idle, and hand the lock over (Zhang et al. 2017 §3.3, on the distance-first policy).
 fn idle_servers_serve_all(flaw: Option<&str>) -> bool {
     let thresholds = Thresholds {

@@ -8,7 +8,7 @@
 //! clof:best  clof:best@epyc-7352x2    the best by tuning, for this machine or for another
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
 //! c-tkt-mcs/endless                   with no bound: a cohort keeps the lock while it has waiters
-//! c-tkt-mcs/bypass                    whose threads try the top lock first
+//! c-tkt-mcs/bypass                    threads try the top lock first
 //! c-tkt-mcs/adaptive                  and more rarely after failures
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
 //! clof:tkt-mcs/compiled               built by the compiler
@@ -18,7 +18,7 @@
 //! hmcs-3@numa,blade,system            a tree of queues at these levels
 //! hmcs-t-2/64  ahmcs-t-4              with a bound on a cohort's consecutive acquisitions
 //! hmcs-t-3/naive  /pessimistic        with another way to time out
-//! hmcs-t-3/peers-8                    whose holders skip that many nodes before they look higher
+//! hmcs-t-3/peers-8                    holders skip that many nodes before they look higher
 //! ```
 //!
 //! [`Catalogue::read`] is the only parser and the `Display` of [`Name`] the only printer: a printed

@@ -2,7 +2,7 @@
 
 use crate::runner::prelude::*;
 
-/// All threads in one cohort, below a lock whose releases are exchanges: loom cannot distinguish a
+/// All threads in one cohort, below a lock with exchanges as releases: loom cannot distinguish a
 /// plain store from other threads' exchanges that it does not order before it.
 pub type OneCohort<Low> = AClof<Low, Bo<MayPark>, Whole, 1, 1>;
 

@@ -1,4 +1,4 @@
-//! Checks of `mcs` as a low lock whose waiters can time out.
+//! Checks of `mcs` as a low lock with timed waiters.
 
 use super::bo::OneCohort;
 use crate::runner::prelude::*;

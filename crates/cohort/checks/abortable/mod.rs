@@ -1,4 +1,4 @@
-//! Locks whose waiters can time out.
+//! Locks with timed waiters.
 
 mod bo;
 mod clh;

@@ -72,7 +72,7 @@ models![
     quick("glk::passes_by_three", TWO_CPUS_1, || {
         by_word(|| host::excludes(host::inflated_adapting::<InMutex>(), 3, 1, 0));
     }),
-    // With the mutex's queue, whose waiters may acquire a mode that the lock has left.
+    // With the mutex's queue: its waiters may acquire a mode that the lock has left.
     quick("glk::queue", SPIN_0, || {
         mutex::takes_turns::<InAndOut, _>([2, 1]);
     }),

@@ -1,4 +1,4 @@
-//! Checks of compositions whose waiters can time out.
+//! Checks of compositions with timed waiters.
 
 use crate::runner::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `bo` whose holder can hand something over to a waiter that stays: the local lock of `a-c-bo-bo`
+//! `bo` with a holder that can hand something over to a waiter that stays: the local lock of `a-c-bo-bo`
 //! (Dice et al. 2015 §3.4.1, figure 6).
 //!
 //! **Not for** use by itself: [`Bo`](crate::basic::Bo) does the same without the hand-over

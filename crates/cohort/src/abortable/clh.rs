@@ -1,4 +1,4 @@
-//! `clh` whose waiters can leave the queue, and whose holder can hand something over to a waiter
+//! `clh` with waiters that can leave the queue, and a holder that can hand something over to a waiter
 //! that stays: the local lock of `a-c-bo-clh` (Dice et al. 2015 §3.4.2, which has no code, on the
 //! queue of Scott 2002).
 //!

@@ -1,5 +1,5 @@
 //! `clh-try`: `clh` with waiters that leave in agreement with their neighbours, and keep their
-//! nodes (Scott and Scherer 2001: one of two locks whose timeouts block).
+//! nodes (Scott and Scherer 2001: one of two locks with blocking timeouts).
 //!
 //! **Not for** use: it serves as a comparison.  A waiter that gives up waits for the threads behind
 //! it to look, and its predecessor waits for all of them.  So a preempted waiter keeps others in

@@ -1,4 +1,4 @@
-//! `mcs-nb`: a queue whose waiters look at their own nodes, and leave without waiting for another
+//! `mcs-nb`: a queue with waiters that poll their own nodes, and leave without waiting for another
 //! thread (Scott 2002).  Its nodes follow Chabbi et al. 2017 §6.2: each context has a list that it
 //! scans.
 //!

@@ -1,5 +1,5 @@
 //! `mcs-try`: `mcs` with waiters that leave in agreement with their neighbours, and keep their
-//! nodes (Scott and Scherer 2001: one of two locks whose timeouts block).
+//! nodes (Scott and Scherer 2001: one of two locks with blocking timeouts).
 //!
 //! **Not for** use: it serves as a comparison.  A waiter that gives up waits for its successor to
 //! look; so does its predecessor, if it releases or leaves meanwhile.  So a preempted waiter keeps
@@ -160,7 +160,7 @@ impl<P: Parking> Node<P> {
             .wait_for(MCS_TRY_PASSED, CLASS, |status| status == PASSED);
     }
 
-    /// Links itself to the predecessor of the leaving node, whose owner may then return; the new
+    /// Links itself to the predecessor of the leaving node; its owner may then return; the new
     /// predecessor.
     fn follow<'a>(&self, leaving: &'a Self) -> &'a Self {
         // SAFETY: its owner wrote it before `MOVED`, and waits for what is written next.

@@ -88,7 +88,7 @@ impl<const SLOTS: usize, P: Parking> Anderson<SLOTS, P> {
         }
     }
 
-    /// A free lock whose next position is `first`: near the end, for a test.
+    /// A free lock with `first` as the next position: near the end, for a test.
     #[must_use]
     pub fn beginning_at(first: u32) -> Self {
         let lock = Self::default();

@@ -247,7 +247,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
     }
 }
 
-// SAFETY: the holder's node is the one granted last, or the one that found the queue empty; a
+// SAFETY: the holder's node was granted last, or found the queue empty; a
 // waiter is in the queue or set aside, and is granted once, by the holder, after its own work.
 unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
     type Context = MalthusianNode<P>;

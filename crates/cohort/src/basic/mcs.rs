@@ -1,4 +1,4 @@
-//! `mcs`: a queue lock whose waiters each look at a flag in their own node; the holder grants its
+//! `mcs`: a queue lock; each waiter polls a flag in its own node; the holder grants its
 //! successor (Mellor-Crummey and Scott; Chehab et al. 2021 §2.1, Chabbi et al. 2017 §2).
 //!
 //! **Not for** more runnable threads than CPUs unless its waiters may sleep: the next waiter may be

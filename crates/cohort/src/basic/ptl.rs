@@ -73,7 +73,7 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
         }
     }
 
-    /// A free lock whose next number is `first`: near the end, for a test.
+    /// A free lock with `first` as the next number: near the end, for a test.
     #[must_use]
     pub fn beginning_at(first: u32) -> Self {
         let lock = Self::default();
@@ -104,7 +104,7 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
 
     fn set_served(&self, number: u32) {
         // SAFETY: called by a thread with the served number: the last to read or write it was the
-        // previous holder, whose release that thread has seen.
+        // previous holder, and that thread has seen its release.
         self.served.0.with_mut(|served| unsafe { *served = number });
     }
 }

@@ -41,7 +41,7 @@ flaws! {
 pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
     Bypass<Clof<L, Ttas<P>, Everybody, HAND_OFFS, 1>>;
 
-/// A composition whose threads bypass it while that succeeds.
+/// A composition that threads bypass while that succeeds.
 ///
 /// ```
 /// use cohort::{Mutex, compose::{Adaptive, CTktMcs}};
@@ -330,7 +330,7 @@ where
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let bypassed = holder.filter(|cx| cx.has_bypassed());
         let whole = holder.filter(|cx| !cx.has_bypassed());
-        // SAFETY: the caller is alone; the contexts are those that the acquisition used.
+        // SAFETY: the caller is alone; the contexts are the acquisition's.
         unsafe {
             self.lock.inherit(whole.map(|cx| &cx.whole));
             if let Some(cx) = bypassed {

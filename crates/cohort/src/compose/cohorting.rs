@@ -81,7 +81,7 @@ pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
 /// ```
 pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
 
-/// As [`Cohorts`], with locks whose waiters can give up.
+/// As [`Cohorts`], with locks with timed waiters.
 type AbortableCohorts<Global, Local> = AClof<Local, Global, Numa, HAND_OFFS>;
 
 /// `a-c-bo-bo` (Dice et al. 2015 §3.4.1, with a bound, which figure 6 does not show).

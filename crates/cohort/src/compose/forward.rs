@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(ASKED.take(), "forget_cached_place");
     }
 
-    /// Tests a wrapper whose release is that of the lock inside.
+    /// Tests a wrapper with the release of the lock inside.
     fn forwards_its_release<W: QuickRelease<Context = ()>>() {
         let lock = W::default();
         // SAFETY: as above.

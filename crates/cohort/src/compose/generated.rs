@@ -1,6 +1,6 @@
 //! All compositions of a few basic locks, up to four levels deep (Chehab et al. 2021 §4.1, §4.3):
 //! 340 types, plus 85 with `near` at the top, the only place where it has a preference.  A program
-//! contains those that it names; a program that compares them contains all.
+//! contains the named ones; a program that compares them contains all.
 //!
 //! [`find`] maps names to a type: each level is one step of a recursion that the compiler unfolds.
 

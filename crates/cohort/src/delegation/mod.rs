@@ -100,6 +100,6 @@ fn timed<R>(what: Tallied, takes: Tallied, does: impl FnOnce() -> R) -> R {
 
 /// A delegate compiled in two forms, like a lock of [`TwoForms`](cohort_raw::TwoForms).
 pub trait InTwoForms: Delegate {
-    /// The form whose waiters never sleep.
+    /// The form without sleeping.
     type Spinning: Delegate;
 }

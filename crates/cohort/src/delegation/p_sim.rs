@@ -452,7 +452,7 @@ pub struct Panicked;
 
 impl fmt::Display for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an operation panicked, in this thread or in one that applied it too")
+        f.write_str("an operation panicked, in this thread or in another one that applied it")
     }
 }
 

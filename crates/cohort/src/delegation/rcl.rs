@@ -176,7 +176,7 @@ impl<L: Served, P: Parking> Rcl<L, P> {
     }
 }
 
-// SAFETY: as `Sanl`, whose holder runs sections. The server runs its own sections at once while it
+// SAFETY: as `Sanl`: its holder runs sections. The server runs its own sections at once while it
 // holds the lock, and never one inside another.
 unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
     type Context = L::Context;

@@ -102,7 +102,7 @@ impl Request {
         self.state.value(Order::RELAXED) & !PATIENT == POSTED
     }
 
-    /// Returns whether such a section is pending whose poster has no deadline.
+    /// Returns whether such a section of a poster without a deadline is pending.
     pub fn is_endless(&self) -> bool {
         self.state.value(Order::RELAXED) == POSTED
     }

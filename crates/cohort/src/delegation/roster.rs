@@ -9,7 +9,7 @@
 //!
 //! A call marks its seat as *busy* from before its first access to the lock until after its last.
 //! So the last user may drop the lock as soon as its section has run: the drop waits for other
-//! calls, whose sections have also run.
+//! calls, and their sections have also run.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|

@@ -173,7 +173,7 @@ pub enum Monitor {
     Umwait = 1,
     /// aarch64's WFET, up to the waiter's bound.
     Wfet = 2,
-    /// aarch64's WFE, whose bound of a hundred microseconds is the kernel's. Therefore only under
+    /// aarch64's WFE, with the kernel's bound of a hundred microseconds. Therefore only under
     /// [`WaitPolicy::Spin`], where each thread has a CPU to itself.
     Wfe = 3,
 }

@@ -46,7 +46,7 @@ orders! {
     ARENA_POP = Acquire;
     /// The pusher's side of `ARENA_POP`.
     ARENA_PUSH = Release;
-    /// A node whose number is set has been made.
+    /// A node with a number has been made.
     ARENA_MADE = Acquire;
     /// The maker's side of `ARENA_MADE`.
     ARENA_NUMBER = Release;
@@ -171,7 +171,7 @@ impl<T: Default + 'static> Arena<T> {
     }
 
     constructor! {
-        /// An arena whose users pass the cache, or use none. It is all zero, so many of them take
+        /// An arena for users that pass the cache, or use none. It is all zero, so many of them take
         /// no space in a file.
         #[must_use]
         pub fn bare() -> Self {
@@ -736,7 +736,7 @@ impl<T: Default + Send + 'static> Census<T> for Arena<T> {
             }
             let slot = self.slots.at(&Self::SHAPE, number);
             if Slots::tag(&Self::SHAPE, slot).number.load(ARENA_MADE) == number {
-                // SAFETY: a slot of this arena, whose node has been made.
+                // SAFETY: a slot of this arena with a node.
                 look(unsafe { Self::node(slot) });
             }
         }

@@ -184,12 +184,12 @@ impl Way {
         ((self.0 & (STAYS - 1)) as usize).checked_sub(1)
     }
 
-    /// The group in whose word the thread is still registered.
+    /// The group of the word in which the thread is still registered.
     pub(super) fn stays_in(self) -> Option<usize> {
         self.group().filter(|_| self.0 & STAYS != 0)
     }
 
-    /// The group whose gate the thread passed.
+    /// The group of the gate that the thread passed.
     pub(super) fn gate(self) -> Option<usize> {
         self.group().filter(|_| self.0 & GATED != 0)
     }
@@ -424,7 +424,7 @@ impl Comers {
     }
 
     /// Opens all groups, for a thread with exclusive access that will give the fat lock to an
-    /// object. False if a thread is still registered whose commitment must fail.
+    /// object. False if a thread is still registered and its commitment must fail.
     #[inline]
     pub(super) fn opens(&self) -> bool {
         let closed = self.turn.0.closed();

@@ -262,7 +262,7 @@ where
         self.generation.settle(|| self.inherit(gate, pool));
     }
 
-    /// Keeps an acquisition whose critical section has begun. All others are forgotten, even if the
+    /// Keeps an acquisition with a running critical section. All others are forgotten, even if the
     /// lock was granted or handed over just before the fork.
     #[cold]
     fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {

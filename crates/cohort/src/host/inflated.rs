@@ -36,7 +36,7 @@
 //!
 //! If waiters can give up, the last user may be a waiter that does. So the word counts all users: a
 //! holder counts itself out before it releases the fat lock, and the last user returns it. The same
-//! holds on two CPUs of one cache group, whose threads write lines of the object anyway. If waiters
+//! holds on two CPUs of one cache group: their threads write lines of the object anyway. If waiters
 //! cannot give up, waiters with deadlines are uncounted: they use a [`Claim`] beside the object. By
 //! it, a holder may hand over the object, thin or fat, unchanged.
 //!
@@ -196,7 +196,7 @@ pub unsafe trait FatPool {
     unsafe fn give(&self, fat: u32);
 }
 
-/// Operations of a [`FatPool`] whose locks [adapt](cohort_raw::Adapts).
+/// Operations of a [`FatPool`] of locks that [adapt](cohort_raw::Adapts).
 pub trait AdaptingPool {
     /// Whether a fat lock is strict at first.
     fn begins_strict(&self) -> bool;
@@ -236,7 +236,7 @@ impl dyn FatPool + '_ {
         fat
     }
 
-    /// An unused fat lock whose groups are all open.
+    /// An unused fat lock with all groups open.
     fn draw_open(&self) -> u32 {
         let fat = self.draw();
         // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
@@ -291,21 +291,21 @@ pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: b
 }
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// A fat pool of a lock without deadlines and adaptation, or whose use of them is off.
+    /// A fat pool of a lock without deadlines and adaptation, or with both off.
     pub const fn new(records: R, fats: F) -> Self {
         Self::giving_up(records, fats, None)
     }
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
-    /// The same for a lock whose waiters [give up](cohort_raw::Able) by `within`.
+    /// The same for a lock with [timed waiters](cohort_raw::Able), by `within`.
     pub const fn giving_up(records: R, fats: F, within: Option<AcquireWithin<L>>) -> Self {
         Self::able(records, fats, within, None)
     }
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
-    /// The same for a lock with either [ability](cohort_raw::Able). A lock whose waiters give up
+    /// The same for a lock with either [ability](cohort_raw::Able). A lock with timed waiters
     /// does not adapt: all of them may leave while a thread that barged holds it.
     pub const fn able(
         records: R,
@@ -508,7 +508,7 @@ impl Default for Inflated {
 }
 
 /// How long waiters compete for a thin object before one inflates it. A few waiters all acquire
-/// within this time, and avoid the cost of taking and returning a fat lock, whose cache lines are
+/// within this time, and avoid the cost of taking and returning a fat lock: its cache lines are
 /// remote.
 const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 

@@ -2,10 +2,10 @@
 //! destroyed, reused as another type, freed while locked, or inherited by a forked child with
 //! waiters.
 //!
-//! A lock whose shared state fits is stored in the object ([`InPlace`]). A larger one is inflated
+//! A lock with small enough shared state is stored in the object ([`InPlace`]). A larger one is inflated
 //! into an arena under contention ([`Inflated`]). In both cases an idle object is all zero bytes,
 //! except for the [`Generation`] of its last use, and owns nothing. Queue nodes are in an
-//! [`Arena`], whose memory never changes its type. No code has to run at a thread's exit, an
+//! [`Arena`], with memory that never changes its type. No code has to run at a thread's exit, an
 //! object's destruction or a fork.
 
 mod arena;
@@ -144,7 +144,7 @@ pub unsafe trait Pool<T: 'static>: Sync {
     }
 }
 
-/// A pool whose nodes, taken or free, can be iterated.
+/// A pool with iteration over its nodes, taken or free.
 pub trait Census<T: 'static>: Pool<T> {
     /// Shows each node that was ever taken, except one being taken for the first time; never
     /// blocks.

@@ -1,7 +1,7 @@
 //! Requeuing from conditions (wait morphing): the number of condition waiters that will reacquire a
 //! lock, and the sleepers that its release wakes.
 //!
-//! For a lock whose sleepers each have a place in its queue, which no other thread can fill on
+//! For a lock with a place in its queue for each sleeper, which no other thread can fill on
 //! their behalf. A signaller that holds the lock moves the waiter's sleep here, and each release
 //! wakes one. Only the lock's holder reads and writes the word, so the lock orders all accesses.
 //! The sleepers do not compare it.

@@ -309,7 +309,7 @@ mod in_place {
         }
     }
 
-    /// [`Timed`] for a lock whose waiters cannot give up.
+    /// [`Timed`] for a lock without timed waiters.
     pub trait Claiming<L: Served + QuickRelease> {
         /// # Safety
         /// As [`Timed::lock_within`].
@@ -326,7 +326,7 @@ mod in_place {
     impl<L: Served + QuickRelease> Claiming<L> for Timed<L> {}
 }
 
-/// Objects whose lock is inflated under contention. All locks share this code, and differ in the
+/// Objects with a lock that is inflated under contention. All locks share this code, and differ in the
 /// fat pool.
 pub mod inflated {
     use super::*;

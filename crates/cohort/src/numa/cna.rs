@@ -300,7 +300,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
 // SAFETY: a waiter is in the second queue, which the holder's node records, or behind the holder,
-// whose node is then not the tail; it leaves either queue only with the lock.
+// and its node is then not the tail; it leaves either queue only with the lock.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     unsafe fn has_waiters(&self, node: &CnaNode<P>) -> bool {

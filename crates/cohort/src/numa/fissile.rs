@@ -1,5 +1,5 @@
 //! `fissile`: a word that arrivals may acquire while no waiter is impatient, and behind it a `cna`
-//! queue, whose head alone waits for the word (Dice and Kogan, *Fissile Locks*, 2020).
+//! queue; its head alone waits for the word (Dice and Kogan, *Fissile Locks*, 2020).
 //!
 //! **Not for** machines with one node, where `cna` has no preference; nor for short-term fairness:
 //! arrivals overtake the queue until its head has waited for `GRACE`.

@@ -1,4 +1,4 @@
-//! `futex-hmcs`: a [`Futex`] whose waiters queue in an `hmcs` tree, if the machine has several
+//! `futex-hmcs`: a [`Futex`] with waiters queued in an `hmcs` tree, if the machine has several
 //! cache groups or more than `CROWD` CPUs.  The queue does not exclude.  It orders the waiters, so
 //! that the lock serves one cache group several times before it moves to the next.
 //!
@@ -27,7 +27,7 @@
 //! | field of a queue | written by | meaning |
 //! |---|---|---|
 //! | `owner` | a waiter that finds the queue empty | address of the lock; 0: unused; 1: changing locks |
-//! | `groups` | the first waiter of each cache group | the groups whose gates have been used |
+//! | `groups` | the first waiter of each cache group | the groups with used gates |
 //! | `crowded` | a waiter that was preempted | until when oversubscribed, and since when |
 //! | `slow` | a holder after several long sections | until when sections count as long |
 //! | `untold` | a waiter that finds or binds it | whether the lock leaves mode reports to another lock |
@@ -37,10 +37,10 @@
 //!
 //! **Ownership of queues.**  Queues belong to the process and are found by the lock's address.  A
 //! lock owns no queue, so it may end once it is free and has no waiters: after the release of the
-//! word, its last holder touches a queue only.  A queue whose gates are all empty may serve another
+//! word, its last holder touches a queue only.  A queue with empty gates only may serve another
 //! lock.  A waiter registers at a gate before it reads the owner; a thread that takes the queue
 //! changes the owner before it reads the gates.  A fence on each side ensures that one of the two
-//! sees the other.  A lock whose two candidate queues serve other locks is a `futex` meanwhile.
+//! sees the other.  A lock without a free candidate queue is a `futex` meanwhile.
 //!
 //! **Reused addresses.**  A new lock at the address of an ended lock inherits that lock's queue.
 //! The queue is empty unless the old lock ended while held; see [`begin_at`](FutexHmcs::begin_at).
@@ -99,7 +99,7 @@ flaws! {
 /// few percent, and makes a group with few waiters wait four times as long.
 const HAND_OFFS: u32 = 16;
 
-/// The largest number of CPUs under one cache whose waiters all compete for the word.  A queue does
+/// The largest number of CPUs under one cache with all waiters competing for the word.  A queue does
 /// not tolerate waiters that leave by `longjmp`, and it ignores priorities.
 const CROWD: u32 = 4;
 
@@ -817,7 +817,7 @@ impl FutexHmcs {
         if has_lost_cpu() {
             queue.be_crowded();
         }
-        // Not the first section by this place, whose data are in no cache yet.
+        // Not the first section by this place: its data are in no cache yet.
         if turns % MEASURED_ONE_IN == 1 {
             way.since.store(now(), Order::RELAXED);
         }

@@ -168,7 +168,7 @@ impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
     }
 }
 
-// SAFETY: each waiter waits for the release of its one predecessor, whose owner sets it once, after
+// SAFETY: each waiter waits for the release of its one predecessor; its owner sets it once, after
 // its own work.  A node has at most one successor, since the master empties the local queue.
 unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
     type Context = Owned<HclhNode<P>>;

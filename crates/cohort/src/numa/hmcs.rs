@@ -261,7 +261,7 @@ pub(crate) fn pool_bytes() -> usize {
 /// Beyond every level: the value for an uncontended acquisition.
 pub const NOWHERE: usize = usize::MAX;
 
-/// The inner lock of a lock whose waiters this tree orders.  It passes with the tree from one
+/// The inner lock of a lock with waiters in this tree.  It passes with the tree from one
 /// thread to the next without a release.
 pub(crate) trait Carried {
     /// Leaves the system's queue, passing the inner lock on, or after releasing it.
@@ -383,7 +383,7 @@ unsafe impl Entry for ByFastPath {
 #[repr(C)]
 pub struct HmcsContext<P: Parking = MayPark, E = AtLeaf> {
     node: Node<P>,
-    /// The cohort whose queue has the node; null: the system.
+    /// The cohort of the node's queue; null: the system.
     cohort: AtomicPtr<Cohort<P>>,
     entry: E,
 }
@@ -451,7 +451,7 @@ pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
-/// `hmcs-4@cache,numa,package,system`, for machines whose packages have several nodes.
+/// `hmcs-4@cache,numa,package,system`, for machines with several nodes per package.
 ///
 /// ```
 /// use cohort::{Mutex, numa::Hmcs4Package};

@@ -55,7 +55,7 @@
 //! last may still have its old place, and resumes it even without a deadline.
 //!
 //! **Deviations from the paper.**  The paper's waiter times out by an exchange that could overwrite
-//! a grant.  Here it is a compare-exchange, whose failure is the grant.  Before `IMPATIENT` is left
+//! a grant.  Here it is a compare-exchange; its failure is the grant.  Before `IMPATIENT` is left
 //! at a node, its `FIRST` becomes `PREFIX`: otherwise the node's next user would take it for a held
 //! queue.  A cohort's node is recycled before the cohort's queue is passed on, so that the next
 //! holder finds it claimable.  A release that does not wait for its successor looks for it twice.
@@ -369,7 +369,7 @@ enum Entered {
 
 /// A releaser's walk along a queue with abandoned nodes.
 struct Walk<'a, P: Parking> {
-    /// The place whose successor is looked at next.
+    /// The place before the next candidate.
     at: Place<'a, P>,
     /// The last skipped node; `next` leads from it back to the releaser's own.
     behind: *mut Node<P>,

@@ -32,7 +32,7 @@
 //! The known waiters, and the linked ones behind them, always stand in order of arrival.  Removing
 //! a known waiter breaks no link, since the known ones are in a list.  The last known waiter stays
 //! in place unless it is the only one: the next arrival links itself to it.  A holder without known
-//! waiters hands over to the waiter linked to it, as in `mcs`.  A thread whose search found no
+//! waiters hands over to the waiter linked to it, as in `mcs`.  A thread with a search that found no
 //! preferable waiter skips the search for `REST` acquisitions.
 //!
 //! A waiter that is passed over is owed the lock, and so are all before it: the owed waiters are a

@@ -1,4 +1,4 @@
-//! `shfl`: a word that arrivals may acquire while there is no queue, and a queue whose head alone
+//! `shfl`: a word that arrivals may acquire while there is no queue, and a queue; its head alone
 //! waits for the word.  Meanwhile the head sorts the queue, so that waiters of its own NUMA node
 //! are next (Kashyap, Calciu, Cheng, Min and Kim 2019; Chehab et al. 2021 §2.1, §6).
 //!

@@ -2,7 +2,7 @@
 //! `lock_api::Mutex<cohort::basic::Ticket, T>` (feature `lock_api`).
 //!
 //! These traits have no place for a queue lock's context. For queue locks, use
-//! [`Mutex`](crate::Mutex), whose guards have one.
+//! [`Mutex`](crate::Mutex): its guards have one.
 //!
 //! ```
 //! static TOTAL: lock_api::Mutex<cohort::basic::Ticket, u64> = lock_api::Mutex::new(0);
@@ -65,7 +65,7 @@ macro_rules! raw_mutex {
     )+};
 }
 
-/// The trait of a lock whose waiters can give up.
+/// The trait of a lock with timed waiters.
 macro_rules! raw_mutex_timed {
     ($([$($generics:tt)*] $lock:ty;)+) => {$(
         // SAFETY: `Outcome::Acquired` is an acquisition.

@@ -18,7 +18,7 @@ const LENGTH: u32 = 5;
 /// Bytes of memory with a place for each lock in it, as a power of two.
 const REGION: u32 = COUNTS.ilog2() + LENGTH;
 
-/// A number whose lower bits depend on all bits of another.
+/// A number with lower bits that depend on all bits of another.
 #[inline]
 #[must_use]
 pub const fn mixed(value: u64) -> u64 {

@@ -26,7 +26,7 @@ static long of_mutex, of_rwlock, of_cond, of_named, of_address, of_algorithm, of
 static long of_no_lock;
 static int arrived;
 
-/* Whichever of the functions acquires, of those that may give up. */
+/* Any of the acquiring functions with a timeout. */
 static void lock_mutex(int round)
 {
     switch (round % 5) {

@@ -18,7 +18,7 @@ static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
 /// Tests that the quick tier leaves to the full one.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// A test whose time is recorded.
+/// A test with its recorded time.
 pub fn trial(
     name: impl Into<String>,
     run: impl FnOnce() -> Result<(), Failed> + Send + 'static,

@@ -54,7 +54,7 @@ pub fn stopped_after(steps: u32, there: fn(), it: impl FnOnce()) -> bool {
     STEPS.store(0, SeqCst);
     STOP.store(steps, SeqCst);
     THERE.store(there as *mut c_void, SeqCst);
-    // SAFETY: sets and clears the single-step flag, whose trap is handled.
+    // SAFETY: sets and clears the single-step flag; its trap is handled.
     unsafe {
         asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
         it();

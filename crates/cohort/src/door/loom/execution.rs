@@ -114,7 +114,7 @@ pub(super) struct Execution {
     kernel: Rc<AtomicU32>,
     /// The process's count of revoked quick modes.
     revocations: Box<super::AtomicU32>,
-    /// The time of each thread, in a model whose deadlines pass nondeterministically.
+    /// The time of each thread, in a model with nondeterministic deadlines.
     pub(super) hours: Option<Hours>,
     /// Whether all hours have been written.
     pub(super) struck: bool,

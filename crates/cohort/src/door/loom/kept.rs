@@ -50,7 +50,7 @@ pub const ARENA_CACHED: u32 = 2;
 /// Nodes in use before an arena searches for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 2;
 
-/// Bytes for the context of any lock, whose atoms are large here.
+/// Bytes for the context of any lock; its atoms are large here.
 pub const CONTEXT_BYTES: usize = 2048;
 
 /// Queues that order a lock's waiters: so few that two locks compete for one.
@@ -129,7 +129,7 @@ pub fn map_slots<S>(count: usize, make: fn() -> S) -> Option<NonNull<S>> {
 /// Natively, unmaps that room, still unused.
 pub const fn unmap_slots<S>(_slots: NonNull<S>, _count: usize) {}
 
-/// A value whose memory outlives it: dropped in place, or not at all if its thread unwinds.
+/// A value in memory that outlives it: dropped in place, or not at all if its thread unwinds.
 #[derive(Debug)]
 pub struct Kept<T>(NonNull<T>);
 

@@ -87,7 +87,7 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
     }
 
     unsafe fn give(&self, node: &'static N) {
-        // Locks may be dropped after their run, whose memory took the nodes along.
+        // Locks may be dropped after their run, and its memory took the nodes along.
         if cohort_machine::is_running() {
             // SAFETY: passed on.
             unsafe { self.get().give(node) };

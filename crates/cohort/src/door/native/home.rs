@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_was_moved_while_it_was_held_is_lost_for_good() {
         let mut places = [Home::new(), Home::new()];
-        assert!(places[0].is_here(|| unreachable!("nobody has used it")));
+        assert!(places[0].is_here(|| unreachable!("it is unused")));
         assert!(places[0].is_here(|| unreachable!("it is where it was")));
         let [one, other] = &mut places;
         mem::swap(one, other);

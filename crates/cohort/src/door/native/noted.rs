@@ -1,6 +1,6 @@
 //! Times noted for objects without room for them.
 //!
-//! One table for the process: objects whose addresses share an entry see each other's times, so a
+//! One table for the process: objects with addresses of one entry see each other's times, so a
 //! noted time is advice only.
 
 use super::{AtomicU32, atoms};

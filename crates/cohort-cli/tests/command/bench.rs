@@ -141,7 +141,7 @@ fn several_intervals_are_measured_one_by_one() {
         "apart",
         "cycles a",
         "c-tkt-mcs/endless",
-        "sanl with 12 threads, 100 cycles apart",
+        "sanl with 12 threads, interval 100 cycles",
         "nominations:",
         "mode-switches:",
         "request density: 0.",
@@ -390,7 +390,9 @@ fn trees_are_named_by_their_levels() {
         .args(["--locks", "hmcs-t-2@blade,system"])
         .assert()
         .code(2)
-        .stderr(contains("no kernel tells of the level `blade`"));
+        .stderr(contains(
+            "the level `blade` exists on simulated machines only",
+        ));
 }
 
 /// A waiter that cannot leave its queue tries again and again until its time is up.

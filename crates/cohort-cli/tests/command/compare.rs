@@ -252,7 +252,7 @@ fn what_goes_wrong_with_a_server_is_told() {
         .args(["--metric", "no such ([0-9]+)"])
         .assert()
         .code(125)
-        .stderr(contains("matches"));
+        .stderr(contains("does not match"));
     let one = net.path().display().to_string();
     for (options, words) in [
         (&["--server", "a", "--client", "b"][..], "--ready"),

@@ -188,22 +188,22 @@ fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
         (
             anew,
             "x = LIMIT;",
-            "uses LIMIT, a macro that its function changes in line 13",
+            "uses the macro LIMIT, redefined in its function in line 13",
         ),
         (
             anew,
             "x = TWICE;",
-            "uses TWICE, which uses LIMIT, a macro that its function changes in line 13",
+            "uses the macro TWICE (by LIMIT), redefined in its function in line 13",
         ),
         (
             "#define FIRST 1",
             "x = FIRST;",
-            "uses FIRST, a macro that its function changes in line 12",
+            "uses the macro FIRST, redefined in its function in line 12",
         ),
         (
             "#define SIZE 4\n  int v[SIZE];",
             "v[0] = x;",
-            "uses v, and its declaration uses SIZE, a macro",
+            "uses v: its declaration uses the macro SIZE",
         ),
         (
             "#include \"limits.inc\"",
@@ -252,12 +252,12 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m;",
             "void h(void *); void g(void) { h(&m); }",
-            "goes to h()",
+            "passed to h()",
         ),
         (
             "static pthread_mutex_t m;",
             "int g(void) { return pthread_mutex_trylock(&m); }",
-            "is given to pthread_mutex_trylock()",
+            "is passed to pthread_mutex_trylock()",
         ),
         (
             "static pthread_mutex_t m;",
@@ -277,7 +277,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m;\n#define M (&m)",
             "",
-            "the macro M names it",
+            "is named by the macro M",
         ),
         (
             "#define pthread_mutex_unlock(of) (x++, 0)\nstatic pthread_mutex_t m;",
@@ -287,7 +287,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "static pthread_mutex_t m, n;",
             "void *g(void) { return &n; }",
-            "is declared together with n, which stays",
+            "is declared together with the unconverted n",
         ),
         (
             "static pthread_mutex_t m;\nstatic pthread_cond_t c;",
@@ -418,7 +418,7 @@ fn a_macro_that_is_another_name_of_locking_locks() {
         .find(|row| row.0 == "n")
         .map(|row| row.2.clone());
     assert!(
-        reason.is_some_and(|why| why.contains("its address goes to odd()")),
+        reason.is_some_and(|why| why.contains("has its address passed to odd()")),
         "{rows:?}"
     );
     // A variable of that name is not called, and a callable one is not a macro.
@@ -455,9 +455,9 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     let text = format!("#ifdef B\n#define A\n#endif\n#ifndef C\n#define C\n#endif\n{MUTEX}{PLAIN}");
     became_by(&["-U", "A", "-U", "B", "-D", "C"], &text);
     for (options, why) in [
-        (["-U", "A"], "a.c:1: `#define A` stands against -U A"),
-        (["-D", "B"], "a.c:2: `#undef B` stands against -D B"),
-        (["-U", "C"], "a.c:4: `#define C` stands against -U C"),
+        (["-U", "A"], "a.c:1: `#define A` contradicts -U A"),
+        (["-D", "B"], "a.c:2: `#undef B` contradicts -D B"),
+        (["-U", "C"], "a.c:4: `#define C` contradicts -U C"),
     ] {
         let text = "#define A 1\n#undef B\n#ifndef C\n#define C\n#endif\n";
         let folder = program(text);

@@ -209,7 +209,7 @@ fn a_drop_in_says_what_the_program_would_be_told() {
             2,
             "without a drop-in uses the C library's locks",
         ),
-        (vec!["--lock", "mcz", "a"], 2, "no lock is called `mcz`"),
+        (vec!["--lock", "mcz", "a"], 2, "unknown lock `mcz`"),
         (vec!["a b"], 2, "a service name"),
         (
             vec!["--libraries", "/absent", "a"],

@@ -147,7 +147,7 @@ fn the_best_lock_is_known_by_its_file_or_by_the_shape() {
     };
     bench("clof:best")
         .code(0)
-        .stderr(contains("tuned for kunpeng-920x2, which is of this shape"))
+        .stderr(contains("tuned for kunpeng-920x2, with this topology"))
         .stdout(contains("\nclof:").and(contains("[1]").not()));
     bench("clof:best@epyc-7352x2")
         .code(0)

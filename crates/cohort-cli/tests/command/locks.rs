@@ -200,7 +200,7 @@ fn a_core_dump_shows_the_same() {
     for kept in [length / 2, 4096, 100, 40] {
         let file = File::options().write(true).open(&dump).expect("our file");
         file.set_len(kept).expect("our file");
-        is_refused(&dump, 125, "cut off");
+        is_refused(&dump, 125, "truncated");
     }
 }
 
@@ -421,15 +421,15 @@ fn what_is_no_core_dump_is_said() {
         fs::write(&path, bytes).expect("our folder");
         path
     };
-    is_refused(&folder.path().join("absent"), 2, "no core dump");
-    is_refused(folder.path(), 2, "no core dump");
-    is_refused(Path::new("/dev/null"), 2, "no core dump");
-    is_refused(&write(b""), 2, "no core dump");
-    is_refused(&write(b"not at all a core dump"), 2, "no core dump");
-    is_refused(Path::new("/bin/true"), 2, "no core dump");
+    is_refused(&folder.path().join("absent"), 2, "not a core dump");
+    is_refused(folder.path(), 2, "not a core dump");
+    is_refused(Path::new("/dev/null"), 2, "not a core dump");
+    is_refused(&write(b""), 2, "not a core dump");
+    is_refused(&write(b"not at all a core dump"), 2, "not a core dump");
+    is_refused(Path::new("/bin/true"), 2, "not a core dump");
     is_refused(&write(&header(2, 4, 183)), 125, "ELF machine 183");
     is_refused(&write(&header(1, 4, 3)), 125, "ELF machine 3)");
-    is_refused(&write(&header(2, 4, 62)[..30]), 125, "cut off");
+    is_refused(&write(&header(2, 4, 62)[..30]), 125, "truncated");
     is_refused(&write(&header(2, 4, 62)), 125, "no mapped files");
     is_refused(Path::new("99999999999"), 2, "no process 99999999999");
 }
@@ -490,7 +490,7 @@ fn what_cannot_be_looked_at_is_said() {
     let program = compiled::waits();
     let running = started(&mut Command::new(program.path()));
     if let Some(dump) = gcore(&program, running.1) {
-        is_refused(&dump, 125, "did not run under Cohort");
+        is_refused(&dump, 125, "without Cohort");
     }
 }
 

@@ -124,7 +124,7 @@ fn an_unknown_machine_is_answered_with_the_nearest_name() {
         .args(["machines", "show", "kunpeng-920"])
         .assert()
         .code(2)
-        .stderr(starts_with("cohort: no machine is called `kunpeng-920`"))
+        .stderr(starts_with("cohort: unknown machine `kunpeng-920`"))
         .stderr(contains("did you mean `kunpeng-920x2`?"))
         .stderr(contains("cohort machines"));
     cohort()

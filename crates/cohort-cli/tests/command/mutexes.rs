@@ -94,7 +94,7 @@ fn a_name_that_is_not_there_is_answered_with_its_neighbour() {
         ("site", "tuch", "did you mean `touch`?"),
         ("site", "mutexe.c:7", "did you mean `mutexes.c`?"),
         ("site", "mutexes.c:2", "the nearest line with code is "),
-        ("site", "libc.so.7+0x12", "no function of count"),
+        ("site", "libc.so.7+0x12", "in count"),
     ] {
         let text = configuration(&[("name", "plain", "mcs"), (key, value, "mcs")]);
         run(&program, &[], &text)

@@ -472,7 +472,7 @@ fn mistakes_are_told_before_anything_runs() {
     for (words, status, says) in [
         (&["--lock", "system"][..], 2, "cohort profile"),
         (&["--cost", "0"], 2, "percentage from 0.1 to 100"),
-        (&["-o", "/no/such/folder/p.json"], 125, "cannot be written"),
+        (&["-o", "/no/such/folder/p.json"], 125, "cannot write"),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mark = folder.path().join("mark");

@@ -338,22 +338,25 @@ fn documents_of_processes_are_as_their_schemas_say() {
     valid("profile", &document(folder.path(), &snapshot, false));
 }
 
-/// The subcommands in a help text.
+/// The subcommands in a help text: names below these headings.
 fn subcommands(words: &[&str]) -> Vec<String> {
+    const HEADINGS: [&str; 4] = ["Use:", "Diagnose:", "Machines and research:", "Commands:"];
     let output = cohort()
         .args(words)
         .arg("--help")
         .output()
         .expect("the command runs");
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
-    let names = help.lines().filter_map(|line| {
-        let name = line.strip_prefix("  ")?.split_whitespace().next()?;
-        let is_name = !line.starts_with("   ") && name.chars().all(|c| c.is_ascii_lowercase());
-        is_name.then(|| name.to_owned())
-    });
+    let (mut names, mut is_list) = (Vec::new(), false);
+    for line in help.lines() {
+        if !line.starts_with(' ') {
+            is_list = HEADINGS.contains(&line);
+        } else if is_list && !line.starts_with("   ") {
+            names.extend(line.split_whitespace().next().map(str::to_owned));
+        }
+    }
+    names.retain(|name| name != "help");
     names
-        .filter(|name| !["help", "cohort"].contains(&name.as_str()))
-        .collect()
 }
 
 #[test]

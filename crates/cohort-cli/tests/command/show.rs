@@ -56,12 +56,12 @@ fn the_list_has_every_lock() {
 fn a_lock_is_shown_whole_when_it_is_asked_for() {
     let one = cohort().args(["list", "tkt"]).output().expect("it runs");
     let said = String::from_utf8_lossy(&one.stdout);
-    for words in ["ticket: ", "aliases", "described in", "can", "bytes"] {
+    for words in ["ticket: ", "aliases", "source", "can", "bytes"] {
         assert!(said.contains(words), "{words} is missing:\n{said}");
     }
     let all = cohort().args(["list", "--long"]).output().expect("it runs");
     let said = String::from_utf8_lossy(&all.stdout);
-    assert_eq!(said.matches("described in").count(), LOCKS.len());
+    assert_eq!(said.matches("\n  source ").count(), LOCKS.len());
     cohort()
         .args(["list", "tiket"])
         .assert()
@@ -318,7 +318,7 @@ fn the_doctor_answers_in_both_forms() {
 fn help_has_the_subcommands_in_groups() {
     for arguments in [&["--help"][..], &["-h"], &["help"]] {
         let said = lines(arguments, None);
-        for title in ["Use:", "Find:", "Machines and research:", "Options:"] {
+        for title in ["Use:", "Diagnose:", "Machines and research:", "Options:"] {
             assert!(said.iter().any(|line| line == title), "{title}: {said:#?}");
         }
         let is_there = |name: &str| {

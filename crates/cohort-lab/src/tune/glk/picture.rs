@@ -166,7 +166,7 @@ fn periods(what: &str, costs: &[Cost], taken: u32, area: &Area<'_>) -> Drawn {
         let style = colour.stroke_width(2);
         chart
             .draw_series(LineSeries::new(points.clone(), style))?
-            .label(format!("in the mode {name}"))
+            .label(format!("in mode {name}"))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         chart.draw_series(points.iter().map(|at| Circle::new(*at, 3, colour.filled())))?;
     }

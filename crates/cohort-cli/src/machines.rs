@@ -57,7 +57,7 @@ impl TypedValueParser for MachineName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = shipped::MACHINES.iter().map(|file| file.name);
+        let names = shipped::all().map(|file| file.name);
         Some(Box::new(names.map(PossibleValue::new)))
     }
 }

@@ -1,6 +1,6 @@
 //! The shipped files against the papers' measurements of their machines: Table 4 of Zhang et al.
 //! 2017 within 5 %, Table 2 of Chehab et al. 2021 within 10 %, the factor of Dice et al. 2015
-//! §5.1.2.
+//! §5.1.2; and the servers' files against published latencies between cores, within 5 %.
 //!
 //! `docs/machine-files.md` describes the procedure. A changed file must pass here before its
 //! fingerprint is entered in `src/machines/FROZEN`.
@@ -155,6 +155,49 @@ fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
     let [far_load, _] = fetch(&machine, [0, 64]);
     let found = far_load / near_load;
     assert!(near(found, 4.0, 0.15), "{found:.2}");
+}
+
+/// Published core-to-core latencies, or the file's estimate for a pair without one. The notes in the
+/// files give publications and ranges.
+#[test]
+fn servers_hand_over_in_the_published_nanoseconds() {
+    let mut wrong = Vec::new();
+    for (name, pairs) in [
+        (
+            "epyc-9965x2",
+            &[
+                ([0, 384], 9.0),
+                ([0, 1], 45.0),
+                ([0, 16], 150.0),
+                ([0, 192], 260.0),
+            ][..],
+        ),
+        (
+            "xeon-6980px2",
+            &[
+                ([0, 252], 8.0),
+                ([0, 1], 65.0),
+                ([0, 42], 90.0),
+                ([0, 126], 200.0),
+            ],
+        ),
+        ("graviton4x2", &[([0, 1], 45.0), ([0, 96], 138.6)]),
+        ("ampereone-192", &[([0, 1], 65.0)]),
+        ("grace-2s", &[([0, 1], 50.0), ([0, 72], 144.0)]),
+    ] {
+        let machine = machine(name);
+        for (cpus, expected) in pairs {
+            let cycles = ping_pong(&machine, *cpus);
+            let found = cycles * 1000.0 / machine.clock.value as f64;
+            println!("{name}, CPUs {cpus:?}: {found:.1} ns, expected {expected}");
+            if !near(found, *expected, 0.05) {
+                wrong.push(format!(
+                    "{name}, CPUs {cpus:?}: {found:.1} ns, expected {expected}"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The file of a real machine, with a hand-over measured independently of its figures.

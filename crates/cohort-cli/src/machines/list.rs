@@ -64,8 +64,7 @@ impl Figures {
 
 /// Executes `cohort machines` alone.
 pub fn run(json: bool) -> Result<ExitCode, Problem> {
-    let rows = shipped::MACHINES
-        .iter()
+    let rows = shipped::all()
         .map(|file| {
             let machine = Machine::open(file.name).map_err(Problem::refused)?;
             Ok(row(&machine))

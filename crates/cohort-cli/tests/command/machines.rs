@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 17] = [
     "sparc-t5440",
     "sparc-t4-1",
     "sunfire-x4800",
@@ -19,6 +19,11 @@ const NAMES: [&str; 12] = [
     "ivy-bridge-2s",
     "epyc-9454p",
     "i5-12500",
+    "epyc-9965x2",
+    "xeon-6980px2",
+    "graviton4x2",
+    "ampereone-192",
+    "grace-2s",
 ];
 
 fn output(arguments: &[&str]) -> String {

@@ -5,7 +5,7 @@ use super::figure::UNFELT;
 use crate::envelope::{CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
 use crate::stats::Estimate;
 use cohort_machine::description::Machine;
-use cohort_machine::description::shipped::{self, MACHINES};
+use cohort_machine::description::shipped::{self, MACHINES, SERVERS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,10 +67,13 @@ pub struct Drawn {
     pub seed: u64,
 }
 
-/// The plan of measurements: the shipped and the drawn machines.
+/// The plan of measurements: the shipped and the drawn machines; today's servers take too long for
+/// the quick part.
 pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
+    let servers: &[_] = if quick { &[] } else { SERVERS };
     let mut machines: Vec<Machine> = MACHINES
         .iter()
+        .chain(servers)
         .filter_map(|file| shipped::find(file.name))
         .collect();
     if let Some(drawn) = drawn {
@@ -347,6 +350,20 @@ mod tests {
             with[shipped.len()..],
             ["drawn-7-1", "drawn-7-2", "drawn-7-3"]
         );
+    }
+
+    #[test]
+    fn the_servers_are_in_the_whole_envelope_only() {
+        let names = |quick: bool| -> Vec<String> {
+            let machines = plan(quick, None).grid.simulators;
+            let names = machines.iter().map(|one| one.machine().name.clone());
+            names.collect()
+        };
+        let quick = names(true);
+        let whole = names(false);
+        let servers = SERVERS.iter().map(|file| file.name);
+        assert_eq!(whole[..quick.len()], quick);
+        assert!(servers.eq(whole[quick.len()..].iter().map(String::as_str)));
     }
 
     #[test]

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn no_figure_is_left_out() {
-        for file in shipped::MACHINES {
+        for file in shipped::all() {
             let entries = Machine::parse(file.text).unwrap().entries();
             let written = file.text.matches("source = ").count();
             assert_eq!(entries.len(), written, "{}", file.name);

@@ -1,6 +1,6 @@
 //! A machine's description: its shape, the cost of each access, and the source of each figure.
 //!
-//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); twelve are shipped ([`shipped`]).
+//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); seventeen are shipped ([`shipped`]).
 //! Every [`Figure`] states its source: a paper, a vendor, a measurement or an estimate.
 //! The types document the keys; `docs/machine-files.md` says how to write and calibrate a file.
 

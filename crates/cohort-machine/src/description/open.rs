@@ -37,7 +37,7 @@ impl Machine {
 }
 
 fn unknown(named: &str) -> String {
-    let names = shipped::MACHINES.iter().map(|file| file.name);
+    let names = shipped::all().map(|file| file.name);
     format!(
         "unknown machine `{named}`{}\n`cohort machines` lists the machines; give your own file by its \
          path, such as `./{named}.toml`",
@@ -54,6 +54,9 @@ mod tests {
         assert_eq!(Machine::open("superdome-x").unwrap().hierarchy.cpus(), 576);
         let message = Machine::open("superdom-x").unwrap_err();
         assert!(message.contains("did you mean `superdome-x`?"), "{message}");
+        assert_eq!(Machine::open("grace-2s").unwrap().hierarchy.cpus(), 144);
+        let message = Machine::open("graviton4").unwrap_err();
+        assert!(message.contains("did you mean `graviton4x2`?"), "{message}");
         let message = Machine::open("zzz").unwrap_err();
         assert!(!message.contains("did you mean"), "{message}");
         assert!(message.contains("cohort machines"), "{message}");

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_shape_can_be_had_at_every_machine_s_costs() {
-        for file in shipped::MACHINES {
+        for file in shipped::all() {
             for notation in [
                 "pu:1",
                 "pu:2",

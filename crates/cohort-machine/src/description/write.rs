@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_as_the_same_machine() {
-        for file in shipped::MACHINES {
+        for file in shipped::all() {
             let machine = Machine::parse(file.text).unwrap();
             let text = machine.to_toml().unwrap();
             let again = Machine::parse(&text)
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn shipped_files_have_the_form_in_which_files_are_written() {
-        for file in shipped::MACHINES {
+        for file in shipped::all() {
             let text = Machine::parse(file.text).unwrap().to_toml().unwrap();
             assert_eq!(text, file.text, "{}", file.name);
         }

@@ -120,7 +120,7 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
         (
             "\"consecutive\"",
             "7",
-            "expected `consecutive`, `threads-apart` or the list",
+            "expected `consecutive`, `threads-apart` or a list",
         ),
         ("is = \"MESI\"", "is = \"MOSEI\"", "did you mean `MOESI`?"),
         (

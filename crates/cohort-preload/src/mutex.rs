@@ -162,11 +162,11 @@ macro_rules! go_on_with_return_address {
 // with the stack unchanged; `lock_from` returns to the caller.
 #[unsafe(naked)]
 #[cfg(feature = "compositions")]
-unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
+unsafe extern "C" fn lock_uninitialised(object: &Object) -> c_int {
     go_on_with_return_address!(second, lock_from)
 }
 
-/// [`lock_perhaps_first`], with the call's return address.
+/// [`lock_uninitialised`], with the call's return address.
 #[cfg(feature = "compositions")]
 unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
     // SAFETY: the program's.
@@ -178,14 +178,14 @@ unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
     unsafe { lock(mutex, Wait::Endless) }
 }
 
-/// [`lock_perhaps_first`] with a service's signature.
+/// [`lock_uninitialised`] with a service's signature.
 ///
 /// # Safety
 /// The object is a mutex.
 #[cfg(feature = "compositions")]
 unsafe fn lock_first(object: &Object) -> i32 {
     // SAFETY: passed on.
-    unsafe { lock_perhaps_first(object) }
+    unsafe { lock_uninitialised(object) }
 }
 
 /// Locks with the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
@@ -683,12 +683,12 @@ unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
         return 0;
     }
     // SAFETY: passed on.
-    unsafe { lock_unusual_kind(mutex) }
+    unsafe { lock_fallback(mutex) }
 }
 
-/// Locks a mutex without an owner, or under another lock; see [`unlock_unusual_kind`].
+/// Locks a mutex without an owner, or under another lock; see [`unlock_fallback`].
 #[cfg_attr(feature = "compositions", inline(never))]
-unsafe fn lock_unusual_kind(mutex: *mut Mutex) -> c_int {
+unsafe fn lock_fallback(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
     {
         // SAFETY: the program's.
@@ -744,7 +744,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
 #[inline(always)]
 fn unlock_plain(mutex: &Mutex) -> c_int {
     if alone() {
-        return unlock_alone(mutex);
+        return unlock_single_threaded(mutex);
     }
     // SAFETY: the program unlocks what it locked.
     match unsafe { mutex.futex.release_quickly(&()) } {
@@ -756,7 +756,7 @@ fn unlock_plain(mutex: &Mutex) -> c_int {
 
 /// [`pthread_mutex_unlock`] in a process of one thread.
 #[inline(always)]
-fn unlock_alone(mutex: &Mutex) -> c_int {
+fn unlock_single_threaded(mutex: &Mutex) -> c_int {
     // SAFETY: the process has one thread, and unlocks what it has locked.
     if unsafe { mutex.futex.release_alone() } {
         0
@@ -791,12 +791,12 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
         return 0;
     }
     // SAFETY: passed on.
-    unsafe { unlock_unusual_kind(mutex) }
+    unsafe { unlock_fallback(mutex) }
 }
 
 /// Unlocks a mutex without an owner, or under another lock. Separate, because it needs a frame.
 #[cfg_attr(feature = "compositions", inline(never))]
-unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
+unsafe fn unlock_fallback(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
     // SAFETY: the program's.
     if let Some(pair) = own_pair(unsafe { &*mutex }) {
@@ -865,7 +865,7 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 ///
 /// # Safety
 /// As that page asks.
-// SAFETY: as `lock_perhaps_first`, with `init`.
+// SAFETY: as `lock_uninitialised`, with `init`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[cfg(all(feature = "compositions", not(feature = "observe")))]

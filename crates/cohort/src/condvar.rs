@@ -33,8 +33,8 @@
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, cpus, flaws, hopes, mutant, orders,
-    pool, priority, runs_out, sleep_on, sleep_within, to_its_end, wake, watch_in_hope,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, cpus, flaws, mutant, orders, pool,
+    priority, runs_out, should_spin, sleep_on, sleep_within, spin_before_sleep, to_its_end, wake,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -201,7 +201,7 @@ impl RawCondvar {
         } else {
             ptr::from_ref(lock).expose_provenance()
         };
-        let waiter = self.enqueue_in_hope(name, patience);
+        let waiter = self.enqueue_adaptive(name, patience);
         // SAFETY: the caller holds it, without a context, and the waiter was queued above.
         unsafe {
             lock.release(&());
@@ -225,7 +225,7 @@ impl RawCondvar {
         acquire: impl FnOnce(),
         patience: &Patience,
     ) -> Waited {
-        let waiter = self.enqueue_in_hope(NAMELESS, patience);
+        let waiter = self.enqueue_adaptive(NAMELESS, patience);
         // The caller has a guard, and continues as if it held the lock.
         to_its_end(true, || {
             release();
@@ -293,8 +293,8 @@ impl RawCondvar {
 
     /// Appends a spinning or a sleeping waiter, by which is likely to cost less within that
     /// patience.
-    fn enqueue_in_hope(&self, mutex: usize, patience: &Patience) -> &'static Waiter {
-        let state = if !runs_out(patience) && hopes() {
+    fn enqueue_adaptive(&self, mutex: usize, patience: &Patience) -> &'static Waiter {
+        let state = if !runs_out(patience) && should_spin() {
             LOOKING
         } else {
             WAITING
@@ -587,7 +587,7 @@ impl Waiter {
     /// Spins for the notification within the spin budget. Afterwards the waiter must be woken.
     fn looks(&self) {
         let looks = || self.state.load(Order::RELAXED) == LOOKING;
-        watch_in_hope(looks);
+        spin_before_sleep(looks);
         if looks() {
             // It may be selected or stirred meanwhile.
             let _ = self
@@ -763,7 +763,7 @@ mod tests {
         let condvar = RawCondvar::new();
         let past = Patience::until(Deadline::monotonic(1));
         for (patience, looks) in [(Patience::ENDLESS, cpus() > 1), (past, false)] {
-            let waiter = condvar.enqueue_in_hope(NAMELESS, &patience);
+            let waiter = condvar.enqueue_adaptive(NAMELESS, &patience);
             let state = waiter.state.load(Order::RELAXED);
             assert_eq!(state, if looks { LOOKING } else { WAITING });
             // SAFETY: queued above.

@@ -41,14 +41,14 @@ pub fn is_worth_a_try(_one_in: u32) -> bool {
     tries_anything()
 }
 
-/// Whether the calling thread should watch before it sleeps: it may.
+/// Whether the calling thread should spin before it sleeps: it may.
 #[must_use]
-pub const fn hopes() -> bool {
+pub const fn should_spin() -> bool {
     true
 }
 
 /// Does nothing: what happens meanwhile is explored all the same.
-pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
+pub fn spin_before_sleep(_awaited: impl Fn() -> bool) {}
 
 /// Whether threads ever make occasional attempts: no model without them finds anything there.
 #[must_use]

@@ -21,9 +21,9 @@ pub use memory::{
     OfRun, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,
 };
 pub use spinner::{
-    Spinner, cpus, has_lost_cpu, has_waited, hopes, is_counted, is_worth_a_try, keep_cpu, policy,
-    set_policy, shows_absence, threads_lack_cpus, tries_anything, waits_often, watch_in_hope,
-    workload,
+    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
+    set_policy, should_spin, shows_absence, spin_before_sleep, threads_lack_cpus, tries_anything,
+    waits_often, workload,
 };
 pub use system::{
     cache_groups, cohort, distance, expired, fence_everywhere, fence_here, generation,

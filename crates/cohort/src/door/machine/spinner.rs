@@ -49,15 +49,15 @@ pub const fn shows_absence() -> bool {
     true
 }
 
-/// Whether the calling thread should watch before it sleeps: never, like a native thread after
+/// Whether the calling thread should spin before it sleeps: never, like a native thread after
 /// recent failures.
 #[must_use]
-pub const fn hopes() -> bool {
+pub const fn should_spin() -> bool {
     false
 }
 
 /// Does nothing.
-pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
+pub fn spin_before_sleep(_awaited: impl Fn() -> bool) {}
 
 /// Whether threads ever try what only pays now and then: here they do.
 #[inline(always)]

@@ -1,33 +1,33 @@
-//! A short watch, awake, before a sleep: *hope* is the budget of this adaptive spinning.
+//! Adaptive spinning before a sleep, with a budget for each thread.
 //!
 //! A sleep and its wake-up cost two system calls of the sleeper, one of the waker, and the way to a
-//! CPU, which is long if that sleeps too. The watch saves all that if both threads run, and is
+//! CPU, which is long if that sleeps too. Spinning saves all that if both threads run, and is
 //! wasted otherwise. So each thread learns which is the case.
 
 use super::{cpus, now, thread};
 use core::cell::Cell;
 
-/// How long a hopeful thread watches. A sleep and its wake-up on an awake CPU should take less;
+/// Spin time of a thread with a budget. A sleep and its wake-up on an awake CPU should take less;
 /// chosen so, not measured.
-const HOPEFUL_NANOSECONDS: u64 = 8_000;
+const BUDGET_NANOSECONDS: u64 = 8_000;
 
-/// How long a thread without hope watches, now and then. The other thread's CPU may have to be
+/// Spin time of an occasional probe without a budget. The other thread's CPU may have to be
 /// woken, and of two threads that sleep in turns, neither finds the other awake before that; chosen
 /// so too.
-const HOPELESS_NANOSECONDS: u64 = 50_000;
+const PROBE_NANOSECONDS: u64 = 50_000;
 
-/// Greatest hope: threads that cooperate well waste a watch or two when their CPUs become
+/// Maximum budget: threads that cooperate well waste a spin or two when their CPUs become
 /// contended.
 const MOST: i8 = 6;
 
-/// No hope left: a new thread has enough for two failed watches.
+/// Exhausted budget: a new thread has enough for two failed spins.
 const NONE: i8 = -2;
 
-/// A thread without hope watches in one of so many waits at first; half as often after each
+/// A thread without a budget spins in one of so many waits at first; half as often after each
 /// failure.
 const ONE_IN: u16 = 64;
 
-/// Greatest number of halvings: failed watches then cost 50 microseconds over 4096 waits, 12
+/// Greatest number of halvings: failed probes then cost 50 microseconds over 4096 waits, 12
 /// nanoseconds each.
 const HALVINGS: u8 = 6;
 
@@ -37,16 +37,16 @@ const LOOKS: u32 = 8;
 /// A thread's experience; all zero at first.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Hope {
+pub struct SpinBudget {
     level: Cell<i8>,
     /// How often [`ONE_IN`] has been halved.
     halvings: Cell<u8>,
-    /// Waits until the next watch.
+    /// Waits until the next probe.
     left: Cell<u16>,
 }
 
-impl Hope {
-    /// Whether the wait that begins should watch.
+impl SpinBudget {
+    /// Whether the wait that begins should spin.
     fn looks(&self) -> bool {
         if self.level.get() > NONE {
             return true;
@@ -60,12 +60,12 @@ impl Hope {
         }
     }
 
-    /// How long it watches, if it does.
+    /// Its spin time.
     fn nanoseconds(&self) -> u64 {
         if self.level.get() > NONE {
-            HOPEFUL_NANOSECONDS
+            BUDGET_NANOSECONDS
         } else {
-            HOPELESS_NANOSECONDS
+            PROBE_NANOSECONDS
         }
     }
 
@@ -86,27 +86,27 @@ impl Hope {
     }
 }
 
-/// Whether the calling thread, about to wait, should [watch](watch_in_hope) before it sleeps:
+/// Whether the calling thread, about to wait, should [spin](spin_before_sleep) before it sleeps:
 /// hardly ever after recent failures. Called once a wait.
 #[inline]
 #[must_use]
-pub fn hopes() -> bool {
-    cpus() > 1 && thread().hope.looks()
+pub fn should_spin() -> bool {
+    cpus() > 1 && thread().spin_budget.looks()
 }
 
-/// Watches for some microseconds, while `awaited`, before the calling thread sleeps. Never yields.
-pub fn watch_in_hope(awaited: impl Fn() -> bool) {
-    let hope = &thread().hope;
-    let until = now() + hope.nanoseconds();
+/// Spins for some microseconds, while `awaited`, before the calling thread sleeps. Never yields.
+pub fn spin_before_sleep(awaited: impl Fn() -> bool) {
+    let budget = &thread().spin_budget;
+    let until = now() + budget.nanoseconds();
     loop {
         for _ in 0..LOOKS {
             if !awaited() {
-                return hope.rise();
+                return budget.rise();
             }
             core::hint::spin_loop();
         }
         if now() >= until {
-            return hope.fall();
+            return budget.fall();
         }
     }
 }
@@ -119,7 +119,7 @@ mod tests {
 
     /// Which of `waits` waits watch; the second argument says which watches succeed.
     fn looking(waits: usize, comes: impl Fn(usize) -> bool) -> std::vec::Vec<usize> {
-        let hope = Hope {
+        let budget = SpinBudget {
             level: Cell::new(0),
             halvings: Cell::new(0),
             left: Cell::new(0),
@@ -127,8 +127,8 @@ mod tests {
         let looks = |wait: &usize| {
             let looks = hope.looks();
             match looks {
-                true if comes(*wait) => hope.rise(),
-                true => hope.fall(),
+                true if comes(*wait) => budget.rise(),
+                true => budget.fall(),
                 false => {}
             }
             looks
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_comes_ends_the_look() {
         let looks = Cell::new(0);
-        watch_in_hope(|| {
+        spin_before_sleep(|| {
             looks.set(looks.get() + 1);
             looks.get() < 3
         });

@@ -34,7 +34,7 @@ pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
 pub use hearer::{hear, hearer};
 pub use home::Home;
-pub use hope::{hopes, watch_in_hope};
+pub use hope::{should_spin, spin_before_sleep};
 pub use image::Image;
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,

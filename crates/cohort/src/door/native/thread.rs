@@ -7,7 +7,7 @@ use super::super::{Cache, ID_BITS, Shown};
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 use super::generation::{generation, generation_so_far};
-use super::hope::Hope;
+use super::hope::SpinBudget;
 use super::system::{call, number};
 use core::cell::Cell;
 use core::ffi::CStr;
@@ -47,8 +47,8 @@ pub struct ThreadRecord {
     pub(super) slice: Cell<bool>,
     /// How many of its waits in a row did not end by spinning, up to a few.
     pub(super) vain: Cell<u8>,
-    /// Whether it [looks](super::watch_in_hope) before it sleeps.
-    pub(super) hope: Hope,
+    /// Whether it [looks](super::spin_before_sleep) before it sleeps.
+    pub(super) spin_budget: SpinBudget,
     /// When waiting writers first refused it a read lock in a try, for `RwLock`; 0: never.
     pub refused: Cell<u64>,
     /// When it last ended a wait, as set by [`super::has_waited`].

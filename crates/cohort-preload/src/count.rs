@@ -2,7 +2,9 @@
 
 use crate::layout::Mutex;
 use crate::libc::{__register_atfork, close, getpid, map, open, say};
-use cohort::door::{Beyond, Change, Hearer, Mode, cache_groups, hear, is_allowed, thread};
+use cohort::door::{
+    Beyond, Change, Mode, Observer, cache_groups, is_allowed, set_observer, thread,
+};
 use cohort::host::Generation;
 use cohort::host::served::Service;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
@@ -99,13 +101,13 @@ pub fn count(kind: Kind, contended: bool) {
 }
 
 /// Counts the events of adaptive locks.
-static COUNTS: Hearer = Hearer {
+static COUNTS: Observer = Observer {
     waited,
     changed: count_change,
 };
 
 /// Counts the events, and prints each mode change.
-static PRINTS: Hearer = Hearer {
+static PRINTS: Observer = Observer {
     waited,
     changed: |change| {
         count_change(change);
@@ -125,7 +127,7 @@ fn mutex_of(change: &Change<'_>) -> usize {
 
 /// Starts observing adaptive locks; prints each change too, if `prints`.
 pub fn hear_locks(prints: bool) {
-    hear(if prints { &PRINTS } else { &COUNTS });
+    set_observer(if prints { &PRINTS } else { &COUNTS });
 }
 
 fn waited(mode: Mode) {

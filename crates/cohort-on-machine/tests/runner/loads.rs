@@ -7,7 +7,7 @@ use crate::locks::RawLock;
 use crate::locks::adaptive::glk::{Glk, Judge, Mode, OfMachine, OfProcess};
 use crate::locks::basic::mcs::McsNode;
 use crate::locks::basic::{Anderson, Futex, Mcs, Ticket};
-use crate::locks::door::{Hearer, Mode as Told, hear, is_counted, nap};
+use crate::locks::door::{Mode as Told, Observer, is_counted, nap, set_observer};
 use crate::locks::numa::Hmcs2;
 use crate::slowest;
 use cohort_machine::description::{Machine, synthetic};
@@ -221,7 +221,7 @@ thread_local! {
     static HEARD: RefCell<Vec<(usize, Told)>> = const { RefCell::new(Vec::new()) };
 }
 
-static HEARER: Hearer = Hearer {
+static OBSERVER: Observer = Observer {
     waited: |_| (),
     changed: |change| HEARD.with_borrow_mut(|heard| heard.push((change.lock, change.to))),
 };
@@ -334,7 +334,7 @@ fn is_seen<J: Judge>(machine: &Machine, threads: usize) {
             }
         });
     }
-    hear(&HEARER);
+    set_observer(&OBSERVER);
     HEARD.take();
     run.go().unwrap_or_else(|failure| panic!("{failure}"));
     let heard = HEARD.take();

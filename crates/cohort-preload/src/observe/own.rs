@@ -8,7 +8,8 @@ use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
 use crate::next;
 use crate::{filter, mutex, owner};
 use cohort::door::{
-    Hearer, PAGE, generation, generation_so_far, hear, is_gone, now, system_call, thread_id,
+    Observer, PAGE, generation, generation_so_far, is_gone, now, set_observer, system_call,
+    thread_id,
 };
 use cohort::records::{
     ALWAYS, Doing, Draws, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records,
@@ -90,7 +91,7 @@ impl Heard {
 }
 
 /// Stores locks' events for the thread that causes them.
-static HEARER: Hearer = Hearer {
+static OBSERVER: Observer = Observer {
     waited: |mode| heard().mode.set(mode as u32 + 1),
     changed: |change| {
         heard().mode.set(change.to as u32 + 1);
@@ -685,7 +686,7 @@ fn make(here: u32) -> Option<()> {
     }
     if published && folder.is_none() {
         file::keep(file);
-        hear(&HEARER);
+        set_observer(&OBSERVER);
         LOOK.store(ptr::from_ref(made.watch.word()).cast_mut().cast(), Release);
     } else {
         close(file);

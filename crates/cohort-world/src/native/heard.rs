@@ -1,7 +1,7 @@
 //! Modes of this process's adaptive locks. Off by default, since reporting slows the locks.
 
 use crate::heard::{Heard, Notes};
-use cohort::door::{Hearer, Mode, hear};
+use cohort::door::{Mode, Observer, set_observer};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ static WAITS: [AtomicU64; Mode::ALL.len()] = [const { AtomicU64::new(0) }; Mode:
 
 static NOTES: Mutex<Notes> = Mutex::new(Notes::new());
 
-static HEARER: Hearer = Hearer {
+static OBSERVER: Observer = Observer {
     waited: |mode| {
         WAITS[mode as usize].fetch_add(1, Ordering::Relaxed);
     },
@@ -29,7 +29,7 @@ fn notes<R>(with: impl FnOnce(&mut Notes) -> R) -> R {
 
 /// Makes runs on this machine record the modes of their locks.
 pub fn listen() {
-    hear(&HEARER);
+    set_observer(&OBSERVER);
 }
 
 /// The events since the last call, for that many locks.

@@ -2,14 +2,14 @@
 //! thread.
 
 use crate::heard::{Heard, Notes};
-use cohort_on_machine::door::{Hearer, hear};
+use cohort_on_machine::door::{Observer, set_observer};
 use std::cell::RefCell;
 
 std::thread_local! {
     static NOTES: RefCell<Notes> = const { RefCell::new(Notes::new()) };
 }
 
-static HEARER: Hearer = Hearer {
+static OBSERVER: Observer = Observer {
     waited: |mode| NOTES.with_borrow_mut(|notes| notes.waited(mode.name(), 1)),
     changed: |change| {
         let (from, to) = (change.from.name(), change.to.name());
@@ -19,7 +19,7 @@ static HEARER: Hearer = Hearer {
 
 /// Starts recording a run of the calling thread.
 pub(super) fn begin() {
-    hear(&HEARER);
+    set_observer(&OBSERVER);
     NOTES.replace(Notes::new());
 }
 

@@ -61,8 +61,8 @@ use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, AtomicU64, AtomicUsize, Change, Order, constructor, flaws, hearer, is_counted,
-    keep_cpu, mutant, now, policies, tries_anything, yield_now,
+    self, AtomicU32, AtomicU64, AtomicUsize, Change, Order, constructor, flaws, is_counted,
+    keep_cpu, mutant, now, observer, policies, tries_anything, yield_now,
 };
 use crate::numa::FutexHmcs;
 use crate::wait::MayPark;
@@ -941,9 +941,9 @@ impl<J: Judge> Glk<J> {
             wait()
         };
         if held.is_some()
-            && let Some(hearer) = hearer()
+            && let Some(observer) = observer()
         {
-            (hearer.waited)(mode.told());
+            (observer.waited)(mode.told());
         }
         held
     }
@@ -998,11 +998,11 @@ impl<J: Judge> Glk<J> {
 
     /// Reports a mode change, if it happened, with the mean of the queue; for the holder.
     fn tell(&self, from: Mode, to: Mode, mean: Option<Mean>) {
-        if let Some(hearer) = hearer()
+        if let Some(observer) = observer()
             && self.mode() == to
         {
             let (up, down) = (tuned().up(), tuned().down());
-            (hearer.changed)(&Change {
+            (observer.changed)(&Change {
                 lock: match self.object.load(Order::RELAXED) {
                     0 => core::ptr::from_ref(self).addr(),
                     object => object,
@@ -1213,12 +1213,12 @@ mod tests {
 
     #[test]
     fn each_change_is_told_with_its_reason() {
-        use crate::door::{Hearer, hear};
+        use crate::door::{Observer, set_observer};
         use std::string::{String, ToString};
         use std::sync::Mutex;
 
         static HEARD: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
-        static HEARER: Hearer = Hearer {
+        static OBSERVER: Observer = Observer {
             waited: |_| (),
             changed: |change| {
                 HEARD
@@ -1228,7 +1228,7 @@ mod tests {
             },
         };
         let lock = Glk::<Round>::default();
-        hear(&HEARER);
+        set_observer(&OBSERVER);
         for _ in 0..3 {
             let _ = once(&lock);
         }

@@ -79,7 +79,7 @@ impl fmt::Display for AsItIs<'_> {
 /// An observer of such locks. Any thread may call both functions while it holds the lock or waits
 /// for it; they must not use locks.
 #[derive(Clone, Copy, Debug)]
-pub struct Hearer {
+pub struct Observer {
     /// The calling thread has acquired a lock of that mode after a wait.
     pub waited: fn(Mode),
     /// A lock has changed its mode.

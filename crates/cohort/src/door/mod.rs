@@ -53,7 +53,7 @@ macro_rules! internal {
 internal! {
     [absence::{Absence, Shown}]
     [cache::{Cache, Opened}]
-    [change::{Change, Hearer, Mode}]
+    [change::{Change, Observer, Mode}]
     [cohort_raw::Counter]
     [cohort_raw::recipe::Level]
     [flaw::Flaw]

@@ -58,11 +58,10 @@ use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
 use crate::compose::{CacheGroup, Numa};
 use crate::door::{
-    self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Hearer, Level, Mode, Order,
-    QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
-    fence_after_update, flaws, generation, has_lost_cpu, has_waited, hearer, is_long_quiet,
-    is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide, repeated, thread,
-    waits_often,
+    self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Observer,
+    Order, QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
+    fence_after_update, flaws, generation, has_lost_cpu, has_waited, is_long_quiet, is_worth_a_try,
+    keep_cpu, mutant, now, observer, orders, pool, process_wide, repeated, thread, waits_often,
 };
 use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Generation, Pool, Scarcity, Spell, WideGate};
@@ -499,10 +498,10 @@ impl Queue {
     /// exists.
     #[inline]
     fn tell(&self, lock: usize, from: Mode, to: Mode, why: &str) {
-        if let Some(hearer) = hearer()
+        if let Some(observer) = observer()
             && self.bound.0.untold.load(Order::RELAXED) == 0
         {
-            tell(hearer, lock, from, to, why);
+            tell(observer, lock, from, to, why);
         }
     }
 }
@@ -510,8 +509,8 @@ impl Queue {
 /// Reports a mode change to the observer.
 #[cold]
 #[inline(never)]
-fn tell(hearer: &Hearer, lock: usize, from: Mode, to: Mode, why: &str) {
-    (hearer.changed)(&Change {
+fn tell(observer: &Observer, lock: usize, from: Mode, to: Mode, why: &str) {
+    (observer.changed)(&Change {
         lock,
         from,
         to,
@@ -709,10 +708,10 @@ impl FutexHmcs {
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         let outcome = self.wait(patience, true);
-        if let Some(hearer) = hearer()
+        if let Some(observer) = observer()
             && matches!(outcome, Outcome::Acquired)
         {
-            (hearer.waited)(self.mode());
+            (observer.waited)(self.mode());
         }
         outcome
     }

@@ -60,7 +60,7 @@ pub(crate) const fn others_go_on() -> bool {
 /// Natively, the observer of locks' mode changes.
 #[inline(always)]
 #[must_use]
-pub const fn hearer() -> Option<&'static crate::door::Hearer> {
+pub const fn observer() -> Option<&'static crate::door::Observer> {
     None
 }
 

@@ -39,7 +39,7 @@ pub use thread::{
 
 #[path = "../native/hearer.rs"]
 mod hearer;
-pub use hearer::{hear, hearer};
+pub use hearer::{observer, set_observer};
 
 /// As in loom's backend.
 #[must_use]

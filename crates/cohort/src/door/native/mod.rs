@@ -32,7 +32,7 @@ pub use atomic::{
 pub use caught::{Panic, caught, panic_on, to_its_end};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
-pub use hearer::{hear, hearer};
+pub use hearer::{observer, set_observer};
 pub use home::Home;
 pub use hope::{should_spin, spin_before_sleep};
 pub use image::Image;

@@ -30,7 +30,7 @@ pub use in_place::InPlace;
 pub use inflated::{AdaptingPool, Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
-pub(crate) use spell::{Scarcity, Spell};
+pub(crate) use spell::{HysteresisWindow, Scarcity};
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};

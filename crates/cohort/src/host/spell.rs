@@ -4,7 +4,7 @@ use crate::door::{AtomicU64, Order, constructor, now};
 
 /// The length of a window after an observation. It spans many time slices, since waiters in a queue
 /// longer than the CPUs may wait for several.
-const SPELL_NANOSECONDS: u64 = 100_000_000;
+const WINDOW_NANOSECONDS: u64 = 100_000_000;
 
 /// CPUs are oversubscribed if a second preemption follows a first within these bounds. Threads that
 /// start together are preempted at once, without oversubscription.
@@ -13,9 +13,9 @@ const AGAIN_WITHIN_NANOSECONDS: u64 = 20_000_000;
 
 /// The end of the window; 0: no observation.
 #[derive(Debug, Default)]
-pub(crate) struct Spell(AtomicU64);
+pub(crate) struct HysteresisWindow(AtomicU64);
 
-impl Spell {
+impl HysteresisWindow {
     constructor! {
         /// A window without an observation.
         pub(crate) fn new() -> Self {
@@ -44,9 +44,9 @@ impl Spell {
 
     /// Records an observation, and returns whether it opens the window.
     pub(crate) fn is_noticed(&self) -> bool {
-        let until = now() + SPELL_NANOSECONDS;
+        let until = now() + WINDOW_NANOSECONDS;
         let known = self.0.load(Order::RELAXED);
-        if known + SPELL_NANOSECONDS / 2 < until {
+        if known + WINDOW_NANOSECONDS / 2 < until {
             self.0.store(until, Order::RELAXED);
         }
         known == 0
@@ -62,7 +62,7 @@ impl Spell {
 /// spinning](crate::door::keep_cpu).
 #[derive(Debug, Default)]
 pub(crate) struct Scarcity {
-    spell: Spell,
+    window: HysteresisWindow,
     /// The time of the first recent preemption.
     lost: AtomicU64,
 }
@@ -72,7 +72,7 @@ impl Scarcity {
         /// No preemption so far.
         pub(crate) fn new() -> Self {
             Self {
-                spell: Spell::new(),
+                window: HysteresisWindow::new(),
                 lost: AtomicU64::new(0),
             }
         }
@@ -81,7 +81,7 @@ impl Scarcity {
     /// Whether CPUs are oversubscribed. At the end of the window, one thread calls `ended`.
     #[inline]
     pub(crate) fn lasts(&self, ended: impl FnOnce()) -> bool {
-        self.spell.lasts(ended)
+        self.window.lasts(ended)
     }
 
     /// Records a waiter's preemption, and returns whether it opens the window.
@@ -93,7 +93,7 @@ impl Scarcity {
             self.lost.store(now, Order::RELAXED);
         }
         (AGAIN_AFTER_NANOSECONDS..=AGAIN_WITHIN_NANOSECONDS).contains(&ago)
-            && self.spell.is_noticed()
+            && self.window.is_noticed()
     }
 
     /// Whether a preemption has been recorded.
@@ -105,12 +105,12 @@ impl Scarcity {
     /// Opens the window without a preemption.
     #[cold]
     pub(crate) fn expect(&self) {
-        self.spell.is_noticed();
+        self.window.is_noticed();
     }
 
     /// Closes the window, and forgets the recorded preemption.
     pub(crate) fn forget(&self) {
-        self.spell.forget();
+        self.window.forget();
         self.lost.store(0, Order::RELAXED);
     }
 }

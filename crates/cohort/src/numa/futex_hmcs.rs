@@ -64,7 +64,7 @@ use crate::door::{
     keep_cpu, mutant, now, observer, orders, pool, process_wide, repeated, thread, waits_often,
 };
 use crate::fairly::ReleaseFairly;
-use crate::host::{Census, Generation, Pool, Scarcity, Spell, WideGate};
+use crate::host::{Census, Generation, HysteresisWindow, Pool, Scarcity, WideGate};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
@@ -151,7 +151,7 @@ struct Bound {
     owner: AtomicUsize,
     groups: AtomicU64,
     crowded: Scarcity,
-    slow: Spell,
+    slow: HysteresisWindow,
     long: AtomicU32,
     /// Not zero if the lock is part of another lock, which reports its own mode.
     untold: AtomicU32,

@@ -93,7 +93,7 @@ const COME: u64 = 1 << 32;
 
 /// A fat lock's holder, and the arrivals of all cache groups.
 #[derive(Debug, Default)]
-pub(super) struct Comers {
+pub(super) struct Arrivals {
     turn: CachePadded<Turn>,
     groups: [LinePadded<Group>; FAT_GROUPS],
 }
@@ -262,7 +262,7 @@ fn each(mut groups: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Comers {
+impl Arrivals {
     /// The calling thread's group.
     #[inline]
     pub(super) fn of_thread() -> usize {

@@ -22,7 +22,7 @@
 //! The first thread that finds the object held inflates it. It takes a fat lock, acquires it on the
 //! thin holder's behalf, and puts its number in the word.
 //!
-//! A waiter first registers among the [`Comers`] of its cache group, so the fat lock stays the
+//! A waiter first registers among the [`Arrivals`] of its cache group, so the fat lock stays the
 //! object's. Under contention no thread writes the word, and all read cached copies. A holder that
 //! grants the fat lock to a committed waiter does not access the object again. A holder without
 //! waiters bars the word, which stops arrivals, and looks again. It then opens the word, or frees
@@ -45,10 +45,10 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `word` | arrivals and holders, as above | the table above |
-//! | `holder` | the holder, if the word counts users and one gate suffices | its record; 0: see [`Comers`] |
+//! | `holder` | the holder, if the word counts users and one gate suffices | its record; 0: see [`Arrivals`] |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::comers::{Comers, Holder, Way};
+use super::comers::{Arrivals, Holder, Way};
 use super::gate::are_cpus_scarce;
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool, Try};
 use crate::door::{
@@ -120,7 +120,7 @@ pub struct FatHeader {
     /// The holder, and the arrivals. The record that acquires for a thin holder is not part of the
     /// fat lock. A composition's release still uses its context when the next thread holds the
     /// lock, and that thread may be the last user of the fat lock.
-    comers: Comers,
+    arrivals: Arrivals,
 }
 
 impl FatHeader {
@@ -231,7 +231,7 @@ impl dyn FatPool + '_ {
             if let Some(adapting) = self.adapting() {
                 adapting.begin_anew(fat, record, object);
             }
-            self.header(fat).comers.hold(record, Way::default());
+            self.header(fat).arrivals.hold(record, Way::default());
         }
         fat
     }
@@ -247,11 +247,11 @@ impl dyn FatPool + '_ {
                 // The last user puts the fat lock back, though others may still be leaving it;
                 // threads of the parent never finish leaving.
                 header.generation.settle(|| {
-                    header.comers.forget();
+                    header.arrivals.forget();
                     self.inherit(fat);
                 });
             }
-            if header.comers.opens() {
+            if header.arrivals.opens() {
                 return fat;
             }
         }
@@ -271,9 +271,9 @@ impl dyn FatPool + '_ {
         // SAFETY: `take` acquired it by the record in the header, which is released here; without
         // an object no other thread can be counted in.
         unsafe {
-            let comers = &self.header(fat).comers;
-            if let Some(holder) = comers.holder() {
-                comers.let_go();
+            let arrivals = &self.header(fat).arrivals;
+            if let Some(holder) = arrivals.holder() {
+                arrivals.let_go();
                 self.release(fat, holder.record, true);
             }
         }
@@ -610,7 +610,7 @@ impl Inflated {
         if tries_anything() && may_compete && self.take_among_few() {
             return;
         }
-        let group = Comers::of_thread();
+        let group = Arrivals::of_thread();
         let Some(entered) = self.enter(fat_pool, 0, group) else {
             return;
         };
@@ -621,23 +621,23 @@ impl Inflated {
         } = entered;
         // SAFETY: counted in, so the number stays the object's.
         unsafe {
-            let comers = &fat_pool.header(fat).comers;
-            let stops = adapting.is_none_or(|pool| pool.is_strict(fat) && self.are_few(comers));
+            let arrivals = &fat_pool.header(fat).arrivals;
+            let stops = adapting.is_none_or(|pool| pool.is_strict(fat) && self.are_few(arrivals));
             if stops && way.group().is_none() && Gate::is_one() {
-                let record = fat_pool.acquire(fat, Some(self), Some(comers.gate(0)));
+                let record = fat_pool.acquire(fat, Some(self), Some(arrivals.gate(0)));
                 self.holder.store(record, Order::RELAXED);
                 return;
             }
             let places = if stops { Gate::places_of_group() } else { None };
             if let Some((places, spins)) = places {
                 if others >= places {
-                    comers.gate(group).admit(places, spins, None);
+                    arrivals.gate(group).admit(places, spins, None);
                     way = way.by_gate(group);
                 }
                 keep_cpu(true);
             }
             let record = fat_pool.acquire(fat, Some(self), None);
-            comers.hold(record, way);
+            arrivals.hold(record, way);
             if places.is_some() {
                 Gate::have_waited();
             }
@@ -650,12 +650,12 @@ impl Inflated {
         let word = self.word.load(INFLATED_FOUND);
         if word & FAT != 0 {
             // SAFETY: the caller holds the object, so the number stays.
-            let comers = unsafe { &fat_pool.header(number(word)).comers };
-            if comers.holder().is_some_and(|holder| holder.way.is_past()) {
+            let arrivals = unsafe { &fat_pool.header(number(word)).arrivals };
+            if arrivals.holder().is_some_and(|holder| holder.way.is_past()) {
                 return true;
             }
             if word & GROUPED != 0 {
-                return comers.is_awaited(groups(word), 0);
+                return arrivals.is_awaited(groups(word), 0);
             }
         }
         let marks = FAT
@@ -696,7 +696,7 @@ impl Inflated {
             Some(record) => {
                 // SAFETY: as above.
                 unsafe { fat_pool.header(fat) }
-                    .comers
+                    .arrivals
                     .hold(record, Way::default());
                 true
             }
@@ -741,12 +741,12 @@ impl Inflated {
     }
 
     /// Whether the threads at the object, with the caller, are no crowd.
-    fn are_few(&self, comers: &Comers) -> bool {
+    fn are_few(&self, arrivals: &Arrivals) -> bool {
         let word = self.word.load(Order::RELAXED);
         let here = if word & GROUPED == 0 {
             ((word & USERS) / USER) as u32
         } else {
-            comers.are_here(groups(word))
+            arrivals.are_here(groups(word))
         };
         here <= cpus() + NO_CROWD
     }
@@ -791,7 +791,7 @@ impl Inflated {
         }
         // SAFETY: as above.
         unsafe { fat_pool.header(fat) }
-            .comers
+            .arrivals
             .hold(record, Way::past());
         true
     }
@@ -850,14 +850,14 @@ impl Inflated {
     unsafe fn unlock_fat(&self, word: u64, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         let fat = number(word);
         // SAFETY: the number stood in the word, and the holder is counted in until it leaves below.
-        let comers = unsafe { &fat_pool.header(fat).comers };
+        let arrivals = unsafe { &fat_pool.header(fat).arrivals };
         let record = self.holder.load(Order::RELAXED);
         let holder = if record != NOBODY {
             Holder {
                 record,
                 way: Way::default(),
             }
-        } else if let Some(holder) = comers.holder() {
+        } else if let Some(holder) = arrivals.holder() {
             holder
         } else {
             return false;
@@ -869,13 +869,13 @@ impl Inflated {
         // nor a signal handler may wait for the slot of a thread that is leaving here.
         if record != NOBODY {
             self.holder.store(NOBODY, Order::RELAXED);
-            comers.gate(0).pass_on();
+            arrivals.gate(0).pass_on();
         } else {
-            comers.let_go();
+            arrivals.let_go();
         }
         let way = holder.way;
         let gate = way.gate().map(|group| {
-            let gate = comers.gate(group);
+            let gate = arrivals.gate(group);
             (gate, gate.step_out())
         });
         let last = if way.is_past() && !mutant(flaw::COUNT_PAST) {
@@ -883,10 +883,10 @@ impl Inflated {
         } else if word & GROUPED == 0 {
             self.count_out().1
         } else {
-            let stays = comers.is_awaited(groups(word), way.group().unwrap_or(0))
-                || !self.leave_if_last(comers, way.stays_in());
+            let stays = arrivals.is_awaited(groups(word), way.group().unwrap_or(0))
+                || !self.leave_if_last(arrivals, way.stays_in());
             if stays {
-                comers.pass_turn();
+                arrivals.pass_turn();
             }
             !stays
         };
@@ -895,7 +895,7 @@ impl Inflated {
         // record, or by which it was acquired on the thin holder's behalf.
         unsafe { fat_pool.release(fat, holder.record, last) };
         if let Some(group) = way.stays_in() {
-            comers.depart(group);
+            arrivals.depart(group);
         }
         if let Some((gate, left)) = gate {
             gate.let_in(left);
@@ -906,10 +906,10 @@ impl Inflated {
     /// Frees the object unless a waiter is pending. The caller is the holder, has seen no waiter,
     /// and may be registered in group `own`.
     #[cold]
-    fn leave_if_last(&self, comers: &Comers, own: Option<usize>) -> bool {
+    fn leave_if_last(&self, arrivals: &Arrivals, own: Option<usize>) -> bool {
         // No further group's bit is set.
         let word = self.word.fetch_or(BARRED, Order::RELAXED);
-        if comers.close(groups(word), own) && !mutant(flaw::LEAVE_WAITERS) {
+        if arrivals.close(groups(word), own) && !mutant(flaw::LEAVE_WAITERS) {
             // No store: an arrival acquires the published fat lock through this word.
             self.word.fetch_and(!BARRED, Order::RELAXED);
             return false;
@@ -941,9 +941,9 @@ impl Inflated {
                 spinner.moment();
             } else if word & GROUPED != 0 {
                 // SAFETY: the number stands in the word, and headers stay mapped.
-                let comers = unsafe { &fat_pool.header(number(word)).comers };
+                let arrivals = unsafe { &fat_pool.header(number(word)).arrivals };
                 let adapts = fat_pool.adapting().is_some();
-                if let Some(entered) = self.join(comers, word, group, adapts, &mut spinner) {
+                if let Some(entered) = self.join(arrivals, word, group, adapts, &mut spinner) {
                     return Some(entered);
                 }
             } else if self
@@ -961,7 +961,7 @@ impl Inflated {
     #[inline]
     fn join(
         &self,
-        comers: &Comers,
+        arrivals: &Arrivals,
         word: u64,
         group: usize,
         adapts: bool,
@@ -976,16 +976,16 @@ impl Inflated {
         {
             return None;
         }
-        let seen = comers.arrive(group);
+        let seen = arrivals.arrive(group);
         // Other groups may have arrived too; holders look for this one only if its bit is set.
         let others = GROUPS & !(GROUP << group);
         let now = self.word.load(Order::RELAXED);
         if (now ^ joined) & !others != 0 && !mutant(flaw::STAY) {
-            comers.depart(group);
+            arrivals.depart(group);
             return None;
         }
         let stays = adapts || !seen.is_calm() || are_cpus_scarce();
-        if !comers.come(group, stays) {
+        if !arrivals.come(group, stays) {
             // The holder has barred the word, and will free the object or open the word.
             spinner.moment();
             return None;
@@ -1039,7 +1039,8 @@ impl Inflated {
         }
         // SAFETY: the number stood in the word, and the caller has exclusive access.
         let header = unsafe { fat_pool.header(number(word)) };
-        let began = self.holder.load(Order::RELAXED) != NOBODY || header.comers.holder().is_some();
+        let began =
+            self.holder.load(Order::RELAXED) != NOBODY || header.arrivals.holder().is_some();
         let held = began && !handed_over;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word

@@ -265,7 +265,7 @@ impl Pace {
         if all > 0.8 * limit && lately > 0.4 * limit {
             self.slow_down(samples_are_dearer, samples > PART * limit);
         } else if all < 0.8 * limit && lately < 0.4 * limit {
-            self.quicken(samples_are_dearer);
+            self.double_rate(samples_are_dearer);
         }
     }
 
@@ -281,7 +281,7 @@ impl Pace {
     }
 
     /// Doubles the rate of the cheaper one, or of the other at its maximum.
-    fn quicken(&mut self, samples_are_dearer: bool) {
+    fn double_rate(&mut self, samples_are_dearer: bool) {
         let has_most = self.wanted >= MOST_SAMPLES;
         if self.tick <= TICK || !samples_are_dearer && !has_most {
             self.wanted = (self.wanted * 2.0).min(MOST_SAMPLES);

@@ -251,7 +251,7 @@ impl Experiment {
             Self::Call => setup.call().map(|point| vec![point]),
             Self::Occasional => Ok(setup.occasional()),
             Self::Timed => Ok(vec![setup.timed()]),
-            Self::TimedAlone => Ok(setup.timed_alone()),
+            Self::TimedAlone => Ok(setup.timed_uncontended()),
             Self::GivingUp(way) => Ok(vec![setup.point("", [setup.inlined(way)])]),
             Self::Patient => setup.patient(),
             Self::Life => Ok(setup.life()),
@@ -614,7 +614,7 @@ impl Setup<'_> {
         self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
-    fn timed_alone(&self) -> Vec<Point> {
+    fn timed_uncontended(&self) -> Vec<Point> {
         let seconds = self.seconds(0.25, 0.1);
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let locks = [OURS, "hmcs-t-1"].into_iter().filter_map(find);

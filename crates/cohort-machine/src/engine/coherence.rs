@@ -202,7 +202,7 @@ impl Caches {
     }
 
     /// Writes without delay, for schedules in which only the order of events matters.
-    pub(crate) fn write_at_once(&mut self, line: LineId) {
+    pub(crate) fn write_undelayed(&mut self, line: LineId) {
         let line = &mut self.lines[line as usize];
         line.version = line.version.wrapping_add(1);
     }
@@ -282,11 +282,11 @@ impl Caches {
                     let mut served = hit(cost, at.max(since));
                     if !idle {
                         served.disturbs = true;
-                        self.write_at_once(id);
+                        self.write_undelayed(id);
                     }
                     served
                 } else {
-                    self.write_at_once(id);
+                    self.write_undelayed(id);
                     self.own(hardware, traffic, cache, id, access, at)
                 }
             }

@@ -110,7 +110,7 @@ impl Engine<'_> {
             return;
         }
         thread.look.act();
-        self.caches.write_at_once(line);
+        self.caches.write_undelayed(line);
         let mut woken = Vec::new();
         self.caches.watchers(line, &mut woken);
         for index in woken {

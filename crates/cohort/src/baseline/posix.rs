@@ -96,7 +96,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
 
     /// Looks a bounded number of times, derived from the usual number; whether the lock was
     /// acquired.
-    fn take_soon(&self) -> bool {
+    fn take_by_spinning(&self) -> bool {
         let usual = self.usual.load(Order::RELAXED);
         let most = LOOKS.min(2 * usual + 10);
         let mut looks = 0;
@@ -119,7 +119,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
 
     #[cold]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
-        if LOOKS > 0 && self.take_soon() {
+        if LOOKS > 0 && self.take_by_spinning() {
             return Outcome::Acquired;
         }
         // A thread that has waited cannot know whether others still wait.

@@ -95,7 +95,7 @@ pub type SpinPark4 = SpinPark<4>;
 
 impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
     /// Spins for a bounded time, if there is room; whether the lock was acquired, with that mark.
-    fn take_soon(&self, mark: u32) -> bool {
+    fn take_by_spinning(&self, mark: u32) -> bool {
         if MOST == ALL {
             return self.spin(mark);
         }
@@ -152,7 +152,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
         // A thread that has slept cannot know whether others still sleep.
         let mut mark = 0;
         loop {
-            if self.take_soon(mark) {
+            if self.take_by_spinning(mark) {
                 return Outcome::Acquired;
             }
             let marks = HELD | ASLEEP;

@@ -621,7 +621,7 @@ impl Carried for Word<'_> {
     }
 
     #[inline]
-    fn stays_alone(&self) -> bool {
+    fn stays_uncontended(&self) -> bool {
         true
     }
 

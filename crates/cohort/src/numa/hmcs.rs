@@ -271,7 +271,7 @@ pub(crate) trait Carried {
     fn may_go_on(&self) -> bool;
 
     /// Whether it stays in a cohort past the hand-off bound while no other cohort waits.
-    fn stays_alone(&self) -> bool;
+    fn stays_uncontended(&self) -> bool;
 
     /// Whether it stays in a cohort only if the next waiter there has not yielded its CPU.
     fn needs_presence(&self) -> bool;
@@ -312,7 +312,7 @@ impl Carried for Nothing {
     }
 
     #[inline]
-    fn stays_alone(&self) -> bool {
+    fn stays_uncontended(&self) -> bool {
         false
     }
 
@@ -628,7 +628,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         let most = self.shape.in_a_row(HAND_OFFS);
         let may = carried.may_go_on()
             && (consecutive < most
-                || carried.stays_alone() && here.is_alone()
+                || carried.stays_uncontended() && here.is_alone()
                 || mutant(flaw::KEEP_FOR_EVER));
         let away = may && carried.needs_presence() && Queue::next_is_away(node);
         if away && mutant(flaw::FORGET_THE_AWAY) {

@@ -101,7 +101,7 @@ impl Host {
 pub fn topology() -> Result<Topology, String> {
     let cpus = allowed_cpus();
     if cpus.is_empty() {
-        return Err("the system does not tell which CPUs this process may use".to_owned());
+        return Err("the kernel does not report the usable CPUs".to_owned());
     }
     Ok(sysfs::topology(cpus))
 }
@@ -291,7 +291,7 @@ impl World for Native {
                     Err(error) => {
                         // The other threads wait at the barrier for a thread that will never
                         // arrive.
-                        eprintln!("cohort: thread {} cannot be made: {error}", index + 1);
+                        eprintln!("cohort: cannot create thread {}: {error}", index + 1);
                         std::process::exit(1);
                     }
                 }
@@ -334,7 +334,7 @@ fn pin(cpu: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set)
-        .map_err(|error| format!("a thread cannot be pinned to CPU {cpu}: {error}"))
+        .map_err(|error| format!("cannot pin a thread to CPU {cpu}: {error}"))
 }
 
 /// Interface of a thread on this machine.

@@ -32,7 +32,7 @@ impl Actor {
             }
         };
         let made = Builder::new().name("actor".to_owned()).spawn(work);
-        made.map_err(|error| format!("a thread cannot be made: {error}"))?;
+        made.map_err(|error| format!("cannot create a thread: {error}"))?;
         Ok(Self(sender))
     }
 }

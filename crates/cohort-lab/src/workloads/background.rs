@@ -40,7 +40,7 @@ impl Hogs {
                 let hog = std::thread::Builder::new()
                     .name(format!("hog-{index}"))
                     .spawn_scoped(scope, move || self.use_up(lock, over))
-                    .map_err(|error| format!("a thread cannot be made: {error}"))?;
+                    .map_err(|error| format!("cannot create a thread: {error}"))?;
                 hogs.push(hog);
             }
             std::thread::sleep(LEAD);

@@ -67,7 +67,7 @@ impl Cache {
             (0..room.div_ceil(BUCKET)).map(|_| bucket()).collect();
         Ok(Self {
             table: RwLock::new(),
-            buckets: buckets.map_err(|error| format!("a mutex cannot be made: {error}"))?,
+            buckets: buckets.map_err(|error| format!("cannot create a mutex: {error}"))?,
         })
     }
 

@@ -107,7 +107,7 @@ impl Objects {
                     0
                 }
         };
-        pthread::accepted(refusals).map_err(|error| format!("no mutex can be made: {error}"))?;
+        pthread::accepted(refusals).map_err(|error| format!("cannot create a mutex: {error}"))?;
         if call == Call::Many {
             for _ in 0..LEARNING * MANY {
                 // SAFETY: initialised above.

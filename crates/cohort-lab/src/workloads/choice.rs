@@ -33,7 +33,7 @@ impl Choice {
     pub fn run(&self, load: &impl Load) -> Result<Outcome, String> {
         let Some(name) = &self.raw else {
             let mutex =
-                Mutex::new(self.kind).map_err(|error| format!("no mutex can be made: {error}"))?;
+                Mutex::new(self.kind).map_err(|error| format!("cannot create a mutex: {error}"))?;
             return load.under(&mutex);
         };
         if name == "parking_lot" {

@@ -152,7 +152,7 @@ impl Program {
 /// # Errors
 /// A thread, a mutex, a condition or a semaphore cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
-    let program = |error| format!("the locks cannot be made: {error}");
+    let program = |error| format!("cannot create the locks: {error}");
     let program = Program {
         interpreter: Interpreter::new().map_err(program)?,
         application: Semaphore::new(1).map_err(program)?,
@@ -169,7 +169,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
             made.map(drop)
         })
     })
-    .map_err(|error| format!("a thread cannot be made: {error}"))?;
+    .map_err(|error| format!("cannot create a thread: {error}"))?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Outcome {
         operations: options.operations,

@@ -90,7 +90,7 @@ impl Crowd {
                         // The other threads wait at the barrier for a thread that will never
                         // arrive.
                         tell(format_args!(
-                            "cohort: thread {} cannot be made: {error}",
+                            "cohort: cannot create thread {}: {error}",
                             index + 1
                         ));
                         std::process::exit(1);
@@ -113,7 +113,7 @@ impl Crowd {
             match (&mut latencies, own) {
                 (Some(all), Some(own)) => all
                     .add(own)
-                    .map_err(|error| format!("latencies cannot be merged: {error}"))?,
+                    .map_err(|error| format!("cannot merge latencies: {error}"))?,
                 (None, own) => latencies = own,
                 (Some(_), None) => {}
             }

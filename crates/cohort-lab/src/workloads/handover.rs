@@ -65,7 +65,7 @@ struct Turns {
 /// There is only one CPU, or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     under(&mutex, options)
 }
 
@@ -111,7 +111,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
     for part in parts {
         let part = part.map_err(|_| "a thread panicked".to_owned())??;
         all.add(part)
-            .map_err(|error| format!("times cannot be merged: {error}"))?;
+            .map_err(|error| format!("cannot merge times: {error}"))?;
     }
     if all.is_empty() {
         return Err("no hand-off finished in time".to_owned());
@@ -129,7 +129,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
 fn settle(cpu: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| format!("CPU {cpu} cannot be used: {error}"))
+    sched_setaffinity(None, &set).map_err(|error| format!("cannot use CPU {cpu}: {error}"))
 }
 
 impl Turns {

@@ -41,7 +41,7 @@ fn mutexes(count: u32) -> Result<Vec<Mutex>, String> {
     (0..count)
         .map(|_| Mutex::new(Kind::Normal))
         .collect::<Result<_, _>>()
-        .map_err(|error| format!("a mutex cannot be made: {error}"))
+        .map_err(|error| format!("cannot create a mutex: {error}"))
 }
 
 fn use_all(mutexes: &[Mutex]) {

@@ -31,7 +31,7 @@ pub const LONGEST: u64 = 600_000_000_000;
 /// A histogram for times up to `longest`.
 pub fn times(longest: u64) -> Result<Times, String> {
     Histogram::new_with_max(longest, 3)
-        .map_err(|error| format!("no histogram can be made: {error}"))
+        .map_err(|error| format!("cannot create a histogram: {error}"))
 }
 
 impl Latency {

@@ -81,7 +81,7 @@ impl Load {
         if self.nice != 0 {
             // For this thread only: the others exist already.
             rustix::process::setpriority_process(None, self.nice.into())
-                .map_err(|error| format!("the nice value cannot be changed: {error}"))?;
+                .map_err(|error| format!("cannot change the nice value: {error}"))?;
         }
         let mut waits = times(LONGEST)?;
         let mut token = lock.token();

@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
         }
     };
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     under(&Native { mutex, steadily }, options)
 }
 

@@ -48,7 +48,7 @@ enum Mode {
 /// SQLite's error.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let folder = tempfile::tempdir()
-        .map_err(|error| format!("no folder for the database can be made: {error}"))?;
+        .map_err(|error| format!("cannot create a folder for the database: {error}"))?;
     let file = folder.path().join("load.db");
     let first = open(options.mode, &file)?;
     first.fill(options.rows)?;

@@ -36,7 +36,7 @@ pub struct Options {
 /// A thread or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     let pace = Pace::measure();
     let (section, gap) = (pace.work(options.section), pace.work(options.gap));
     let patience = Duration::from_nanos(options.deadline.into());

@@ -67,7 +67,7 @@ impl Company {
                         std::thread::park();
                     }
                 })
-                .map_err(|error| format!("a thread cannot be made: {error}"))?;
+                .map_err(|error| format!("cannot create a thread: {error}"))?;
         }
         Ok(())
     }
@@ -285,7 +285,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
         return under(&CachePadded(InC::open(library)?), options);
     }
     let mutex = pthread::Mutex::new(Kind::Normal)
-        .map_err(|error| format!("no mutex can be made: {error}"))?;
+        .map_err(|error| format!("cannot create a mutex: {error}"))?;
     if options.timed {
         let hour = Duration::from_secs(3600);
         return under(&Timed(mutex, pthread::realtime_after(hour)), options);

@@ -125,7 +125,7 @@ mod tests {
             left: Cell::new(0),
         };
         let looks = |wait: &usize| {
-            let looks = hope.looks();
+            let looks = budget.looks();
             match looks {
                 true if comes(*wait) => budget.rise(),
                 true => budget.fall(),

@@ -1,15 +1,15 @@
 //! One waiter beside a sleeper: each kind of wait, with each patience, against each kind of
 //! release. A waiter that erases the sleeper's mark leaves it asleep. Also two sleepers at an
-//! admission gate beside two departures.
+//! admission gate beside two departures, and the order of head waiters.
 
-use crate::clients::{add_one, read};
+use crate::clients::{add_one, read, write};
 use crate::locks::basic::Futex;
 use crate::locks::door::{
-    AtomicU32, Cell, Order, Spinner, sleep_within, together, visit, wake, yield_now,
+    AtomicU32, Cell, Order, Spinner, asleep, sleep_within, together, visit, wake, yield_now,
 };
 use crate::locks::host::{Gate, WideGate};
 use crate::locks::numa::FutexHmcs;
-use crate::locks::{Abortable, Inherit, Outcome, Patience, ReleaseFairly, Token};
+use crate::locks::{Abortable, Inherit, Outcome, Patience, RawLock, ReleaseFairly, Token};
 use crate::world::soon;
 use std::sync::Arc;
 
@@ -240,5 +240,49 @@ pub fn lets_all_in_that_arrive_at_once() {
     });
     if ended.is_some() {
         assert!(gate.is_empty(), "a thread is left inside");
+    }
+}
+
+fn until(so: impl Fn() -> bool) {
+    let mut spinner = Spinner::new();
+    while !so() {
+        spinner.turn();
+    }
+}
+
+/// Two threads wait for hand-off slices: the first is the head, the second sleeps. The holder
+/// releases the lock and arrives again while the first hands its role to the second: they acquire
+/// the lock in this order.
+pub fn lead_in_order() {
+    let shared = Arc::new((Futex::default(), Cell::new(0)));
+    // SAFETY: the lock has no contexts, and outlives the threads; also below.
+    unsafe { shared.0.acquire(&()) };
+    let theirs = Arc::clone(&shared);
+    let ended = together(3, move |thread| {
+        let (lock, order) = &*theirs;
+        if thread == 0 {
+            until(|| asleep() == 2);
+            // SAFETY: acquired above; also below.
+            unsafe {
+                // At the gate it sees that there is a head: the release grants it the lock.
+                let outcome = lock.acquire_within(&(), &Patience::NONE);
+                assert_eq!(outcome, Outcome::GaveUp);
+                lock.release(&());
+            }
+        } else {
+            until(|| asleep() + 1 >= thread);
+        }
+        // SAFETY: as above.
+        unsafe { lock.acquire(&()) };
+        if thread == 1 {
+            // Until the next head has claimed it: a free lock goes to any thread.
+            until(|| lock.is_waited_for(&()));
+        }
+        write(order, 10 * read(order) + thread);
+        // SAFETY: as above.
+        unsafe { lock.release(&()) };
+    });
+    if ended.is_some() {
+        assert_eq!(read(&shared.1), 120, "a sleeper was passed over");
     }
 }

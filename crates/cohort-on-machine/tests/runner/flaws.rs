@@ -171,6 +171,10 @@ static BEYOND: &[(&str, &str)] = &[
          the last reader leaves: no client here brings these together, loom does",
     ),
     (
+        "futex.take-anothers-role",
+        "a sleeper is passed over and served later; loom looks at the order of heads",
+    ),
+    (
         "cache.open-twice",
         "no thread is interrupted by a handler here",
     ),

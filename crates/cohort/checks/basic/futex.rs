@@ -95,6 +95,9 @@ models![
     quick("futex::turns_starved_timed", TURNS_STARVED, || {
         mutex::lets_go::<Futex>(3, 1, 2)
     }),
+    lighter("futex::turns_led_in_order", TURNS_END, || {
+        pairs::lead_in_order()
+    }),
     deep("futex::turns_left", TURNS_LEFT, || {
         mutex::remembers::<Futex>([false, true, false])
     }),

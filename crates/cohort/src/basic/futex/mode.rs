@@ -47,6 +47,8 @@ use cohort_raw::Patience;
 flaws! {
     GATE_FORGETS = "futex.gate-forgets";
     GATE_OPENS_SILENTLY = "futex.gate-opens-silently";
+    /// A thread that has not slept accepts the role handed to a waking sleeper.
+    TAKE_ANOTHERS_ROLE = "futex.take-anothers-role";
 }
 
 const QUICK: u32 = 1;
@@ -259,7 +261,7 @@ impl Mode {
                         return Entered::AsHead;
                     }
                 }
-                HANDED if woken => {
+                HANDED if woken || slept && mutant(flaw::TAKE_ANOTHERS_ROLE) => {
                     if self.set_gate(seen, CROWDED) {
                         return Entered::AsHead;
                     }

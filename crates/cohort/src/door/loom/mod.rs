@@ -37,7 +37,7 @@ pub use kept::{
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
 pub use sleep::{
-    expired, move_sleeper, nap, note, noted, now, random, sleep_on, sleep_on_shared,
+    asleep, expired, move_sleeper, nap, note, noted, now, random, sleep_on, sleep_on_shared,
     unless_starved, wake, wake_shared, yield_now,
 };
 pub use spinner::{

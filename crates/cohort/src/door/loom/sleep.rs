@@ -135,6 +135,19 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     Slept::Woken
 }
 
+/// How many threads sleep.
+#[must_use]
+pub fn asleep() -> usize {
+    if std::thread::panicking() {
+        return 0;
+    }
+    touch_kernel(false);
+    with(|execution| {
+        let sleepers = execution.sleepers.iter();
+        sleepers.filter(|sleeper| !sleeper.woken).count()
+    })
+}
+
 /// Takes the thread out of the queue; returns whether it had been woken.
 fn end_sleep(me: usize) -> bool {
     with(|execution| {

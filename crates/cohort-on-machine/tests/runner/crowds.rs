@@ -52,7 +52,7 @@ const KEEPS_UP: [f64; 2] = [0.9, 0.85];
 const BEHIND: [&str; 2] = ["epyc-9454p", "i5-12500"];
 
 /// A lock in use by threads.
-trait Used {
+pub trait Used {
     /// Per-thread state for acquisitions.
     type Mine: Default;
 
@@ -62,7 +62,7 @@ trait Used {
 
 /// The bare lock.
 #[derive(Default)]
-struct Raw<L>(L);
+pub struct Raw<L>(pub L);
 
 impl<L: RawLock> Used for Raw<L> {
     type Mine = L::Context;
@@ -80,7 +80,7 @@ impl<L: RawLock> Used for Raw<L> {
 }
 
 /// The hosted lock.
-struct Served<H>(H);
+pub struct Served<H>(pub H);
 
 impl<H: Host> Used for Served<H> {
     type Mine = ();

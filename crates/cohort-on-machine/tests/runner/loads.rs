@@ -229,7 +229,7 @@ static OBSERVER: Observer = Observer {
 /// A machine of two CPUs.
 const SMALL: &str = include_str!("../../../../docs/data/host-2cpu.toml");
 
-fn small() -> Hardware {
+pub fn small() -> Hardware {
     Hardware::new(&Machine::parse(SMALL).expect("a description of a machine"))
 }
 

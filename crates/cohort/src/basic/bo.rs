@@ -8,12 +8,17 @@
 //!
 //! The word is a [`Flag`]; its table lists the writers.
 
-use crate::door::{constructor, cpus, random};
+use crate::door::{constructor, cpus, mutant, policies, random};
 use crate::wait::{Backoff, Flag, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
     ThreadOblivious, standalone,
 };
+
+policies! {
+    /// The bound of a waiter's pauses never grows.
+    LOOK_OFTEN = "bo.look-often";
+}
 
 /// The lock; all zero when new.
 ///
@@ -56,7 +61,9 @@ impl Backoff for Pauses {
 
     fn pause(&mut self) -> u64 {
         let bound = self.first;
-        self.first = (2 * bound).min(self.most);
+        if !mutant(policy::LOOK_OFTEN) {
+            self.first = (2 * bound).min(self.most);
+        }
         random() % bound
     }
 }

@@ -83,8 +83,8 @@ mod word;
 
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, WaitPolicy, constructor, cpus, expired, flaws, has_waited,
-    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, policy, random, runs_out,
-    sleep_on, sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
+    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, policies, policy, random,
+    runs_out, sleep_on, sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
 };
 use crate::fairly::ReleaseFairly;
 use crate::wait::quick;
@@ -130,6 +130,11 @@ flaws! {
     FORGET_WAKE = "futex.forget-wake";
     LET_THE_HEAD_SLEEP = "futex.let-the-head-sleep";
     STAY_QUICK = "futex.stay-quick";
+}
+
+policies! {
+    /// A waiter never pauses between a look and its exchange.
+    STAY_IN_STEP = "futex.stay-in-step";
 }
 
 /// How long bargers may pass sleepers before a release hands the lock over; up to a unit of `STAMP`
@@ -194,7 +199,7 @@ impl Failures {
     /// Before an exchange.
     #[inline]
     fn fall_out_of_step(&self, spinner: &mut Spinner) {
-        if self.0 > 0 && self.0.is_multiple_of(IN_STEP) {
+        if self.0 > 0 && self.0.is_multiple_of(IN_STEP) && !mutant(policy::STAY_IN_STEP) {
             spinner.watch(random() % ABSENCE_NANOSECONDS, || true);
         }
     }

@@ -23,7 +23,9 @@
 //! Only a waiter with a linked successor is set aside, so that the tail stays in place.  It
 //! continues to wait as before; under a policy that parks, it soon sleeps.
 
-use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, is_worth_a_try, mutant, orders};
+use crate::door::{
+    AtomicPtr, Cell, Order, constructor, flaws, is_worth_a_try, mutant, orders, policies,
+};
 use crate::numa::linked;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone};
@@ -52,6 +54,13 @@ orders! {
 flaws! {
     LOSE_ASIDE = "malthusian.lose-aside";
     FORGET_ASIDE = "malthusian.forget-aside";
+}
+
+policies! {
+    /// No waiter is set aside.
+    SET_NOBODY_ASIDE = "malthusian.set-nobody-aside";
+    /// A waiter set aside stays there while others wait.
+    PROMOTE_NOBODY = "malthusian.promote-nobody";
 }
 
 const NO: u32 = 0;
@@ -187,7 +196,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
     fn promoted(&self, holder: &MalthusianNode<P>) -> Option<&MalthusianNode<P>> {
         // SAFETY: a waiter set aside waits until the holder takes it back.
         let eldest = unsafe { self.eldest.load(Order::RELAXED).as_ref() }?;
-        if !is_worth_a_try(ONE_IN) {
+        if !is_worth_a_try(ONE_IN) || mutant(policy::PROMOTE_NOBODY) {
             return None;
         }
         self.take_off(eldest);
@@ -203,7 +212,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
         // SAFETY: a linked waiter stays until it is granted.
         let first = unsafe { &*successor };
         let second = first.next.load(MALTHUSIAN_SUCCESSOR);
-        if second.is_null() {
+        if second.is_null() || mutant(policy::SET_NOBODY_ASIDE) {
             return successor;
         }
         if !mutant(flaw::LOSE_ASIDE) {

@@ -37,7 +37,7 @@ use super::{may_serve, run};
 use crate::basic::Mcs;
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, Tallied, fence, fence_after_update, flaws, mutant, orders,
-    pool, tally, tally_moment,
+    policies, pool, tally, tally_moment,
 };
 use crate::host::Pool;
 use crate::padded::LinePadded;
@@ -58,6 +58,11 @@ flaws! {
     SERVE_INSIDE = "fc.serve-inside";
     /// A thread notified to run its section runs it without the lock.
     RUN_UNLOCKED = "fc.run-unlocked";
+}
+
+policies! {
+    /// Combiners scan every record, however old.
+    SCAN_OLD = "fc.scan-old";
 }
 
 /// End of a wait.
@@ -174,7 +179,9 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
             tally(Tallied::Looks, 1);
             if Self::serve(seat) {
                 seat.own.age.store(pass, Order::RELAXED);
-            } else if pass.wrapping_sub(seat.own.age.load(Order::RELAXED)) > AGE {
+            } else if pass.wrapping_sub(seat.own.age.load(Order::RELAXED)) > AGE
+                && !mutant(policy::SCAN_OLD)
+            {
                 seat.say(0);
             }
         }

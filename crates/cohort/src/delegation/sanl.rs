@@ -119,6 +119,16 @@ policies! {
     /// Sections run in place as soon as the votes say so, however short the last in-place period
     /// was.
     RETURN_AT_ONCE = "sanl.return-at-once";
+    /// A client never queues, whatever `T_w` is.
+    WAIT_ON = "sanl.wait-on";
+    /// A server scans all places as often as it finds requests, whatever `T_s` is.
+    SCAN_ON = "sanl.scan-on";
+    /// A server serves for longer than a millisecond.
+    SERVE_LONG = "sanl.serve-long";
+    /// Servers hand the lock over while a request is posted, though others queue.
+    HAND_ON = "sanl.hand-on";
+    /// Threads count as users for ever.
+    KEEP_USERS = "sanl.keep-users";
 }
 
 /// Hand-overs before queued threads get the lock. One would be too few: it may go to another node
@@ -653,7 +663,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     fn take_census(&self, now: u64) {
         // Another thread's time may be later.
         let counted = self.votes.counted.load(Order::RELAXED);
-        if now.saturating_sub(counted) > CENSUS_NANOSECONDS {
+        let is_due = now.saturating_sub(counted) > CENSUS_NANOSECONDS;
+        if is_due && !mutant(policy::KEEP_USERS) {
             self.votes.counted.store(now, Order::RELAXED);
             self.count_again();
         }
@@ -767,7 +778,12 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let contention = place.mine.contention.load(Order::RELAXED);
         let idle = self.thresholds.idle.at(contention);
         let mut vain = 0;
-        for round in 1..=self.thresholds.serves {
+        let most = if mutant(policy::SCAN_ON) {
+            u32::MAX
+        } else {
+            self.thresholds.serves
+        };
+        for round in 1..=most {
             let mut found = false;
             // After a scan without a request of its node, the server serves all nodes.
             let strict = self.is_strict() && (vain == 0 || mutant(policy::STAY_IDLE));
@@ -781,7 +797,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             tally(Tallied::Passes, 1);
             vain = if found { vain.max(1) - 1 } else { vain + 1 };
             // Not every round, since a clock takes as long as some sections.
-            let late = round.is_multiple_of(8) && now() - began > SERVES_NANOSECONDS;
+            let late = round.is_multiple_of(8)
+                && now() - began > SERVES_NANOSECONDS
+                && !mutant(policy::SERVE_LONG);
             if vain > idle && !mutant(policy::SERVE_ON) || late {
                 break;
             }
@@ -817,8 +835,10 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let context = ptr::from_ref(held.get()).cast_mut();
         loop {
             let consecutive = self.hand.consecutive.load(Order::RELAXED);
-            if consecutive < MOST_CONSECUTIVE && !self.is_attended() {
-                self.hand.consecutive.store(consecutive + 1, Order::RELAXED);
+            let may = consecutive < MOST_CONSECUTIVE || mutant(policy::HAND_ON);
+            if may && !self.is_attended() {
+                let next = consecutive.saturating_add(1);
+                self.hand.consecutive.store(next, Order::RELAXED);
                 self.hand.in_hand.store(context, Order::RELAXED);
                 if self.hand_on() {
                     tally(Tallied::HandOvers, 1);
@@ -932,7 +952,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             } else {
                 let waits = self.thresholds.waits;
                 let late = *until.get_or_insert_with(|| now().saturating_add(waits));
-                if late != u64::MAX && now() >= late {
+                if late != u64::MAX && now() >= late && !mutant(policy::WAIT_ON) {
                     if let Some(ended) = self.queue(seat) {
                         return ended;
                     }

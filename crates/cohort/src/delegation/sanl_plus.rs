@@ -79,7 +79,8 @@ use super::{enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, cpus, flaws,
-    generation, mutant, orders, outlast, pool, runs_out, tally, tally_moment, tally_state,
+    generation, mutant, orders, outlast, policies, pool, runs_out, tally, tally_moment,
+    tally_state,
 };
 use crate::host::Pool;
 use crate::numa::FutexHmcs;
@@ -144,6 +145,15 @@ flaws! {
     LEARN_LATE = "sanl-plus.learn-late";
     /// The lock is dropped while a holder is about to release it.
     DROP_AT_ONCE = "sanl-plus.drop-at-once";
+}
+
+policies! {
+    /// However often threads meet, they do not switch to the queue.
+    STAY_IN_PLACE = "sanl-plus.stay-in-place";
+    /// However seldom threads meet, they do not leave the queue.
+    STAY_IN_QUEUE = "sanl-plus.stay-in-queue";
+    /// Threads never share batches.
+    RIDE_ALONE = "sanl-plus.ride-alone";
 }
 
 /// Mode: threads run their own sections in place, and join the queue if they find the word taken.
@@ -685,7 +695,7 @@ impl<
         let meetings = counted.load(Order::RELAXED);
         let meetings = meetings.saturating_add(met.saturating_mul(MEETING));
         counted.store(meetings, Order::RELAXED);
-        if meetings >= I::OFTEN {
+        if meetings >= I::OFTEN && !mutant(policy::STAY_IN_PLACE) {
             self.set_mode(QUEUE);
         }
     }
@@ -977,7 +987,7 @@ impl<
             } else {
                 less_quiet(quiet, others)
             };
-            if quiet >= I::QUIET {
+            if quiet >= I::QUIET && !mutant(policy::STAY_IN_QUEUE) {
                 return self.go_in_place(from);
             }
             // If that place's thread gives up meanwhile, the loop below frees its place.
@@ -1082,7 +1092,7 @@ impl<
             } else {
                 self.average.0.store(average, Order::RELAXED);
             }
-        } else if served >= MOST {
+        } else if served >= MOST && !mutant(policy::RIDE_ALONE) {
             self.average.0.store(MOST * PART, Order::RELAXED);
             self.set_mode(RIDES);
         }

@@ -68,8 +68,8 @@ use super::claim::{BITS, Claim, FOR_HOLDERS};
 use super::spell::Scarcity;
 use crate::door::{
     Advice, FAT_GROUPS, Order, Slept, Spinner, WaitPolicy, beforehand, cache_groups, constructor,
-    cpus, flaws, has_lost_cpu, keep_cpu, mutant, now, policy, process_wide, sleep_on, thread,
-    tries_anything, wake,
+    cpus, flaws, has_lost_cpu, keep_cpu, mutant, now, policies, policy, process_wide, sleep_on,
+    thread, tries_anything, wake,
 };
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
@@ -85,6 +85,13 @@ flaws! {
     FORGET_OTHERS = "gate.forget-others";
     /// A signal handler waits for the slot of the thread that it interrupted.
     STOP_HANDLERS = "gate.stop-handlers";
+}
+
+policies! {
+    /// Every waiter is admitted.
+    ADMIT_ALL = "gate.admit-all";
+    /// As many waiters are admitted under oversubscription as without.
+    IGNORE_SCARCITY = "gate.ignore-scarcity";
 }
 
 /// A stamp's unit is 2 to this power, in nanoseconds.
@@ -133,7 +140,7 @@ fn begins_to_wait() -> bool {
 
 /// Whether CPUs are oversubscribed.
 pub(super) fn are_cpus_scarce() -> bool {
-    SCARCE.get().0.lasts(|| ())
+    SCARCE.get().0.lasts(|| ()) && !mutant(policy::IGNORE_SCARCITY)
 }
 
 /// A gate whose word includes a [`Claim`]; threads are counted by an exchange.
@@ -282,7 +289,11 @@ impl<const WIDE: bool> Admission<WIDE> {
     /// before it waits.
     #[cold]
     pub fn admit(&self, places: u32, spins: bool, tries: Option<Try<'_>>) -> bool {
-        let places = places.clamp(1, Self::PLACES);
+        let places = if mutant(policy::ADMIT_ALL) {
+            Self::PLACES
+        } else {
+            places.clamp(1, Self::PLACES)
+        };
         let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
         let mut woken = false;

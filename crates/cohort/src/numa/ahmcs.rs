@@ -34,8 +34,13 @@ use super::Hmcs;
 use super::hmcs::Entry;
 use super::shape::ChosenShape;
 use crate::compose::{CacheGroup, Core, Numa};
-use crate::door::Cell;
+use crate::door::{Cell, mutant, policies};
 use crate::wait::MayPark;
+
+policies! {
+    /// Each acquisition enters at the system's queue.
+    LEARN_NOTHING = "ahmcs.learn-nothing";
+}
 
 /// The entry level, learnt from recent contention.
 #[derive(Debug, Default)]
@@ -86,7 +91,7 @@ unsafe impl Entry for WhereMet {
             lonely,
         };
         // Rarely written: the level seldom changes.
-        if now != learnt {
+        if now != learnt && !mutant(policy::LEARN_NOTHING) {
             // SAFETY: as above.
             self.0.with_mut(|place| unsafe { *place = now });
         }

@@ -61,7 +61,8 @@ use crate::door::{
     self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Observer,
     Order, QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
     fence_after_update, flaws, generation, has_lost_cpu, has_waited, is_long_quiet, is_worth_a_try,
-    keep_cpu, mutant, now, observer, orders, pool, process_wide, repeated, thread, waits_often,
+    keep_cpu, mutant, now, observer, orders, policies, pool, process_wide, repeated, thread,
+    waits_often,
 };
 use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Generation, HysteresisWindow, Pool, Scarcity, WideGate};
@@ -92,6 +93,17 @@ flaws! {
     TRUST_ADDRESS = "futex-hmcs.trust-address";
     BELIEVE_PLACES = "futex-hmcs.believe-places";
     PASS_WHAT_IS_FREE = "futex-hmcs.pass-what-is-free";
+}
+
+policies! {
+    /// Waiters never queue.
+    QUEUE_NOBODY = "futex-hmcs.queue-nobody";
+    /// A queue stays long under oversubscription.
+    IGNORE_CROWD = "futex-hmcs.ignore-crowd";
+    /// A queue stays long however long sections are.
+    IGNORE_LENGTH = "futex-hmcs.ignore-length";
+    /// The queue passes the lock on, however long a waiter outside it has waited.
+    OWE_NOBODY = "futex-hmcs.owe-nobody";
 }
 
 /// Acquisitions in a row of one cohort while another waits.  A value four times as large gains a
@@ -430,7 +442,7 @@ impl Queue {
         let whole_again = || {
             self.tell_own(Mode::ShortQueue, Mode::Queue, "sections are short again");
         };
-        if self.bound.0.slow.lasts(whole_again) {
+        if self.bound.0.slow.lasts(whole_again) && !mutant(policy::IGNORE_LENGTH) {
             Length::Slow
         } else if self.is_crowded() {
             Length::Crowded
@@ -444,6 +456,7 @@ impl Queue {
     fn is_crowded(&self) -> bool {
         let crowded = &self.bound.0.crowded;
         crowded.lasts(|| self.tell_own(Mode::ShortQueue, Mode::Queue, "CPUs suffice again"))
+            && !mutant(policy::IGNORE_CROWD)
     }
 
     /// Records that a waiter was preempted.
@@ -771,7 +784,8 @@ impl FutexHmcs {
     fn acquire_in_queue(&self, tells: bool) -> Joined {
         // The call initialises the topology.
         let _ = door::cohort(Level::CacheGroup);
-        if !has_queues() || NEVER.get().0.load(Order::RELAXED) != 0 {
+        let never = NEVER.get().0.load(Order::RELAXED) != 0;
+        if !has_queues() || never || mutant(policy::QUEUE_NOBODY) {
             return Joined::NoQueue;
         }
         let lock = self.address();
@@ -862,7 +876,7 @@ impl FutexHmcs {
     fn release_in_queue(&self, fairly: bool) {
         match Self::place(self.address()) {
             Some(place) if place.way.0.is_here() => {
-                let goes_on = !self.futex.owes_others();
+                let goes_on = !self.futex.owes_others() || mutant(policy::OWE_NOBODY);
                 place.leave(Some(&self.futex), goes_on, fairly);
             }
             left_behind => {

@@ -60,6 +60,8 @@ flaws! {
 policies! {
     /// The queue stays in order of arrival.
     LEAVE_UNSORTED = "shfl.leave-unsorted";
+    /// A sorted row has no bound.
+    SORT_ON = "shfl.sort-on";
 }
 
 const NO: u32 = 0;
@@ -156,7 +158,7 @@ impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
         let mut consecutive = head.part().consecutive;
         let place = head.place();
         let (mut last, mut before) = (head, head);
-        while consecutive < BATCH && self.word.is_locked() {
+        while (consecutive < BATCH || mutant(policy::SORT_ON)) && self.word.is_locked() {
             let next = before.next.load(SHFL_SUCCESSOR);
             // SAFETY: a linked node stays until it is granted, and the head grants.
             let Some(waiter) = (unsafe { next.as_ref() }) else {

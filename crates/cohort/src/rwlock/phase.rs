@@ -34,7 +34,7 @@
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, at_most, fence_after_update, flaws, mutant, now, orders,
-    runs_out, sleep_within, thread, wake,
+    policies, runs_out, sleep_within, thread, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
 
@@ -62,6 +62,11 @@ flaws! {
     FORGET_OWED = "rw-phase.forget-owed";
     LEAVE_PENDING = "rw-phase.leave-pending";
     FORGET_PASSING = "rw-phase.forget-passing";
+}
+
+policies! {
+    /// Readers of the writer-preferring form are owed entry at once.
+    PREFER_NOBODY = "rw-phase.prefer-nobody";
 }
 
 pub(super) const OPEN: u32 = 0;
@@ -233,7 +238,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         }
         let mut owed = None;
         // Whether the caller changes its way of waiting after a time.
-        let mut defers = !self.is_neutral || (recurses && !passes);
+        let is_neutral = self.is_neutral || mutant(policy::PREFER_NOBODY);
+        let mut defers = !is_neutral || (recurses && !passes);
         let until = now() + DEFERENCE_NANOSECONDS;
         let spins = || {
             // A yielded time slice may outlast the deadline.
@@ -255,7 +261,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 }
                 continue;
             }
-            if self.is_neutral && owed.is_none() {
+            if is_neutral && owed.is_none() {
                 owed = Some(self.readers.owe(cohort));
             }
             if runs_out(patience) {

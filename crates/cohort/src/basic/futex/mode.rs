@@ -40,7 +40,7 @@
 
 use crate::door::{
     AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try,
-    key_of, mutant, policy, runs_out, sleep_unless_starved, tries_anything, wake,
+    key_of, mutant, policies, policy, runs_out, sleep_unless_starved, tries_anything, wake,
 };
 use cohort_raw::Patience;
 
@@ -49,6 +49,13 @@ flaws! {
     GATE_OPENS_SILENTLY = "futex.gate-opens-silently";
     /// A thread that has not slept accepts the role handed to a waking sleeper.
     TAKE_ANOTHERS_ROLE = "futex.take-anothers-role";
+}
+
+policies! {
+    /// Waiters never take turns.
+    TAKE_NO_TURNS = "futex.take-no-turns";
+    /// Waiters take turns even if holders stay away.
+    KEEP_TURNS = "futex.keep-turns";
 }
 
 const QUICK: u32 = 1;
@@ -145,7 +152,9 @@ impl Mode {
     /// Whether waiters take turns.
     #[inline]
     pub(crate) fn takes_turns(&self) -> bool {
-        tries_anything() && self.0.load(Order::RELAXED) & TURNS != 0
+        tries_anything()
+            && self.0.load(Order::RELAXED) & TURNS != 0
+            && !mutant(policy::TAKE_NO_TURNS)
     }
 
     /// Counts a contended acquisition: now and then, turns are tried.
@@ -171,7 +180,7 @@ impl Mode {
     /// would have used the time.
     pub(crate) fn give_up_turns(&self) {
         self.change(|seen| {
-            if seen & TURNS == 0 {
+            if seen & TURNS == 0 || mutant(policy::KEEP_TURNS) {
                 return seen;
             }
             let reluctance = ((seen & RELUCTANCE) + RELUCTANT).min(MOST);

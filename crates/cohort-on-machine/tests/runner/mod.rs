@@ -10,6 +10,7 @@ mod policies;
 pub mod prelude;
 pub mod properties;
 mod trial;
+mod votes;
 pub mod world;
 
 use libtest_mimic::Trial;
@@ -24,5 +25,6 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(loads::tests());
     tests.extend(crowds::tests());
     tests.extend(policies::tests());
+    tests.extend(votes::tests());
     tests
 }

@@ -48,7 +48,7 @@
 //! | Alg. 2, 19 and Alg. 3, 7: the lock is handed over and locked again | it is handed over locked, by an exchange that fails for a client which queues or has given up |
 //! | `Q`: a list with a lock, with one client for each node | posters are found in their places, the next nodes' first; one of each node queues in `lock` |
 //! | Alg. 3, 17: after `T_w`, only tries | queues: tries starve behind in-place waiters |
-//! | Alg. 1: the votes alone decide | after a short in-place period, delegation lasts longer: see `Votes::follow` |
+//! | Alg. 1: the votes alone decide | after a short in-place period, delegation lasts: see `Votes::follow` |
 //! | §3.3.1: under high contention a server serves its own node | the same, and all nodes after a scan without a request of its node |
 //! | Alg. 2, 16: `T_s` bounds rounds | and time, to a millisecond |
 //! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, at most 1000, unless `cohort tune sanl` fitted another |
@@ -142,9 +142,9 @@ const CENSUS_NANOSECONDS: u64 = 10_000_000;
 /// Longest time of a server.
 const SERVES_NANOSECONDS: u64 = 1_000_000;
 
-/// The longest delegation period against the votes: under a steady load, the mode changes at most
-/// once a second.
-const LONGEST_STAY_NANOSECONDS: u64 = 2_000_000_000;
+/// How long delegation lasts against the votes after an in-place period of less than half as long.
+/// So two changes take a second at least, whatever the votes are.
+const STAY_NANOSECONDS: u64 = 2_000_000_000;
 
 /// NUMA policy: the threads that a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,8 +245,7 @@ impl Vote {
 /// | `counted` | time of the last census |
 /// | `brought` | start of the delegation period; 0: sections run in place |
 /// | `stay` | its shortest length |
-/// | `lasted` | length of the last delegation period |
-/// | `left` | its end |
+/// | `left` | end of the last delegation period; 0: there was none |
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Votes {
@@ -256,7 +255,6 @@ struct Votes {
     counted: AtomicU64,
     brought: AtomicU64,
     stay: AtomicU64,
-    lasted: AtomicU64,
     left: AtomicU64,
 }
 
@@ -280,8 +278,8 @@ impl Votes {
     /// Changes the mode by the votes, and returns whether sections are delegated from here on.
     ///
     /// Delegation shortens waits, so threads vote against it; in-place waits are long, and threads
-    /// vote for it. Some loads would alternate for ever. After an in-place period shorter than the
-    /// delegation period before it, the next delegation period lasts at least twice as long.
+    /// vote for it. Some loads would alternate for ever. After a short in-place period delegation
+    /// lasts: it costs a few percent while threads seldom meet, and gains multiples while they do.
     fn follow(&self, carried: bool, now: u64) -> bool {
         let since = self.brought.load(Order::RELAXED);
         let changes = |to| {
@@ -291,12 +289,10 @@ impl Votes {
         };
         if carried && since == 0 {
             if changes(now.max(1)) {
-                let before = self.lasted.load(Order::RELAXED);
-                let is_undone = now.saturating_sub(self.left.load(Order::RELAXED)) < before;
-                let stay = self.stay.load(Order::RELAXED).max(before) * 2;
-                let stay = if is_undone { stay } else { 0 };
-                self.stay
-                    .store(stay.min(LONGEST_STAY_NANOSECONDS), Order::RELAXED);
+                let left = self.left.load(Order::RELAXED);
+                let is_undone = left != 0 && now.saturating_sub(left) < STAY_NANOSECONDS / 2;
+                let stay = if is_undone { STAY_NANOSECONDS } else { 0 };
+                self.stay.store(stay, Order::RELAXED);
             }
             return true;
         }
@@ -311,7 +307,6 @@ impl Votes {
         }
         if changes(0) {
             self.left.store(now, Order::RELAXED);
-            self.lasted.store(lasted, Order::RELAXED);
         }
         false
     }
@@ -319,7 +314,7 @@ impl Votes {
     /// Resets the votes and the mode.
     fn forget(&self) {
         self.count(0, 0, 0);
-        for time in [&self.brought, &self.stay, &self.lasted, &self.left] {
+        for time in [&self.brought, &self.stay, &self.left] {
             time.store(0, Order::RELAXED);
         }
     }

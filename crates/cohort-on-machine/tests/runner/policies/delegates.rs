@@ -182,8 +182,7 @@ fn idle_servers_serve_all(case: Case) -> bool {
     50.0 * counted(&outcome, "hand-overs") < sections(&outcome)
 }
 
-/// When in-place waits are long and served waits short, each mode change that is undone doubles the
-/// time to the next.
+/// When in-place waits are long and served waits short, delegation lasts once it was left in vain.
 fn modes_last(case: Case) -> bool {
     // The wait's share of time is above that threshold in place, and below it when served.
     let thresholds = Thresholds {
@@ -192,7 +191,7 @@ fn modes_last(case: Case) -> bool {
     };
     let outcome = brought::<Flat>(case, thresholds, 16 * SECTION);
     let changes = counted(&outcome, "mode-switches");
-    changes > 1.0 && changes < 20.0
+    changes > 1.0 && changes < 4.0
 }
 
 /// A client whose lock is never free queues after `T_w` (Zhang et al. 2017, algorithm 3).

@@ -139,7 +139,7 @@ fn several_intervals_are_measured_one_by_one() {
     let said = String::from_utf8(said).expect("text");
     for words in [
         "apart",
-        "cycles a",
+        "cycles",
         "c-tkt-mcs/endless",
         "sanl with 12 threads, interval 100 cycles",
         "nominations:",

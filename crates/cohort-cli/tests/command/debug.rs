@@ -124,7 +124,7 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         "exit_holding",
         "owner",
         &[
-            "a thread has ended while it held the mutex account",
+            "a thread ended while it held the mutex account",
             "leave_locked  bugs/exit_holding.c:9",
         ],
     ),

@@ -282,7 +282,7 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         (
             "#define pthread_mutex_unlock(of) (x++, 0)\nstatic pthread_mutex_t m;",
             "",
-            "pthread_mutex_unlock is a macro",
+            "pthread_mutex_unlock redefined as a macro",
         ),
         (
             "static pthread_mutex_t m, n;",
@@ -467,7 +467,7 @@ fn a_branch_that_is_not_compiled_is_not_read() {
         command.assert().code(2).stderr(contains(why));
     }
     for (options, why) in [
-        (["-D", "A", "-U", "A"], "A is given to both -D and -U"),
+        (["-D", "A", "-U", "A"], "A is both defined and undefined"),
         (["-D", "A", "-D", "1 +"], "`1 +` is no name of a macro"),
     ] {
         let mut command = cohort();

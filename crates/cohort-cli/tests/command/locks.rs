@@ -421,7 +421,7 @@ fn what_is_no_core_dump_is_said() {
         fs::write(&path, bytes).expect("our folder");
         path
     };
-    is_refused(&folder.path().join("absent"), 2, "not a core dump");
+    is_refused(&folder.path().join("absent"), 2, "no core dump");
     is_refused(folder.path(), 2, "not a core dump");
     is_refused(Path::new("/dev/null"), 2, "not a core dump");
     is_refused(&write(b""), 2, "not a core dump");

@@ -1,15 +1,15 @@
-//! `cohort_delegated_t`: a delegation lock, `sanl+`, with critical sections passed as
+//! `cohort_delegated_t`: a delegation lock, `sanl+` or `sanl`, with critical sections passed as
 //! functions. Other critical sections lock and unlock the same object.
 
 use crate::libc::{
-    EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, pthread_setcancelstate,
-    replace_errno, set_errno,
+    EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, getenv,
+    pthread_setcancelstate, replace_errno, say, set_errno,
 };
-use cohort::delegation::SanlPlus;
-use cohort::delegation::sanl_plus::{Turn, Words};
-use cohort::{Delegate, Section};
+use cohort::catalogue::read_delegate;
+use cohort::delegation::{Sanl, SanlPlus, sanl, sanl_plus};
+use cohort::{Delegate, Section, Thresholds, Tunable};
 use core::cell::UnsafeCell;
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -17,7 +17,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire};
 /// Delegation lock.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub struct cohort_delegated_t {
-    lock: SanlPlus,
+    lock: Lock,
     /// State of the thread that has locked it; accessed by that thread only.
     turn: UnsafeCell<Option<Turn>>,
 }
@@ -28,6 +28,75 @@ impl cohort_delegated_t {
         // SAFETY: the holder's, and the caller promises to be the holder.
         unsafe { &*self.turn.get() }.is_some()
     }
+}
+
+enum Lock {
+    SanlPlus(SanlPlus),
+    Sanl(Sanl),
+}
+
+/// An acquisition of a lock of the same kind.
+enum Turn {
+    SanlPlus(sanl_plus::Turn),
+    Sanl(sanl::Turn),
+}
+
+impl Lock {
+    /// The lock of that name.
+    fn named(name: &str) -> Option<Self> {
+        let name = read_delegate(name)?.ok()?;
+        match name.info.identifier {
+            "sanl_plus" => Some(Self::SanlPlus(SanlPlus::default())),
+            "sanl" => Some(Self::Sanl(Sanl::with(&name.over(&configured())))),
+            _ => None,
+        }
+    }
+
+    fn run(&self, section: Section<'_>) {
+        match self {
+            Self::SanlPlus(lock) => lock.run(&mut Default::default(), section),
+            Self::Sanl(lock) => lock.run(&mut Default::default(), section),
+        }
+    }
+
+    fn lock(&self) -> Turn {
+        match self {
+            Self::SanlPlus(lock) => Turn::SanlPlus(lock.lock()),
+            Self::Sanl(lock) => Turn::Sanl(lock.lock()),
+        }
+    }
+
+    /// # Safety
+    /// The turn is of this lock, and the caller's.
+    unsafe fn unlock(&self, turn: Turn) {
+        // SAFETY: the caller's.
+        unsafe {
+            match (self, turn) {
+                (Self::SanlPlus(lock), Turn::SanlPlus(turn)) => lock.unlock(turn),
+                (Self::Sanl(lock), Turn::Sanl(turn)) => lock.unlock(turn),
+                _ => unreachable!("a turn is of its lock"),
+            }
+        }
+    }
+}
+
+/// The thresholds of `COHORT_SANL`, else the usual ones.
+fn configured() -> Thresholds {
+    // SAFETY: a program changes its environment only before it has threads.
+    let told = unsafe { getenv(c"COHORT_SANL".as_ptr()) };
+    if told.is_null() {
+        return Thresholds::USUAL;
+    }
+    // SAFETY: as above; a text that ends with zero.
+    let told = unsafe { CStr::from_ptr(told) }.to_str().unwrap_or("");
+    Thresholds::read(told).unwrap_or_else(|| {
+        if !told.is_empty() {
+            say(format_args!(
+                "cohort: COHORT_SANL={told} is no list of thresholds; using the usual ones\n"
+            ));
+        }
+        Thresholds::USUAL
+    })
 }
 
 /// Guard that disables cancellation of the calling thread: the thread may be running the critical
@@ -54,6 +123,31 @@ impl Drop for Uncancelled {
 /// `ENOMEM`, without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
+    made(Lock::SanlPlus(SanlPlus::default()))
+}
+
+/// `cohort_delegated_new` by name: `sanl+`, or `sanl` with the thresholds of `COHORT_SANL`, which
+/// `cohort run --config` sets. A name such as `sanl/1000/10us` overrides two of them. Null, with
+/// `errno` `EINVAL`, for other names.
+///
+/// # Safety
+/// Null, or a text that ends with zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_delegated_new_named(
+    name: *const c_char,
+) -> *mut cohort_delegated_t {
+    // SAFETY: the caller's.
+    let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
+    match name.and_then(|name| Lock::named(name.to_str().ok()?)) {
+        Some(lock) => made(lock),
+        None => {
+            set_errno(EINVAL);
+            ptr::null_mut()
+        }
+    }
+}
+
+fn made(lock: Lock) -> *mut cohort_delegated_t {
     let (align, size) = (
         align_of::<cohort_delegated_t>(),
         size_of::<cohort_delegated_t>(),
@@ -67,7 +161,7 @@ pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
     // SAFETY: memory of that size, exclusively the caller's.
     unsafe {
         made.write(cohort_delegated_t {
-            lock: SanlPlus::default(),
+            lock,
             turn: UnsafeCell::new(None),
         });
     }
@@ -174,10 +268,8 @@ pub unsafe extern "C" fn cohort_delegate(
         unsafe { run(argument) };
         after = replace_errno(own);
     };
-    let mut words = Words::default();
     // SAFETY: a function of C does not unwind, and any thread may call this one.
-    lock.lock
-        .run(&mut words, unsafe { Section::new(&mut whole) });
+    lock.lock.run(unsafe { Section::new(&mut whole) });
     replace_errno(after);
     drop(uncancelled);
     0

@@ -30,6 +30,7 @@ unsafe extern "C" {
     pub fn abort() -> !;
     pub fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
     pub fn free(memory: *mut c_void);
+    pub fn getenv(name: *const c_char) -> *const c_char;
     pub fn pthread_setcancelstate(new: c_int, old: *mut c_int) -> c_int;
     pub fn strlen(text: *const c_char) -> usize;
     fn write(file: c_int, bytes: *const u8, count: usize) -> isize;

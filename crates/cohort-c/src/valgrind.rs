@@ -337,6 +337,7 @@ wrappers! {
     delegated_lock: acquire("delegatedZulock");
     delegated_unlock: release("delegatedZuunlock");
     delegated_new: make("delegatedZunew");
+    delegated_new_named: make("delegatedZunewZunamed");
     delegated_free: other("delegatedZufree");
     delegated_at: other("delegatedZuat");
     delegated_init: other("delegatedZuinit");

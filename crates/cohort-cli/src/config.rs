@@ -15,6 +15,9 @@
 //! sample = 128                # the queue is sampled once per this many sections
 //! consider = 4096             # and the mode is reconsidered once per this many
 //!
+//! [sanl]                      # thresholds of delegation, as `cohort tune sanl` finds them
+//! theta-l = 0.1               # share of its time at the lock from which a thread votes to delegate
+//!
 //! [[mutex]]                   # a lock for one mutex alone
 //! name = "stats_lock"         # or site = "assoc.c:72": where it is initialised, else first locked
 //! lock = "mcs"
@@ -23,8 +26,8 @@
 //!
 //! Without `--config`, `/etc/cohort.toml` is read where it exists, and the environment wins over it.
 //!
-//! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`; `cohort tune glk
-//! -o` writes `[glk]` and `[glk.tuned]`.
+//! `cohort tune -o` writes such a file, with its origin in a table `[tuned]`; `cohort tune glk -o`
+//! writes `[glk]` and `[glk.tuned]`, and `cohort tune sanl -o` `[sanl]` and `[sanl.tuned]`.
 
 mod glk;
 
@@ -37,9 +40,11 @@ use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::tune;
 use crate::wait::Wait;
+use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 use cohort_lab::tune::file::Origin;
 use cohort_lab::tune::glk::file as glk_file;
+use cohort_lab::tune::sanl::file as sanl_file;
 use cohort_machine::description::nearest;
 use glk::Glk;
 use serde::Deserialize;
@@ -65,6 +70,11 @@ pub struct Configuration {
     cohorts: Option<Spanned<PathBuf>>,
     tuned: Option<Origin>,
     glk: Option<Spanned<Glk>>,
+    #[serde(rename = "sanl")]
+    sanl_table: Option<sanl_file::Table>,
+    /// Its values.
+    #[serde(skip)]
+    sanl: Option<Thresholds>,
     #[serde(default)]
     mutex: Vec<Mutex>,
     /// The same, checked.
@@ -118,7 +128,7 @@ impl Configuration {
         }
     }
 
-    /// Says so if the lock, or `glk`, was tuned for a machine of another shape.
+    /// Warns if the lock, `glk` or `sanl` was tuned for a machine of another shape.
     fn warn(&self, file: &Path) -> Result<(), Problem> {
         if let Some(tuned) = &self.tuned {
             let here = tune::shape_here(self.cohorts().as_deref())?;
@@ -134,15 +144,17 @@ impl Configuration {
                 ));
             }
         }
-        if let Some(tuned) = self.glk_tuned() {
+        let glk = self.glk_tuned();
+        let glk = glk.map(|tuned| ("glk", &tuned.machine, &tuned.shape));
+        let sanl = self.sanl_tuned();
+        let sanl = sanl.map(|tuned| ("sanl", &tuned.machine, &tuned.shape));
+        for (lock, machine, shape) in [glk, sanl].into_iter().flatten() {
             let here = tune::shape_here(None)?.unwrap_or_default();
-            if here != tuned.shape {
+            if here != *shape {
                 problem::tell(format!(
-                    "warning: glk in {} was tuned on {} ({}), not on this machine ({here}); its \
-                     thresholds are used nevertheless",
+                    "warning: {lock} in {} was tuned on {machine} ({shape}), not on this machine \
+                     ({here}); its thresholds are used nevertheless",
                     file.display(),
-                    tuned.machine,
-                    tuned.shape
                 ));
             }
         }
@@ -167,6 +179,10 @@ impl Configuration {
             && let Some((offset, what)) = glk.get_ref().complaint()
         {
             return Err(at(offset.unwrap_or(glk.span().start), &what));
+        }
+        if let Some(table) = &read.sanl_table {
+            let sanl = table.thresholds();
+            read.sanl = Some(sanl.map_err(|wrong| at(wrong.at, &wrong.why))?);
         }
         for mutex in &read.mutex {
             let lock = &mutex.lock;
@@ -230,6 +246,16 @@ impl Configuration {
     /// Where that is from, if it is written.
     pub fn glk_tuned(&self) -> Option<&glk_file::Origin> {
         self.glk.as_ref()?.get_ref().tuned()
+    }
+
+    /// The thresholds of `sanl`.
+    pub fn sanl(&self) -> Option<Thresholds> {
+        self.sanl
+    }
+
+    /// Their origin, if given.
+    pub fn sanl_tuned(&self) -> Option<&sanl_file::Origin> {
+        self.sanl_table.as_ref()?.tuned.as_ref()
     }
 
     /// The mutexes that have locks of their own.
@@ -377,6 +403,10 @@ mod tests {
             ("[glk]\nconsider = 64\n", "c.toml:2:12: consider is 64"),
             ("[glk]\nups = 3\n", "c.toml:2:1: unknown field `ups`"),
             (
+                "[sanl]\nt-s = 0\n",
+                "c.toml:2:7: found 0, expected 1 to 1000000",
+            ),
+            (
                 "[[mutex]]\nname = \"m\"\nlock = \"mcz\"\n",
                 "c.toml:3:8: no lock is called `mcz`",
             ),
@@ -418,6 +448,19 @@ mod tests {
             Tuning::read(flat(&expected).to_str().unwrap()),
             Some(expected)
         );
+    }
+
+    #[test]
+    fn thresholds_of_sanl_reach_the_library() {
+        let text = "[sanl]\ntheta-l = 0.25\nt-w = \"10us\"\n";
+        let read = Configuration::parse(text, Path::new("c.toml")).unwrap();
+        let expected = Thresholds {
+            brings: cohort::WHOLE / 4,
+            waits: 10_000,
+            ..Thresholds::USUAL
+        };
+        assert_eq!(read.sanl(), Some(expected));
+        assert_eq!(Thresholds::read(&expected.to_string()), Some(expected));
     }
 
     #[test]

@@ -20,6 +20,7 @@ const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
 const GLK: &str = "COHORT_GLK";
+const SANL: &str = "COHORT_SANL";
 const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
 const CHANGES: &str = "COHORT_CHANGES";
@@ -29,9 +30,9 @@ const PROFILE: &str = "COHORT_PROFILE";
 const WATCH: &str = "COHORT_WATCH";
 
 /// The library's variables.
-pub const OURS: [&str; 15] = [
-    LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES, OBSERVE,
-    LEVEL, PROFILE, WATCH,
+pub const OURS: [&str; 16] = [
+    LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, SANL, MUTEXES, MONITOR, CHANGES,
+    OBSERVE, LEVEL, PROFILE, WATCH,
 ];
 
 /// Changes of an environment: a variable with its value, or none to remove it.
@@ -81,6 +82,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
             (REPORT, report.map(|file| file.as_os_str().to_owned())),
             (COHORTS, settings.cohorts.as_ref().map(OsString::from)),
             (GLK, settings.glk.as_ref().map(crate::config::flat)),
+            (SANL, settings.sanl.map(|sanl| sanl.to_string().into())),
             (MUTEXES, settings.told.as_ref().map(OsString::from)),
         ],
     }
@@ -239,9 +241,13 @@ mod tests {
     /// `cohort run --lock system` would pass on a variable unknown to the command.
     #[test]
     fn the_command_knows_every_variable_that_the_library_reads() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cohort-preload/src");
+        let folder = |library| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(library);
+            std::fs::read_dir(folder).unwrap()
+        };
+        let files = folder("../cohort-preload/src").chain(folder("../cohort-c/src"));
         let mut read = BTreeSet::new();
-        for entry in std::fs::read_dir(folder).unwrap() {
+        for entry in files {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 continue;

@@ -13,6 +13,7 @@ use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
+use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 use cohort_lab::tune::best::is_asked;
 use cohort_lab::world::native::topology;
@@ -46,7 +47,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Read further settings from this TOML file: lock, rwlock, wait, only, exclude,
-    /// report, cohorts, [glk], [[mutex]] [default: /etc/cohort.toml if it exists]
+    /// report, cohorts, [glk], [sanl], [[mutex]] [default: /etc/cohort.toml if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable (name or path) of the started processes;
@@ -84,6 +85,8 @@ pub struct Settings {
     pub cohorts: Option<String>,
     /// Tuning of the adaptive lock, if requested.
     pub glk: Option<Tuning>,
+    /// Thresholds of `sanl`, if requested.
+    pub sanl: Option<Thresholds>,
     /// The mutexes with individual locks.
     pub mutexes: Vec<Line>,
     /// These in the library's format, after [`find_mutexes`](Self::find_mutexes).
@@ -105,6 +108,7 @@ impl Settings {
             report: false,
             cohorts: None,
             glk: None,
+            sanl: None,
             mutexes: Vec::new(),
             told: None,
             file: None,
@@ -130,6 +134,7 @@ impl Settings {
             exclude: executables("exclude", read.exclude())?,
             cohorts,
             glk: read.glk(),
+            sanl: read.sanl(),
             mutexes,
             file: file.file_name().map(|name| name.display().to_string()),
             ..Self::of(lock)
@@ -264,6 +269,7 @@ impl Settings {
             report: file.report.unwrap_or(false),
             cohorts,
             glk: file.glk(),
+            sanl: file.sanl(),
             mutexes,
             told: None,
             file: None,

@@ -5,7 +5,7 @@ use crate::clients::{add_one, read, write};
 use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, RIDES, Usual, Words};
-use crate::locks::delegation::{Sanl, SanlPlus};
+use crate::locks::delegation::{Sanl, SanlPlus, sanl, sanl_plus};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
 };
@@ -330,6 +330,25 @@ pub fn runs_few<D: Delegate + 'static>(threads: usize, most: usize) {
 /// Each thread delegates a section. The first does so inside a section of another delegate, and
 /// must not serve the others from there.
 pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
+    serves_nobody_within::<D>(threads, |outer, whole| {
+        let mut context = Kept::new(D::Context::default());
+        outer.run_here(&mut context, whole);
+    });
+}
+
+/// Like [`serves_nobody_inside`]; the first thread locks the other delegate.
+pub fn serves_nobody_locked<D: Locks + 'static>(threads: usize) {
+    serves_nobody_within::<D>(threads, |outer, whole| {
+        let turn = outer.lock();
+        // SAFETY: this thread has locked the delegate, and the turn is of that.
+        unsafe {
+            whole.run();
+            outer.unlock(turn);
+        }
+    });
+}
+
+fn serves_nobody_within<D: Delegate + 'static>(threads: usize, holds: fn(&D, Section<'_>)) {
     let shared = Arc::new((D::default(), D::default(), Cell::new(0), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
@@ -352,13 +371,12 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
             assert!(!read(&served), "served by a thread in another section");
             return;
         }
-        let mut outer_context = Kept::new(D::Context::default());
         let whole = Brought::new(|| {
             inside.store(thread_id(), Order::RELAXED);
             delegate.run(&mut context, section.section());
             inside.store(0, Order::RELAXED);
         });
-        outer.run_here(&mut outer_context, whole.section());
+        holds(outer, whole.section());
     });
     if ended.is_some() {
         assert_eq!(
@@ -369,9 +387,50 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     }
 }
 
+/// A delegate with sections in place that span several calls.
+pub trait Locks: Delegate {
+    /// An acquisition.
+    type Turn;
+
+    /// Acquires it.
+    fn lock(&self) -> Self::Turn;
+
+    /// Releases it.
+    ///
+    /// # Safety
+    /// The turn is of this delegate, and the caller's.
+    unsafe fn unlock(&self, turn: Self::Turn);
+}
+
+impl<const AT_FIRST: u32, I: InPlace> Locks for Places<AT_FIRST, I> {
+    type Turn = sanl_plus::Turn;
+
+    fn lock(&self) -> Self::Turn {
+        self.lock()
+    }
+
+    unsafe fn unlock(&self, turn: Self::Turn) {
+        // SAFETY: passed on.
+        unsafe { self.unlock(turn) };
+    }
+}
+
+impl<T: Tuning> Locks for Bringing<T> {
+    type Turn = sanl::Turn;
+
+    fn lock(&self) -> Self::Turn {
+        self.0.lock()
+    }
+
+    unsafe fn unlock(&self, turn: Self::Turn) {
+        // SAFETY: passed on.
+        unsafe { self.0.unlock(turn) };
+    }
+}
+
 /// A `sanl+` where each thread has a publication slot of its own after the first meeting of two
 /// threads.
-type Places<const AT_FIRST: u32, I> = SanlPlus<MayPark, 2, 0, AT_FIRST, 1, 1, I>;
+pub type Places<const AT_FIRST: u32, I> = SanlPlus<MayPark, 2, 0, AT_FIRST, 1, 1, I>;
 
 /// [`Places`] in queue mode from the start.
 pub type Queueing = Places<QUEUE, Usual>;
@@ -523,9 +582,8 @@ pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
 
 /// The first thread locks `one`, then `other`, and unlocks in that order; the rest delegate to
 /// `one` a section that delegates to `other`.
-pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usize) {
-    let locks = <(Places<AT_FIRST, I>, Places<AT_FIRST, I>)>::default();
-    let shared = Arc::new((locks.0, locks.1, Cell::new(0)));
+pub fn unlocks_in_order_of_locking<D: Locks + 'static>(threads: usize) {
+    let shared = Arc::new((D::default(), D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (one, other, count) = &*theirs;
@@ -539,9 +597,8 @@ pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usi
             unsafe { other.unlock(next) };
             return;
         }
-        type Context = <Queueing as Delegate>::Context;
-        let mut context = Kept::new(Context::default());
-        let mut other_context = Kept::new(Context::default());
+        let mut context = Kept::new(D::Context::default());
+        let mut other_context = Kept::new(D::Context::default());
         let inner = Brought::new(|| add_one(count));
         let outer = Brought::new(|| other.run(&mut other_context, inner.section()));
         one.run(&mut context, outer.section());

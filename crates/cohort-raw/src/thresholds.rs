@@ -2,6 +2,7 @@
 //! (Zhang et al. 2017, table 2).
 
 use crate::Delegate;
+use core::fmt;
 
 /// All of a thread's time, in units of contention.
 pub const WHOLE: u32 = 1024;
@@ -99,6 +100,55 @@ impl Thresholds {
                 .into_iter()
                 .all(|size| size.unsigned_abs() <= Idle::LARGEST.unsigned_abs())
     }
+
+    /// Parses the value of `COHORT_SANL`, nine numbers: `T_s`, `T_w` in nanoseconds, `θ_l` and
+    /// `θ_f` in 1024ths, the boundary, the maximum of `L_s` and its three coefficients.
+    ///
+    /// ```
+    /// use cohort_raw::Thresholds;
+    ///
+    /// let text = Thresholds::USUAL.to_string();
+    /// assert_eq!(Thresholds::read(&text), Some(Thresholds::USUAL));
+    /// assert_eq!(Thresholds::read("100"), None);
+    /// ```
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
+        let mut size = || -> Option<u64> { parts.next()?.parse().ok() };
+        let (serves, waits, brings) = (size()?, size()?, size()?);
+        let (strict, boundary, most) = (size()?, size()?, size()?);
+        let mut coefficient = || -> Option<i64> { parts.next()?.parse().ok() };
+        let by = [coefficient()?, coefficient()?, coefficient()?];
+        let small = |number: u64| u32::try_from(number).ok();
+        let read = Self {
+            serves: small(serves)?,
+            waits,
+            brings: small(brings)?,
+            strict: small(strict)?,
+            boundary: small(boundary)?,
+            idle: Idle {
+                by,
+                most: small(most)?,
+            },
+        };
+        (parts.next().is_none() && read.are_sound()).then_some(read)
+    }
+}
+
+/// Prints the value of `COHORT_SANL`.
+impl fmt::Display for Thresholds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            serves,
+            waits,
+            brings,
+            strict,
+            boundary,
+            idle: Idle { by, most },
+        } = self;
+        write!(f, "{serves},{waits},{brings},{strict},{boundary},{most}")?;
+        by.iter().try_for_each(|by| write!(f, ",{by}"))
+    }
 }
 
 /// A delegate with configurable thresholds.
@@ -109,7 +159,10 @@ pub trait Tunable: Delegate {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
+    use std::string::ToString;
 
     #[test]
     fn looks_in_vain_follow_the_quadratic() {
@@ -157,5 +210,31 @@ mod tests {
             },
         ];
         assert!(unsound.iter().all(|thresholds| !thresholds.are_sound()));
+    }
+
+    #[test]
+    fn thresholds_are_read_as_they_are_printed() {
+        let tuned = Thresholds {
+            waits: u64::MAX,
+            brings: 102,
+            idle: Idle {
+                by: [-17_947_965, 10_908_036, -229_620],
+                most: 1000,
+            },
+            ..Thresholds::USUAL
+        };
+        assert_eq!(Thresholds::read(&tuned.to_string()), Some(tuned));
+        for wrong in [
+            "",
+            "1,2,3",
+            "0,100000,102,491,4,1000,2000000,2000000,0",
+            "100,100000,1025,491,4,1000,2000000,2000000,0",
+            "100,100000,102,-1,4,1000,2000000,2000000,0",
+            "100,100000,102,491,4,1000,2000000,2000000,many",
+            "100,100000,102,491,4,1000,2000000,2000000,9000000000",
+            "100,100000,102,491,4,1000,2000000,2000000,0,0",
+        ] {
+            assert_eq!(Thresholds::read(wrong), None, "{wrong}");
+        }
     }
 }

@@ -19,8 +19,8 @@ use clients::{
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{
-    Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing, RidesFrom, Settling,
-    Soon, Staying, Voting, Waiting,
+    Apart, Bringing, Chained, Hastily, Passing, Patiently, Places, Polling, Queueing, RidesFrom,
+    Settling, Soon, Staying, Voting, Waiting,
 };
 use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -443,8 +443,12 @@ stress! {
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
     sanl_plus_unlocks: (0..300).for_each(|_| {
-        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(THREADS);
-        delegate::unlocks_in_order_of_locking::<IN_PLACE, Soon>(THREADS);
+        delegate::unlocks_in_order_of_locking::<Places<QUEUE, Usual>>(THREADS);
+        delegate::unlocks_in_order_of_locking::<Places<IN_PLACE, Soon>>(THREADS);
+    });
+    sanl_unlocks: (0..300).for_each(|_| {
+        delegate::serves_nobody_locked::<Bringing<Patiently>>(THREADS);
+        delegate::unlocks_in_order_of_locking::<Bringing<Patiently>>(THREADS);
     });
     sanl_plus_meets: { apart(); delegate::runs::<Settling>(THREADS, 20_000, 1) };
     sanl_plus_meets_hurried: delegate::lets_go::<Settling>(THREADS, 5_000, 3, 1);

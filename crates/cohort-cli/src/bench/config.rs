@@ -3,25 +3,19 @@
 use super::Place;
 use crate::config::{self, Configuration};
 use crate::problem::{self, Problem};
-use cohort_lab::tune::sanl::file::{self, File};
+use cohort_lab::tune::sanl::file;
 use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::Tunings;
 use cohort_machine::description::nearest;
 use std::path::Path;
 
-/// The parameters in a file, or those of `sanl` shipped for a machine. Warns if they are another
-/// machine's.
+/// The parameters in a configuration of `cohort run`, or the thresholds of `sanl` shipped for a
+/// machine. Warns if they are another machine's.
 ///
 /// # Errors
 /// The place of a mistake in the file, its text and the alternatives.
 pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
-    let text = text(named)?;
-    let is_of_glk = toml::from_str(&text).is_ok_and(|table: toml::Table| table.contains_key("glk"));
-    if is_of_glk {
-        return of_glk(&Configuration::parse(&text, named)?, named, place);
-    }
-    let read =
-        File::parse(&text).map_err(|wrong| config::at(&text, wrong.at, named, &wrong.why))?;
+    let read = Configuration::parse(&text(named)?, named)?;
     let (topology, fingerprint) = match place {
         Place::Here(host) => (host.topology(), None),
         Place::There(simulator) => (
@@ -30,26 +24,6 @@ pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
         ),
     };
     let shape = Shape::of(topology);
-    if let Some(stranger) = read.stranger(place.name(), fingerprint, &shape) {
-        problem::tell(format!(
-            "warning: {} was tuned on {stranger}, not on {} ({shape}); its thresholds are used \
-             nevertheless",
-            named.display(),
-            place.name(),
-        ));
-    }
-    Ok(Tunings {
-        sanl: read.thresholds,
-        ..Tunings::USUAL
-    })
-}
-
-/// The parameters of `glk` in a configuration of `cohort run`.
-fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, Problem> {
-    let shape = Shape::of(match place {
-        Place::Here(host) => host.topology(),
-        Place::There(simulator) => simulator.topology(),
-    });
     if let Some(tuned) = read
         .glk_tuned()
         .filter(|tuned| tuned.shape != shape.to_string())
@@ -63,10 +37,27 @@ fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, 
             place.name(),
         ));
     }
-    Ok(Tunings {
-        glk: read.glk().unwrap_or(Tunings::USUAL.glk),
-        ..Tunings::USUAL
-    })
+    let of_sanl = read.sanl_tuned();
+    if let Some(stranger) =
+        of_sanl.and_then(|tuned| tuned.stranger(place.name(), fingerprint, &shape))
+    {
+        problem::tell(format!(
+            "warning: {} was tuned on {stranger}, not on {} ({shape}); its thresholds are used \
+             nevertheless",
+            named.display(),
+            place.name(),
+        ));
+    }
+    match (read.sanl(), read.glk()) {
+        (None, None) => Err(Problem::usage(format!(
+            "--config: {} has neither a table `[sanl]` nor `[glk]`",
+            named.display()
+        ))),
+        (sanl, glk) => Ok(Tunings {
+            sanl: sanl.unwrap_or(Tunings::USUAL.sanl),
+            glk: glk.unwrap_or(Tunings::USUAL.glk),
+        }),
+    }
 }
 
 /// The text of a file, or of a shipped one: a name with a `/` or the ending `.toml` is a path.

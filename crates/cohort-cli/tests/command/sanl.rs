@@ -74,6 +74,24 @@ fn what_a_profile_writes_is_used_there_and_warned_of_elsewhere() {
         .stderr(is_empty());
 }
 
+/// Programs find the thresholds of their configuration in the environment, for
+/// `cohort::delegation::configured` and `cohort_delegated_new_named`.
+#[test]
+fn thresholds_of_a_configuration_reach_programs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = "lock = \"mcs\"\n[sanl]\ntheta-l = 0.25\nl-s = [1.5, 0.0, -2.0]\n";
+    std::fs::write(folder.path().join("sanl.toml"), text).expect("the folder is writable");
+    let shown = |options: &[&str]| {
+        let mut command = cohort();
+        command.arg("run").args(options);
+        command.args(["--", "sh", "-c", "echo lock $COHORT_LOCK $COHORT_SANL"]);
+        command.current_dir(folder.path()).assert().code(0)
+    };
+    let told = "lock mcs 100,100000,256,491,4,1000,1500000,0,-2000000\n";
+    shown(&["--config", "sanl.toml"]).stdout(told);
+    shown(&["--lock", "mcs"]).stdout("lock mcs\n");
+}
+
 #[test]
 fn a_profile_gives_the_same_twice() {
     let run = || {
@@ -97,7 +115,7 @@ fn mistakes_are_told_with_their_place() {
         ("theta-l", "tetha-l", "did you mean `theta-l`?"),
         ("t-s = 100", "t-s = 0", "bad.toml:"),
         ("t-s = 100", "t-s = 0", "found 0, expected 1 to 1000000"),
-        ("[tuned]", "[tuned", "bad.toml:"),
+        ("[sanl.tuned]", "[sanl.tuned", "bad.toml:"),
     ] {
         assert!(sound.contains(from), "{from}");
         let bad = sound.replacen(from, to, 1);

@@ -4,7 +4,7 @@ use super::variants;
 use crate::bench::report::{self, Report};
 use crate::bench::simulated::{Course, Until};
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
-use crate::tune::sanl::file::{self, File};
+use crate::tune::sanl::file::shipped_thresholds;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::Length;
@@ -467,11 +467,10 @@ fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
 
 /// The tunings profiled for a machine, as its paper did; otherwise the defaults.
 fn tunings(machine: &str) -> Tunings {
-    let shipped = file::shipped(machine).map(File::parse);
-    shipped.map_or(Tunings::USUAL, |file| Tunings {
-        sanl: file.expect("a shipped file is sound").thresholds,
+    Tunings {
+        sanl: shipped_thresholds(machine).unwrap_or(Tunings::USUAL.sanl),
         ..Tunings::USUAL
-    })
+    }
 }
 
 /// The machines, each prepared once.

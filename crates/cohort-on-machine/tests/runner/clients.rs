@@ -15,8 +15,8 @@ use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Hastily, Passing, Patiently, Polling, Queueing,
-    Settling, Staying, Voting, Waiting,
+    self as delegate, Apart, Bringing, Chained, Hastily, Passing, Patiently, Places, Polling,
+    Queueing, Settling, Staying, Voting, Waiting,
 };
 use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -444,6 +444,12 @@ static CLIENTS: &[Sizes] = clients! {
     sanl_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<Bringing<Patiently>>(threads);
     };
+    sanl_is_locked: |threads, _rounds| {
+        delegate::serves_nobody_locked::<Bringing<Patiently>>(threads);
+    };
+    sanl_unlocks: |threads, _rounds| {
+        delegate::unlocks_in_order_of_locking::<Bringing<Patiently>>(threads);
+    };
     cc_synch_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<CcSynch<MayPark, 2>>(threads);
     };
@@ -474,7 +480,7 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::goes_on_past_one_that_left::<Queueing>();
     };
     sanl_plus_unlocks: |threads, _rounds| {
-        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(threads);
+        delegate::unlocks_in_order_of_locking::<Places<QUEUE, Usual>>(threads);
     };
     sanl_plus_meets: |threads, rounds| delegate::runs::<Settling>(threads, rounds, 1);
     sanl_plus_meets_hurried: |threads, rounds| {

@@ -63,6 +63,12 @@ models![
     quick("sanl::brings_inside", PARK_1, || {
         delegate::serves_nobody_inside::<Bringing<Patiently>>(2)
     }),
+    quick("sanl::locked", PARK_1, || {
+        delegate::serves_nobody_locked::<Bringing<Patiently>>(2)
+    }),
+    quick("sanl::unlocks", PARK_1, || {
+        delegate::unlocks_in_order_of_locking::<Bringing<Patiently>>(2)
+    }),
     quick("fork::sanl_here", FORK_0, || {
         fork::drops_what_others_brought::<Bringing<Patiently>>(2)
     }),
@@ -77,5 +83,7 @@ on_machine! {
         few("sanl_brings_late"),
         few("sanl_lets_go"),
         few("sanl_is_inside"),
+        few("sanl_is_locked"),
+        few("sanl_unlocks"),
     ];
 }

@@ -39,7 +39,7 @@ models![
         delegate::serves_nobody_inside::<Queueing>(2)
     }),
     quick("sanl_plus::unlocks", PARK, || {
-        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(2)
+        delegate::unlocks_in_order_of_locking::<Places<QUEUE, Usual>>(2)
     }),
     quick("sanl_plus::meets", PARK, || delegate::runs::<Settling>(
         2, 2, 0
@@ -72,7 +72,7 @@ models![
         delegate::lets_go::<Passing>(3, 1, 1, 0)
     }),
     quick("sanl_plus::passes_locked", PARK, || {
-        delegate::unlocks_in_order_of_locking::<IN_PLACE, Seldom>(2)
+        delegate::unlocks_in_order_of_locking::<Places<IN_PLACE, Seldom>>(2)
     }),
     quick("sanl_plus::insists", TICKING, || {
         delegate::runs::<Waiting>(2, 2, 0)
@@ -99,10 +99,10 @@ models![
         delegate::lets_go::<Settling>(2, 2, 1, 0)
     }),
     quick("sanl_plus::unlocks_in_place", PARK, || {
-        delegate::unlocks_in_order_of_locking::<IN_PLACE, Soon>(2)
+        delegate::unlocks_in_order_of_locking::<Places<IN_PLACE, Soon>>(2)
     }),
     quick("sanl_plus::stays_locked", PARK, || {
-        delegate::unlocks_in_order_of_locking::<IN_PLACE, Always>(2)
+        delegate::unlocks_in_order_of_locking::<Places<IN_PLACE, Always>>(2)
     }),
     quick("sanl_plus::timed_again", TICKING, || {
         delegate::lets_go::<Queueing>(2, 2, 1, 0)

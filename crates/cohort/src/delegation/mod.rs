@@ -54,6 +54,36 @@ pub fn pool_bytes() -> usize {
     cc_synch::pool_bytes() + fc::pool_bytes() + sanl::pool_bytes() + sanl_plus::pool_bytes()
 }
 
+/// The thresholds of `sanl` in this process's environment, else the usual ones.
+///
+/// `cohort run --config` passes the thresholds that `cohort tune sanl` finds for a machine, as
+/// `COHORT_SANL`.
+///
+/// ```
+/// use cohort::delegation::{Sanl, configured};
+/// use cohort::{Delegated, Tunable};
+///
+/// let total: Delegated<u64, Sanl> = Delegated::with_lock(0, Sanl::with(&configured()));
+/// assert_eq!(total.run(|total| *total), 0);
+/// ```
+#[cfg(feature = "std")]
+#[must_use]
+pub fn configured() -> cohort_raw::Thresholds {
+    extern crate std;
+
+    use cohort_raw::Thresholds;
+
+    let Some(told) = std::env::var_os("COHORT_SANL").filter(|told| !told.is_empty()) else {
+        return Thresholds::USUAL;
+    };
+    let read = told.to_str().and_then(Thresholds::read);
+    read.unwrap_or_else(|| {
+        let told = told.display();
+        std::eprintln!("cohort: COHORT_SANL={told} is no list of thresholds; using the usual ones");
+        Thresholds::USUAL
+    })
+}
+
 /// Runs a section of a delegate.
 ///
 /// # Safety

@@ -146,9 +146,9 @@ impl<T: Seated> Roster<T> {
         Call { seat }
     }
 
-    /// The calling thread's seat, as in [`call`](Self::call).
+    /// The calling thread's seat, as in [`call`](Self::call). Memory of seats stays.
     #[inline]
-    pub fn seat(&self, chains: usize) -> &Seat<T> {
+    pub fn seat(&self, chains: usize) -> &'static Seat<T> {
         let me = thread_number();
         let chain = &self.chains[me as usize % chains];
         let mut seats = from(chain.load(ROSTER_LOOK), |seat| &seat.chained);
@@ -160,7 +160,7 @@ impl<T: Seated> Roster<T> {
 
     /// Finds a free seat for a thread, or adds one.
     #[cold]
-    fn join(&self, chain: &AtomicPtr<Seat<T>>, me: u64) -> &Seat<T> {
+    fn join(&self, chain: &AtomicPtr<Seat<T>>, me: u64) -> &'static Seat<T> {
         for seat in from(chain.load(ROSTER_LOOK), |seat| &seat.chained) {
             let owner = seat.owner.load(Order::RELAXED);
             if has_ended(owner)

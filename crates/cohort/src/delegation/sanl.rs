@@ -61,7 +61,7 @@
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
-use super::{may_serve, run, timed};
+use super::{enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
@@ -101,6 +101,8 @@ flaws! {
     KEEP_QUEUE = "sanl.keep-queue";
     /// A server inside another lock's section runs sections of other threads here.
     SERVE_INSIDE = "sanl.serve-inside";
+    /// A thread that has locked this lock serves other threads at another one.
+    FORGET_LOCKED = "sanl.forget-locked";
 }
 
 policies! {
@@ -476,6 +478,19 @@ pub type SanlFlat = Sanl<Mcs, Flat>;
 /// ```
 pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
 
+/// An acquisition by [`Sanl::lock`].
+#[must_use]
+pub struct Turn<L: Served = Mcs> {
+    held: Kept<L>,
+    place: &'static Place,
+}
+
+impl<L: Served> fmt::Debug for Turn<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").finish_non_exhaustive()
+    }
+}
+
 impl<L: Served, T: Tuning, P: Parking> Default for Sanl<L, T, P> {
     fn default() -> Self {
         Self::with(&T::THRESHOLDS)
@@ -524,6 +539,32 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         unsafe { self.lock.acquire(cx) };
         acquired();
         self.run_in_place(cx, &call.own, section);
+    }
+
+    /// Acquires the lock for a section in place that spans several calls.
+    pub fn lock(&self) -> Turn<L> {
+        self.come();
+        let place = &self.roster.seat(T::CHAINS).own;
+        let held = Kept::new();
+        // SAFETY: a new context in a block, which stays until the release in `unlock`.
+        unsafe { self.lock.acquire(held.get()) };
+        place.mine.holds.store(1, Order::RELAXED);
+        if !mutant(flaw::FORGET_LOCKED) {
+            enter();
+        }
+        Turn { held, place }
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The turn is of this lock, and the caller's.
+    pub unsafe fn unlock(&self, turn: Turn<L>) {
+        if !mutant(flaw::FORGET_LOCKED) {
+            leave();
+        }
+        let _call = self.call();
+        self.end_in_place(turn.held.get(), turn.place);
     }
 
     /// Reserves serving for the calling thread; false if another thread has reserved it.
@@ -732,6 +773,12 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         place.mine.holds.store(1, Order::RELAXED);
         // SAFETY: the lock excludes.
         unsafe { run(section) };
+        self.end_in_place(cx, place);
+    }
+
+    /// Releases the lock after a section in place. The caller holds it by that context.
+    #[inline]
+    fn end_in_place(&self, cx: &L::Context, place: &Place) {
         self.settle(cx);
         place.mine.holds.store(0, Order::RELAXED);
         // SAFETY: the caller holds it, by that context.

@@ -1,4 +1,4 @@
-//! The output of a profile: thresholds for `cohort bench --config`, with their origin.
+//! The output of a profile: thresholds for `--config`, with their origin.
 
 use super::{Profile, millionths};
 use crate::bench::Span;
@@ -33,16 +33,22 @@ pub fn shipped(machine: &str) -> Option<&'static str> {
     file.map(|(_, text)| *text)
 }
 
-/// A file, checked.
-#[derive(Clone, Debug)]
-pub struct File {
-    /// The thresholds.
-    pub thresholds: Thresholds,
-    /// Their origin.
-    pub tuned: Origin,
+/// Table `[sanl]` of a configuration file; missing values keep their defaults.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Table {
+    theta_l: Option<Spanned<f64>>,
+    theta_f: Option<Spanned<f64>>,
+    l_s: Option<[Spanned<f64>; 3]>,
+    l_s_most: Option<Spanned<i64>>,
+    t_s: Option<Spanned<i64>>,
+    t_w: Option<Spanned<String>>,
+    boundary: Option<Spanned<i64>>,
+    /// The origin of the values.
+    pub tuned: Option<Origin>,
 }
 
-/// `[tuned]`: origin of thresholds.
+/// `[sanl.tuned]`: origin of thresholds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -58,24 +64,22 @@ pub struct Origin {
     pub seed: u64,
 }
 
-/// The file's format.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    sanl: Values,
-    tuned: Origin,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Values {
-    theta_l: Spanned<f64>,
-    theta_f: Spanned<f64>,
-    l_s: [Spanned<f64>; 3],
-    l_s_most: Spanned<i64>,
-    t_s: Spanned<i64>,
-    t_w: Spanned<String>,
-    boundary: Spanned<i64>,
+impl Origin {
+    /// The reason why the thresholds are for another machine; none if they are its own.
+    #[must_use]
+    pub fn stranger(
+        &self,
+        machine: &str,
+        fingerprint: Option<&str>,
+        shape: &Shape,
+    ) -> Option<String> {
+        let same = match (fingerprint, &self.fingerprint) {
+            (Some(here), Some(there)) => here == there && machine == self.machine,
+            (None, None) => shape.to_string() == self.shape,
+            _ => false,
+        };
+        (!same).then(|| format!("{} ({})", self.machine, self.shape))
+    }
 }
 
 /// Mistake in a file.
@@ -87,60 +91,58 @@ pub struct Wrong {
     pub why: String,
 }
 
-impl File {
-    /// Parses a file.
+impl Table {
+    /// The thresholds.
     ///
     /// # Errors
-    /// The reason and place of a mistake, or of a value out of range.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        let written: Written = toml::from_str(text).map_err(|error| Wrong {
-            at: error.span().map_or(text.len(), |span| span.start),
-            why: error.message().to_owned(),
-        })?;
-        let values = written.sanl;
-        let share = |value: &Spanned<f64>| {
+    /// The place of a value out of range.
+    pub fn thresholds(&self) -> Result<Thresholds, Wrong> {
+        let usual = Thresholds::USUAL;
+        let share = |value: &Option<Spanned<f64>>, usual| {
+            let Some(value) = value else { return Ok(usual) };
             let share = real(value, 0.0..=1.0)?;
             Ok((share * f64::from(WHOLE)).round() as u32)
         };
-        let count = |value: &Spanned<i64>, least| whole(value, least..=Thresholds::MOST.into());
+        let count = |value: &Option<Spanned<i64>>, least, usual| match value {
+            Some(value) => whole(value, least..=Thresholds::MOST.into()),
+            None => Ok(usual),
+        };
         let largest = Idle::LARGEST as f64 / 1e6;
-        let mut by = [0; 3];
-        for (by, value) in by.iter_mut().zip(&values.l_s) {
+        let mut by = usual.idle.by;
+        for (by, value) in by.iter_mut().zip(self.l_s.iter().flatten()) {
             *by = millionths(real(value, -largest..=largest)?);
         }
-        let thresholds = Thresholds {
-            serves: count(&values.t_s, 1)?,
-            waits: waits(&values.t_w)?,
-            brings: share(&values.theta_l)?,
-            strict: share(&values.theta_f)?,
-            boundary: count(&values.boundary, 0)?,
+        Ok(Thresholds {
+            serves: count(&self.t_s, 1, usual.serves)?,
+            waits: self.t_w.as_ref().map_or(Ok(usual.waits), waits)?,
+            brings: share(&self.theta_l, usual.brings)?,
+            strict: share(&self.theta_f, usual.strict)?,
+            boundary: count(&self.boundary, 0, usual.boundary)?,
             idle: Idle {
                 by,
-                most: count(&values.l_s_most, 0)?,
+                most: count(&self.l_s_most, 0, usual.idle.most)?,
             },
-        };
-        Ok(Self {
-            thresholds,
-            tuned: written.tuned,
         })
     }
+}
 
-    /// The reason why these thresholds are for another machine; none if they are its own.
-    #[must_use]
-    pub fn stranger(
-        &self,
-        machine: &str,
-        fingerprint: Option<&str>,
-        shape: &Shape,
-    ) -> Option<String> {
-        let own = &self.tuned;
-        let same = match (fingerprint, &own.fingerprint) {
-            (Some(here), Some(there)) => here == there && machine == own.machine,
-            (None, None) => shape.to_string() == own.shape,
-            _ => false,
-        };
-        (!same).then(|| format!("{} ({})", own.machine, own.shape))
+/// The thresholds shipped for that machine, if any.
+///
+/// # Panics
+/// Never: a test reads all shipped files.
+#[must_use]
+pub fn shipped_thresholds(machine: &str) -> Option<Thresholds> {
+    let table = read(shipped(machine)?).expect("shipped files are sound");
+    Some(table.thresholds().expect("shipped files are sound"))
+}
+
+fn read(text: &str) -> Result<Table, toml::de::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        sanl: Table,
     }
+    toml::from_str(text).map(|written: Written| written.sanl)
 }
 
 /// The text of a profile's file, below the command that made it.
@@ -173,7 +175,7 @@ pub fn text(
          t-s = {}\n\
          t-w = \"{}\"\n\
          boundary = {}\n\n\
-         [tuned]\n\
+         [sanl.tuned]\n\
          machine = \"{machine}\"\n\
          {fingerprint}\
          shape = \"{shape}\"\n\
@@ -255,7 +257,7 @@ mod tests {
     fn a_file_is_read_as_it_is_written() {
         let text = written();
         assert!(text.starts_with("# cohort tune sanl\n"), "{text}");
-        let read = File::parse(&text).unwrap();
+        let read = read(&text).unwrap();
         let expected = Thresholds {
             brings: 64,
             strict: WHOLE,
@@ -265,12 +267,25 @@ mod tests {
             },
             ..Thresholds::USUAL
         };
-        assert_eq!(read.thresholds, expected);
-        assert_eq!(read.tuned.machine, "mine");
+        assert_eq!(read.thresholds().unwrap(), expected);
+        let tuned = read.tuned.unwrap();
+        assert_eq!(tuned.machine, "mine");
         let shape: Shape = "numa:2 cpus:64".parse().unwrap();
-        assert_eq!(read.stranger("mine", Some("f00"), &shape), None);
-        assert!(read.stranger("mine", Some("f01"), &shape).is_some());
-        assert!(read.stranger("mine", None, &shape).is_some());
+        assert_eq!(tuned.stranger("mine", Some("f00"), &shape), None);
+        assert!(tuned.stranger("mine", Some("f01"), &shape).is_some());
+        assert!(tuned.stranger("mine", None, &shape).is_some());
+    }
+
+    #[test]
+    fn missing_values_keep_their_defaults() {
+        let usual = read("[sanl]\n").unwrap().thresholds();
+        assert_eq!(usual, Ok(Thresholds::USUAL));
+        let some = read("[sanl]\ntheta-l = 0.25\n").unwrap().thresholds();
+        let expected = Thresholds {
+            brings: WHOLE / 4,
+            ..Thresholds::USUAL
+        };
+        assert_eq!(some, Ok(expected));
     }
 
     #[test]
@@ -289,27 +304,26 @@ mod tests {
             ),
             ("boundary = 4", "boundary = -1", "found -1, expected 0 to"),
             ("-0.5", "1e9", "found 1000000000, expected -8000 to 8000"),
-            ("theta-l", "teta-l", "unknown field `teta-l`"),
         ] {
             let text = written();
             assert!(text.contains(from), "{from}: {text}");
-            let wrong = File::parse(&text.replacen(from, to, 1)).unwrap_err();
+            let table = read(&text.replacen(from, to, 1)).unwrap();
+            let wrong = table.thresholds().unwrap_err();
             assert!(wrong.why.contains(why), "{wrong:?}");
             assert!(wrong.at > 0, "{wrong:?}");
         }
     }
 
-    /// The shipped files are current outputs of the command for these machines.
     #[test]
     fn the_shipped_files_are_of_their_machines() {
         for name in machines() {
-            let file = File::parse(shipped(name).unwrap()).unwrap();
+            let tuned = read(shipped(name).unwrap()).unwrap().tuned.unwrap();
             let simulator = Simulator::new(machine::find(name).unwrap());
             let shape = Shape::of(simulator.topology());
             let fingerprint = Some(&*simulator.machine().fingerprint);
-            assert_eq!(file.stranger(name, fingerprint, &shape), None, "{name}");
-            assert_eq!(file.tuned.threads, simulator.topology().cpus().len() - 1);
-            assert!(file.thresholds.are_sound());
+            assert_eq!(tuned.stranger(name, fingerprint, &shape), None, "{name}");
+            assert_eq!(tuned.threads, simulator.topology().cpus().len() - 1);
+            assert!(shipped_thresholds(name).unwrap().are_sound());
         }
     }
 }

@@ -157,7 +157,7 @@ unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
     match served.map_err(Wrong::Mistake)? {
         Servable::Listed(place) => Ok(Named::Lock(place)),
         Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),
-        Servable::System | Servable::Compiled(_) | Servable::Abortable(_) => Err(Wrong::NotHere),
+        _ => Err(Wrong::NotHere),
     }
 }
 

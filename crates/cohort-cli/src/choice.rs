@@ -4,8 +4,8 @@ use crate::best;
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use cohort::catalogue::{self, LOCKS, LockInfo, Storage};
-use cohort::name::{Build, Lock, Mistake, Name, PREFIX, SYSTEM_LOCKS};
+use cohort::catalogue::{self, LOCKS, Storage};
+use cohort::name::{Build, Lock, Mistake, Name, PREFIX, SYSTEM_LOCKS, Servable};
 use cohort_lab::world::names::served_on;
 use cohort_lab::world::native::topology;
 use std::borrow::Cow;
@@ -87,13 +87,16 @@ impl Choice {
         Ok(Self::Ours(served.to_string().into()))
     }
 
-    /// Whether the default library lacks it: a compiled composition, which includes all abortable
-    /// ones, or a lock that is placed apart.
+    /// Whether the default library lacks it: a compiled lock outside the catalogue, or a lock that
+    /// is placed apart.
     pub fn is_apart(&self) -> bool {
-        let is_placed = |info: &LockInfo| info.storage == Storage::Apart;
-        let is_compiled = |name: Name<'_>| name.abortable || name.build == Some(Build::Compiled);
-        catalogue::find(self.name()).is_some_and(is_placed)
-            || catalogue::read(self.name()).is_ok_and(is_compiled)
+        let lock = catalogue::read(self.name()).and_then(|name| name.servable());
+        match lock {
+            Ok(Servable::System | Servable::Stacked(_)) => false,
+            Ok(Servable::Listed(place)) => LOCKS[place].storage == Storage::Apart,
+            Ok(_) => true,
+            Err(_) => false,
+        }
     }
 
     /// The printed name.

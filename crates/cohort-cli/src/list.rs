@@ -400,9 +400,9 @@ fn notes() -> String {
          waiter. Timed: at its deadline a waiter abandons its place in the queue, or polls \
          outside it. {} compositions exist besides: `clof:` and up to {} of {}, such as \
          clof:mcs-ticket (`--compositions`); those of {} also as clof:…/abortable, with timed \
-         waiters that abandon. `--rwlocks` and `--delegates` list the other locks. `cohort \
-         bench` has the trees {}-1 to -{} with selectable levels, such as \
-         hmcs-t-3@numa,blade,system/64: docs/bench.md.",
+         waiters that abandon. `--rwlocks` and `--delegates` list the other locks. Further \
+         names: the trees {}-1 to -{} with selectable levels, such as hmcs-t-3@numa,system/64; \
+         cohort locks with a bound or a bypass, such as c-tkt-mcs/64/bypass; {} in clof:….",
         SYSTEM[0],
         SYSTEM[1],
         generated::all().count(),
@@ -411,5 +411,10 @@ fn notes() -> String {
         Basic::ABORTABLE.map(Basic::name).join(", "),
         Kind::ALL.map(Kind::name).join("-, "),
         LEVELS,
+        Basic::STACKED[Basic::ALL.len()..]
+            .iter()
+            .map(|lock| lock.name())
+            .collect::<Vec<_>>()
+            .join(" and "),
     ))
 }

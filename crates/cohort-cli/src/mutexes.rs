@@ -67,8 +67,7 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
         }
         let composed = |name: &str| {
             let read = catalogue::read(name).and_then(|name| name.servable());
-            use Servable::{Abortable, Compiled, Stacked};
-            matches!(read, Ok(Stacked(_) | Compiled(_) | Abortable(_)))
+            read.is_ok_and(|lock| !matches!(lock, Servable::System | Servable::Listed(_)))
         };
         let word = |name: &str| ["futex", "futex-hmcs"].contains(&name);
         if let Some(other) = known.iter().find(|name| composed(name))

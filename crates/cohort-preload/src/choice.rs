@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset. `clof:ticket-mcs/compiled` and `clof:clh-mcs/abortable` where compositions are compiled |
+//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset. `clof:ticket-mcs/compiled`, `c-tkt-mcs/bypass`, `hmcs-4/64` and such where compositions are compiled |
 //! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_MONITOR` | `off` to keep waiting threads from monitoring words with the CPU's instructions, else `on` |
@@ -26,6 +26,10 @@ use crate::{by_mutex, compiled};
 #[cfg(feature = "compositions")]
 use cohort::adaptive::{Tuning, tune};
 use cohort::catalogue::{self, Storage};
+#[cfg(feature = "compositions")]
+use cohort::catalogue::read;
+#[cfg(not(feature = "compositions"))]
+use cohort::catalogue::read_served as read;
 use cohort::door::{Monitor, WaitPolicy, count_reads, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{self, SERVICES, Service};
 use cohort::name::Servable;
@@ -223,7 +227,7 @@ fn decide() -> u8 {
     let mut named = None;
     if let Some(text) = variable(c"COHORT_LOCK").filter(|text| !text.is_empty()) {
         // `cohort run` has checked it, and reports its mistakes.
-        match catalogue::read_served(text).and_then(|name| name.servable()) {
+        match read(text).and_then(|name| name.servable()) {
             Ok(Servable::System) => chosen = SYSTEM,
             Ok(Servable::Listed(place)) if served::at(place).is_some() => {
                 named = Some(place);
@@ -238,20 +242,8 @@ fn decide() -> u8 {
                 chosen = FIRST_LOCK + SERVICES.len() as u8;
             }
             #[cfg(feature = "compositions")]
-            Ok(Servable::Compiled(recipe)) => {
-                set_recipe(&recipe);
-                if compiled::choose(&recipe) {
-                    chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
-                } else if recipe.is_stackable() {
-                    chosen = FIRST_LOCK + SERVICES.len() as u8;
-                }
-            }
-            #[cfg(feature = "compositions")]
-            Ok(Servable::Abortable(recipe)) => {
-                set_recipe(&recipe);
-                if compiled::choose_abortable(&recipe) {
-                    chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
-                }
+            Ok(lock) if compiled::choose(&lock) => {
+                chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
             }
             _ => warn(
                 "LOCK",
@@ -342,10 +334,7 @@ fn decide() -> u8 {
 /// impossible. A process has one composition; [`decide`] sets it if it is the process's own lock.
 #[cfg(feature = "compositions")]
 pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
-    let chosen = match catalogue::read_served(text)
-        .and_then(|name| name.servable())
-        .ok()?
-    {
+    let chosen = match read(text).and_then(|name| name.servable()).ok()? {
         Servable::Listed(place) => {
             served::at(place)?;
             if place == WITHOUT_QUEUES {
@@ -359,21 +348,9 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
             set_recipe(&recipe);
             FIRST_LOCK + SERVICES.len() as u8
         }
-        Servable::Compiled(recipe) => {
-            set_recipe(&recipe);
-            if !compiled::choose(&recipe) {
-                return None;
-            }
-            FIRST_LOCK + SERVICES.len() as u8 + 1
-        }
-        Servable::Abortable(recipe) => {
-            set_recipe(&recipe);
-            if !compiled::choose_abortable(&recipe) {
-                return None;
-            }
-            FIRST_LOCK + SERVICES.len() as u8 + 1
-        }
         Servable::System => return None,
+        lock if compiled::choose(&lock) => FIRST_LOCK + SERVICES.len() as u8 + 1,
+        _ => return None,
     };
     match meaning(chosen) {
         Choice::Ours(service) => Some((chosen, service)),

@@ -79,10 +79,14 @@ pub enum Basic {
     Near,
     /// `bo`; in abortable compositions only
     Bo,
+    /// `k42`; in compositions built at run time only
+    K42,
+    /// `hemlock-ctr`; in compositions built at run time only
+    HemlockCtr,
 }
 
 impl Basic {
-    /// The locks allowed at any level.
+    /// The locks allowed at any level, in each build.
     pub const ALL: [Self; 4] = [Self::Ticket, Self::Mcs, Self::Clh, Self::Hemlock];
 
     /// The locks allowed at the top.
@@ -94,16 +98,28 @@ impl Basic {
         Self::Near,
     ];
 
+    /// The locks allowed in compositions built at run time.
+    pub const STACKED: [Self; 6] = [
+        Self::Ticket,
+        Self::Mcs,
+        Self::Clh,
+        Self::Hemlock,
+        Self::K42,
+        Self::HemlockCtr,
+    ];
+
     /// The locks with an abortable form that detects committed waiters.
     pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
 
-    const KNOWN: [Self; 6] = [
+    const KNOWN: [Self; 8] = [
         Self::Ticket,
         Self::Mcs,
         Self::Clh,
         Self::Hemlock,
         Self::Near,
         Self::Bo,
+        Self::K42,
+        Self::HemlockCtr,
     ];
 
     /// The printed name.
@@ -116,19 +132,36 @@ impl Basic {
             Self::Hemlock => "hemlock",
             Self::Near => "near",
             Self::Bo => "bo",
+            Self::K42 => "k42",
+            Self::HemlockCtr => "hemlock_ctr",
         }
     }
 
     /// The lock of that name, or of its abbreviation in papers.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let place = list::place("ticket tkt\nmcs\nclh\nhemlock hem\nnear\nbo", name)?;
+        let place = list::place(
+            "ticket tkt\nmcs\nclh\nhemlock hem\nnear\nbo\nk42\nhemlock_ctr",
+            name,
+        )?;
         Self::KNOWN.get(place).copied()
     }
 
     /// Whether a composition without timeouts may have these locks, smallest cohort first.
     #[must_use]
     pub fn are_ordered(locks: &[Self]) -> bool {
+        Self::are_stackable(locks) || Self::are_compiled(locks)
+    }
+
+    /// Whether a composition of these locks can be built at run time.
+    #[must_use]
+    pub fn are_stackable(locks: &[Self]) -> bool {
+        locks.iter().all(|lock| Self::STACKED.contains(lock))
+    }
+
+    /// Whether the compiler builds a composition of these locks, if not abortable.
+    #[must_use]
+    pub fn are_compiled(locks: &[Self]) -> bool {
         locks.split_last().is_some_and(|(top, below)| {
             Self::TOPS.contains(top) && below.iter().all(|lock| Self::ALL.contains(lock))
         })
@@ -148,6 +181,9 @@ pub struct Bound {
 impl Bound {
     /// The usual bound of a composition: 128 hand-offs (Chehab et al. 2021 §4.1).
     pub const USUAL: Self = Self::hand_offs(128);
+
+    /// The usual bound of the catalogue's cohort locks: 100 hand-offs (Dice et al. 2015 §2.2).
+    pub const OF_COHORT_LOCKS: Self = Self::hand_offs(100);
 
     /// No bound: a cohort keeps the lock above it while it has waiters, for up to some four
     /// thousand million hand-offs.
@@ -314,10 +350,10 @@ impl Recipe {
         &self.bound
     }
 
-    /// Whether it can be built at run time, if not abortable; all can be built by the compiler.
+    /// Whether it can be built at run time, if not abortable.
     #[must_use]
     pub fn is_stackable(&self) -> bool {
-        self.locks.iter().all(|lock| Basic::ALL.contains(lock))
+        Basic::are_stackable(&self.locks)
     }
 
     /// The recipe in two words, for storage in atoms.

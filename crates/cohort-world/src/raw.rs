@@ -925,7 +925,11 @@ macro_rules! composition_maker {
                 Lock::Composed(locks) if name.abortable => {
                     abortables::find::<SpinOnly, _>(&locks, making)
                 }
-                Lock::Composed(_) if name.build == Some(Build::Stacked) || !spins => {
+                Lock::Composed(locks)
+                    if name.build == Some(Build::Stacked)
+                        || !spins
+                        || !cohort::recipe::Basic::are_compiled(&locks) =>
+                {
                     Some(Visitor::found::<Stacked<Unsaid>>(making))
                 }
                 Lock::Composed(locks) => generated::find::<SpinOnly, _>(&locks, making),

@@ -29,10 +29,7 @@ pub fn refusal(name: &str) -> Option<String> {
         None if catalogue::find_shared(name).is_some() => return None,
         None => match catalogue::read(name).and_then(|name| name.servable()) {
             Ok(Servable::Stacked(_)) => return None,
-            Ok(Servable::Compiled(_) | Servable::Abortable(_)) => {
-                "programs have it compiled, which is not measured"
-            }
-            Ok(_) => "programs cannot have it so",
+            Ok(_) => "programs have it compiled, which is not measured",
             Err(why) => &why.to_string(),
         },
     };

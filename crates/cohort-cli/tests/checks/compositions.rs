@@ -1,5 +1,5 @@
-//! Each compiled composition, abortable ones included, under a program: no update is lost, and the
-//! program ends.
+//! Locks outside the catalogue under a program: each compiled composition, abortable ones included,
+//! cohort locks with a bound or a bypass, trees of queues. No update is lost, and the program ends.
 
 use crate::check::{Check, Tier};
 use crate::conformance::run_case;
@@ -23,7 +23,41 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         needs: &[("cc", "gcc")],
         run: Box::new(move || of_depth(depth)),
     };
-    Ok((1..=LEVELS).map(check).collect())
+    let named = Check {
+        name: "compositions/named".to_owned(),
+        tier: Tier::Quick,
+        needs: &[("cc", "gcc")],
+        run: Box::new(|| run_each(&NAMED)),
+    };
+    Ok((1..=LEVELS).map(check).chain([named]).collect())
+}
+
+/// A name of each kind and form.
+const NAMED: [&str; 18] = [
+    "c-bo-bo/7",
+    "c-tkt-tkt/endless",
+    "c-ptl-tkt/20us",
+    "c-bo-mcs/bypass",
+    "c-tkt-mcs/7/bypass",
+    "c-mcs-mcs/adaptive",
+    "a-c-bo-bo/7",
+    "a-c-bo-clh/20us",
+    "hmcs-1",
+    "hmcs-4/64",
+    "hmcs-2@cache,system",
+    "hmcs-fast-3",
+    "ahmcs-2/7",
+    "hmcs-t-3/64/peers-2",
+    "hmcs-t-2/naive/pessimistic",
+    "ahmcs-t-4/64",
+    "clof:k42-hemlock_ctr@numa,system",
+    "clof:hemlock_ctr-mcs-k42@core,numa,system",
+];
+
+fn run_each(names: &[&str]) -> Result<(), String> {
+    names.iter().try_for_each(|lock| {
+        run_case(cohort_run(lock, &[]), "stress", CASE).map_err(|error| format!("{lock}: {error}"))
+    })
 }
 
 fn of_depth(depth: usize) -> Result<(), String> {

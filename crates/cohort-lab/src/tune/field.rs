@@ -1,7 +1,7 @@
 //! The locks compared: every composition, and rivals.
 
 use super::Plan;
-use cohort::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
+use cohort::basic::{Bo, Clh, Hemlock, HemlockCtr, K42, Mcs, Ticket};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX, SYSTEM};
 use cohort::recipe::{Basic, LEVELS, Level, Locks};
@@ -136,6 +136,8 @@ const fn bytes(lock: Basic) -> usize {
         Basic::Clh => of::<Clh>(),
         Basic::Hemlock => of::<Hemlock>(),
         Basic::Bo => of::<Bo<SpinOnly>>(),
+        Basic::K42 => of::<K42>(),
+        Basic::HemlockCtr => of::<HemlockCtr>(),
     }
 }
 

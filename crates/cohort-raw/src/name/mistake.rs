@@ -51,10 +51,10 @@ pub enum Mistake<'a> {
     Stays(Basic),
     /// The composition cannot be built at run time.
     NotStacked,
+    /// The composition is not built by the compiler.
+    NotCompiled,
     /// Only a simulated machine assigns threads to cohorts like that.
     Assigned(Assignment),
-    /// Unchanged programs use that lock without refinements.
-    AsItIs,
     /// The result of tuning has not been looked up.
     Tuned,
 }
@@ -68,9 +68,10 @@ impl fmt::Display for Mistake<'_> {
             }
             Self::NoBasic(word) => {
                 write!(f, "unknown basic lock `{word}`, expected one of ")?;
-                list(f, Basic::ALL.into_iter().map(Basic::name))?;
+                list(f, Basic::STACKED.into_iter().map(Basic::name))?;
                 f.write_str(", or near at the top")?;
-                close(f, word, Basic::TOPS.into_iter().map(Basic::name))
+                let known = Basic::TOPS.into_iter().chain(Basic::STACKED);
+                close(f, word, known.map(Basic::name))
             }
             Self::TooDeep => write!(f, "a composition has at most {LEVELS} levels"),
             Self::BelowTop => {
@@ -152,13 +153,13 @@ impl fmt::Display for Mistake<'_> {
                 "near needs a static composition: add /{}",
                 Build::Compiled
             ),
+            Self::NotCompiled => {
+                write!(f, "/{} is for compositions of ", Build::Compiled)?;
+                list(f, Basic::ALL.into_iter().map(Basic::name))
+            }
             Self::Assigned(assignment) => write!(
                 f,
                 "/{assignment} is for simulated machines; on this one, use a cohort file (--cohorts)"
-            ),
-            Self::AsItIs => write!(
-                f,
-                "in programs, only {PREFIX}… accepts a bound; use a lock of `cohort list` without one"
             ),
             Self::Tuned => f.write_str("only the command `cohort` resolves tuned locks"),
         }

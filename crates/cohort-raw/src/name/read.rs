@@ -19,7 +19,7 @@ impl Catalogue {
         self.read_among::<true>(text)
     }
 
-    /// Reads a name available to programs: of trees of queues, only the catalogue's.
+    /// Reads a name for a library without other trees of queues than the catalogue's.
     ///
     /// # Errors
     /// As [`read`](Self::read).

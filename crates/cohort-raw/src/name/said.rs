@@ -61,6 +61,24 @@ pub enum Servable {
     System,
     /// The catalogue's lock at that index, without refinements.
     Listed(usize),
+    /// The catalogue's cohort lock at that index, built by the compiler.
+    Refined {
+        /// Its index in the catalogue.
+        place: usize,
+        /// How long a node keeps the lock.
+        bound: Bound,
+        /// Whether threads first try the top lock itself.
+        bypass: Option<BypassPolicy>,
+    },
+    /// A tree of queues outside the catalogue, built by the compiler.
+    Tree {
+        /// Its kind and depth.
+        tree: Tree,
+        /// Its levels below the whole system.
+        levels: Levels,
+        /// The bound on a cohort's consecutive acquisitions, if not the kind's.
+        in_a_row: Option<u32>,
+    },
     /// A composition built at run time, with the lock.
     Stacked(Recipe),
     /// A composition built by the compiler.
@@ -132,8 +150,11 @@ impl<'a> Name<'a> {
                 return Err(Mistake::LevelOrder);
             }
         }
-        if self.build == Some(Build::Stacked) && locks.contains(&Basic::Near) {
+        if self.build == Some(Build::Stacked) && !Basic::are_stackable(locks) {
             return Err(Mistake::NotStacked);
+        }
+        if self.build == Some(Build::Compiled) && !Basic::are_compiled(locks) {
+            return Err(Mistake::NotCompiled);
         }
         Ok(())
     }
@@ -148,8 +169,9 @@ impl<'a> Name<'a> {
         untold.map_or(Ok(()), |level| Err(Mistake::Untold(*level)))
     }
 
-    /// The form for an unchanged program: a lock of the catalogue without refinements, or a
-    /// composition at its levels or the [usual](Levels::usual) ones.
+    /// The form for an unchanged program: a lock of the catalogue, a tree at its levels or its
+    /// [usual](Tree::usual_levels) ones, or a composition at its levels or the
+    /// [usual](Levels::usual) ones.
     ///
     /// # Errors
     /// Only measurements can use that name.
@@ -157,14 +179,26 @@ impl<'a> Name<'a> {
         if let Some(assignment) = self.assignment {
             return Err(Mistake::Assigned(assignment));
         }
-        if self.bound.is_some() && self.locks().is_none() || self.bypass.is_some() {
-            return Err(Mistake::AsItIs);
-        }
         let locks = match &self.lock {
             Lock::System => return Ok(Servable::System),
-            Lock::Listed { place, .. } => return Ok(Servable::Listed(*place)),
+            Lock::Listed { place, .. } => {
+                return Ok(match (self.bound, self.bypass) {
+                    (None, None) => Servable::Listed(*place),
+                    (bound, bypass) => Servable::Refined {
+                        place: *place,
+                        bound: bound.unwrap_or(Bound::OF_COHORT_LOCKS),
+                        bypass,
+                    },
+                });
+            }
             Lock::Best { .. } => return Err(Mistake::Tuned),
-            Lock::Tree(_) => return Err(Mistake::AsItIs),
+            Lock::Tree(tree) => {
+                return Ok(Servable::Tree {
+                    tree: *tree,
+                    levels: self.levels.unwrap_or_else(|| tree.usual_levels()),
+                    in_a_row: self.bound.map(|bound| bound.hand_offs),
+                });
+            }
             Lock::Composed(locks) => locks,
         };
         let levels = self.levels.as_deref().unwrap_or_default();

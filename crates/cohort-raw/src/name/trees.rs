@@ -1,8 +1,7 @@
 //! Names of trees of queues beyond the catalogue's: with levels, a bound on a cohort's consecutive
 //! acquisitions, and a way to time out.
 //!
-//! Unchanged programs cannot use such names, so the interposer, which has no room for this code,
-//! omits it.
+//! The interposer without compositions has no such trees, and omits this code.
 
 use super::catalogue::Catalogue;
 use super::levels::read_levels;

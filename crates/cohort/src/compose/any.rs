@@ -6,7 +6,7 @@
 //! owns memory while free.
 
 use super::{Composed, Plan};
-use crate::basic::{Clh, Hemlock, Mcs, Ticket};
+use crate::basic::{Clh, Hemlock, HemlockCtr, K42, Mcs, Ticket};
 use crate::door::Cell;
 use cohort_raw::recipe::Basic;
 use cohort_raw::{
@@ -31,6 +31,8 @@ pub struct Any {
     mcs: Mcs,
     clh: Clh,
     hemlock: Hemlock<false>,
+    k42: K42,
+    hemlock_ctr: HemlockCtr,
 }
 
 /// The context of an acquisition of any kind.
@@ -39,6 +41,7 @@ pub struct AnyContext {
     mcs: <Mcs as RawLock>::Context,
     clh: <Clh as RawLock>::Context,
     hemlock: <Hemlock<false> as RawLock>::Context,
+    hemlock_ctr: <HemlockCtr as RawLock>::Context,
 }
 
 impl Any {
@@ -79,12 +82,20 @@ macro_rules! with {
                 let ($lock, $context) = (&any.hemlock, &cx.hemlock);
                 $body
             }
+            Basic::K42 => {
+                let ($lock, $context) = (&any.k42, &());
+                $body
+            }
+            Basic::HemlockCtr => {
+                let ($lock, $context) = (&any.hemlock_ctr, &cx.hemlock_ctr);
+                $body
+            }
             Basic::Near | Basic::Bo => none_such(),
         }
     }};
 }
 
-// SAFETY: every call goes to the same one of four locks that exclude.
+// SAFETY: every call goes to the same one of the locks, which all exclude.
 unsafe impl RawLock for Any {
     type Context = AnyContext;
 
@@ -106,12 +117,22 @@ unsafe impl RawLock for Any {
             Basic::Mcs => self.mcs.is_locked(),
             Basic::Clh => self.clh.is_locked(),
             Basic::Hemlock => self.hemlock.is_locked(),
+            Basic::K42 => self.k42.is_locked(),
+            Basic::HemlockCtr => self.hemlock_ctr.is_locked(),
             Basic::Near | Basic::Bo => none_such(),
         }
     }
 }
 
-standalone!([] Any: Hosted { node_bytes: Clh::HOSTING.node_bytes }, HighLock);
+standalone! {
+    [] Any:
+    Hosted { node_bytes: larger(Clh::HOSTING.node_bytes, K42::HOSTING.node_bytes) },
+    HighLock
+}
+
+const fn larger(one: usize, other: usize) -> usize {
+    if one > other { one } else { other }
+}
 
 // SAFETY: as above.
 unsafe impl RawTry for Any {
@@ -123,12 +144,12 @@ unsafe impl RawTry for Any {
     }
 }
 
-// SAFETY: all four are.
+// SAFETY: all of them are.
 unsafe impl ThreadOblivious for Any {}
 
 impl Fair for Any {}
 
-// SAFETY: every call goes to the same one of four locks, which all detect waiters.
+// SAFETY: every call goes to the same one of the locks, which all detect waiters.
 unsafe impl DetectsWaiters for Any {
     #[inline]
     unsafe fn has_waiters(&self, cx: &AnyContext) -> bool {
@@ -148,6 +169,8 @@ unsafe impl LowLock for Any {
             Basic::Mcs => self.mcs.hand_off_limit(),
             Basic::Clh => self.clh.hand_off_limit(),
             Basic::Hemlock => self.hemlock.hand_off_limit(),
+            Basic::K42 => self.k42.hand_off_limit(),
+            Basic::HemlockCtr => self.hemlock_ctr.hand_off_limit(),
             Basic::Near | Basic::Bo => none_such(),
         }
     }
@@ -185,6 +208,8 @@ unsafe impl Inherit for Any {
                 Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
                 Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
                 Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
+                Basic::K42 => self.k42.inherit(holder.map(|_| &())),
+                Basic::HemlockCtr => self.hemlock_ctr.inherit(holder.map(|cx| &cx.hemlock_ctr)),
                 Basic::Near | Basic::Bo => none_such(),
             }
         }

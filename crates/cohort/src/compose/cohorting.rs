@@ -12,9 +12,9 @@ use super::{AClof, AbortableVisitor, Clof, Counted, Numa, Visitor};
 use crate::abortable::{ABo, AClh, clh};
 use crate::basic::{Bo, Mcs, Ptl, Ticket};
 use crate::wait::{MayPark, Parking};
+use cohort_raw::recipe::Bound;
 
-/// The most hand-offs within a node (Dice et al. 2015 §2.2).
-const HAND_OFFS: u32 = 100;
+const HAND_OFFS: u32 = Bound::OF_COHORT_LOCKS.hand_offs;
 
 /// A cohort lock: `Local` in each node, `Global` above.
 type Cohorts<Global, Local> = Clof<Local, Global, Numa, HAND_OFFS>;

@@ -127,7 +127,7 @@ pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, 
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyAhmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P, 128, WhereMet>;
+pub type AnyAhmcs<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P, 128, WhereMet>;
 
 #[cfg(all(test, world = "native"))]
 mod tests {

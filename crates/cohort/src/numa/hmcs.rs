@@ -472,7 +472,7 @@ pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P
 /// let total: Mutex<u64, AnyHmcs> = Mutex::from_raw(AnyHmcs::shaped(shape), 1);
 /// *total.lock() += 1;
 /// ```
-pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
+pub type AnyHmcs<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P>;
 /// [`AnyHmcs`] with the fast path of `hmcs-t`: a thread that finds the system's queue empty enters
 /// no other.
 ///
@@ -485,7 +485,7 @@ pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
 /// let total: Mutex<u64, AnyHmcsFast> = Mutex::from_raw(AnyHmcsFast::shaped(shape), 1);
 /// *total.lock() += 1;
 /// ```
-pub type AnyHmcsFast<P = MayPark> = Hmcs<ChosenShape, 512, 128, P, 128, ByFastPath>;
+pub type AnyHmcsFast<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P, 128, ByFastPath>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>

@@ -1199,7 +1199,7 @@ pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyHmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P>;
+pub type AnyHmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, 512, 128, P>;
 /// [`AnyHmcsT`] with the entries of `ahmcs`: a thread enters where it last found contention.
 ///
 /// ```
@@ -1209,7 +1209,7 @@ pub type AnyHmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyAhmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P, 64, WhereMet>;
+pub type AnyAhmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, 512, 128, P, 64, WhereMet>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>

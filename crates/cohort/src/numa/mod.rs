@@ -25,7 +25,7 @@ pub use hclh::Hclh;
 pub use hmcs::{AnyHmcs, AnyHmcsFast, ByFastPath, Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
 pub use hmcs_t::{AnyAhmcsT, AnyHmcsT, HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
 pub use near::Near;
-pub use shape::{ChosenShape, Shape};
+pub use shape::{ChosenShape, Shape, ShapeText, TextShape};
 pub use shfl::Shfl;
 
 use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated};

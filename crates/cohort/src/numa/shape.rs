@@ -6,6 +6,7 @@ use crate::compose::StaticLevel;
 use crate::door::{self, Level};
 use cohort_raw::recipe::Levels;
 use cohort_raw::tree::{Abandonment, Tree};
+use core::marker::PhantomData;
 
 /// The shape of a tree.  Unset parts have default values.
 ///
@@ -126,7 +127,7 @@ levels! {
 const LONGEST: u32 = 1 << 30;
 
 /// A shape chosen at construction.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChosenShape {
     levels: Levels,
     in_a_row: Option<u32>,
@@ -173,5 +174,49 @@ unsafe impl Shape for ChosenShape {
 
     fn gives(&self) -> Abandonment {
         self.abandonment
+    }
+}
+
+/// A source of a tree's shape.
+pub trait ShapeText: Send + Sync + 'static {
+    /// The shape of trees that are made without arguments.
+    fn shape() -> ChosenShape;
+}
+
+/// The shape of `T`, for hosts, which make locks without arguments.
+pub struct TextShape<T> {
+    shape: ChosenShape,
+    text: PhantomData<fn() -> T>,
+}
+
+impl<T: ShapeText> Default for TextShape<T> {
+    fn default() -> Self {
+        Self {
+            shape: T::shape(),
+            text: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as the chosen shape.
+unsafe impl<T: ShapeText> Shape for TextShape<T> {
+    const MOST: usize = ChosenShape::MOST;
+
+    type Gives = Abandonment;
+
+    fn count(&self) -> usize {
+        self.shape.count()
+    }
+
+    fn cohort(&self, level: usize) -> usize {
+        self.shape.cohort(level)
+    }
+
+    fn in_a_row(&self, usual: u32) -> u32 {
+        self.shape.in_a_row(usual)
+    }
+
+    fn gives(&self) -> Abandonment {
+        self.shape.gives()
     }
 }

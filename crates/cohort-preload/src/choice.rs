@@ -25,11 +25,11 @@ use crate::serve::{COMPOSITION, set_recipe};
 use crate::{by_mutex, compiled};
 #[cfg(feature = "compositions")]
 use cohort::adaptive::{Tuning, tune};
-use cohort::catalogue::{self, Storage};
 #[cfg(feature = "compositions")]
 use cohort::catalogue::read;
 #[cfg(not(feature = "compositions"))]
 use cohort::catalogue::read_served as read;
+use cohort::catalogue::{self, Storage};
 use cohort::door::{Monitor, WaitPolicy, count_reads, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{self, SERVICES, Service};
 use cohort::name::Servable;

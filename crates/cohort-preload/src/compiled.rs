@@ -128,9 +128,7 @@ fn refined(place: usize, bound: Bound, bypass: Option<BypassPolicy>) -> Found {
     set_recipe(&Recipe::of(&locks, &[Level::Numa], Some(bound))?);
     let name = catalogue::name(place)?;
     match bypass {
-        None if cohorting::gives_up(name) => {
-            cohorting::find_abortable::<MayPark, _>(name, Making)
-        }
+        None if cohorting::gives_up(name) => cohorting::find_abortable::<MayPark, _>(name, Making),
         None => cohorting::find::<MayPark, _>(name, Making),
         Some(BypassPolicy::Always) => {
             cohorting::find::<MayPark, _>(name, WithBypass::<_, false>(Making))

@@ -2,6 +2,8 @@
 
 use crate::layout::Mutex;
 use crate::libc::{__register_atfork, close, getpid, map, open, say};
+#[cfg(feature = "compositions")]
+use crate::variable;
 use cohort::door::{
     Beyond, Change, Mode, Observer, cache_groups, is_allowed, set_observer, thread,
 };
@@ -112,7 +114,14 @@ static PRINTS: Observer = Observer {
     changed: |change| {
         count_change(change);
         let lock = mutex_of(change);
-        say(format_args!("cohort: {}\n", Change { lock, ..*change }));
+        let change = Change { lock, ..*change };
+        #[cfg(feature = "compositions")]
+        if is_allowed(Beyond::Files)
+            && let Some(variable) = variable::at(lock)
+        {
+            return say(format_args!("cohort: {change} ({variable})\n"));
+        }
+        say(format_args!("cohort: {change}\n"));
     },
 };
 

@@ -46,6 +46,8 @@ mod rwlock;
 mod serve;
 mod spin;
 mod time;
+#[cfg(feature = "compositions")]
+mod variable;
 
 /// Reached only by a violated invariant or a system without memory.
 #[panic_handler]

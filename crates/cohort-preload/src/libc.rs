@@ -77,7 +77,9 @@ mod number {
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
-    #[cfg(feature = "observe")]
+    #[cfg(feature = "compositions")]
+    pub const LSEEK: usize = 8;
+    #[cfg(feature = "compositions")]
     pub const MUNMAP: usize = 11;
     pub const GETPID: usize = 39;
     pub const OPENAT: usize = 257;
@@ -91,7 +93,9 @@ mod number {
     pub const WRITE: usize = 64;
     pub const CLOSE: usize = 57;
     pub const MMAP: usize = 222;
-    #[cfg(feature = "observe")]
+    #[cfg(feature = "compositions")]
+    pub const LSEEK: usize = 62;
+    #[cfg(feature = "compositions")]
     pub const MUNMAP: usize = 215;
     pub const GETPID: usize = 172;
     pub const OPENAT: usize = 56;
@@ -132,6 +136,14 @@ pub unsafe fn read(file: c_int, buffer: *mut u8, size: usize) -> isize {
     }
 }
 
+/// The length of a file; a negative number is an error.
+#[cfg(feature = "compositions")]
+pub fn length(file: c_int) -> isize {
+    const FROM_END: usize = 2;
+    // SAFETY: the call moves the file's position only.
+    unsafe { system_call(number::LSEEK, [file as usize, 0, FROM_END, 0, 0, 0]) }
+}
+
 /// Reads a link's target into the buffer.
 pub fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let [path, at] = [path.as_ptr() as usize, buffer.as_mut_ptr() as usize];
@@ -161,6 +173,13 @@ pub fn map(bytes: usize, flags: c_int, file: c_int) -> Option<*mut u8> {
     (!(-4095..=0).contains(&at)).then(|| core::ptr::with_exposed_provenance_mut(at as usize))
 }
 
+/// Ends a mapping.
+#[cfg(feature = "compositions")]
+pub fn unmap(from: *mut u8, bytes: usize) {
+    // SAFETY: the caller's mapping.
+    unsafe { system_call(number::MUNMAP, [from as usize, bytes, 0, 0, 0, 0]) };
+}
+
 /// Reserves a range of addresses, if it is free.
 #[cfg(feature = "observe")]
 pub fn reserve(from: usize, bytes: usize) {
@@ -173,8 +192,7 @@ pub fn reserve(from: usize, bytes: usize) {
     let at = unsafe { system_call(number::MMAP, [from, bytes, NOTHING, flags, usize::MAX, 0]) };
     // Before 4.17, the kernel maps elsewhere if the range is not free.
     if at > 0 && at as usize != from {
-        // SAFETY: mapped just now.
-        unsafe { system_call(number::MUNMAP, [at as usize, bytes, 0, 0, 0, 0]) };
+        unmap(core::ptr::with_exposed_provenance_mut(at as usize), bytes);
     }
 }
 

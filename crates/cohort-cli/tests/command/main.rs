@@ -28,6 +28,7 @@ mod report;
 mod reproduce;
 mod sanl;
 mod schemas;
+mod shipped;
 mod show;
 mod survey;
 mod top;

@@ -27,7 +27,7 @@ pub fn find<P: Form, V: AbortableVisitor>(locks: &[Basic], visitor: V) -> Option
         Basic::Bo => Three::on::<P, Bo<P>, V>(below, visitor),
         Basic::Clh => Three::on::<P, AClh<P>, V>(below, visitor),
         Basic::Mcs => Three::on::<P, HmcsT1<P>, V>(below, visitor),
-        Basic::Ticket | Basic::Hemlock | Basic::Near => None,
+        Basic::Ticket | Basic::Hemlock | Basic::Near | Basic::K42 | Basic::HemlockCtr => None,
     }
 }
 

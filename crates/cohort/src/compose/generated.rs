@@ -74,7 +74,7 @@ pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Fo
         Basic::Clh => Three::on::<P, Clh, V>(below, visitor),
         Basic::Hemlock => Three::on::<P, Hemlock<false, P>, V>(below, visitor),
         Basic::Near => Three::on::<P, Near<P>, V>(below, visitor),
-        Basic::Bo => None,
+        Basic::Bo | Basic::K42 | Basic::HemlockCtr => None,
     }
 }
 
@@ -107,7 +107,7 @@ impl<B: Below> Below for More<B> {
             Basic::Mcs => B::on::<P, Step<Mcs<P>, High>, V>(below, visitor),
             Basic::Clh => B::on::<P, Step<Clh, High>, V>(below, visitor),
             Basic::Hemlock => B::on::<P, Step<Hemlock<false, P>, High>, V>(below, visitor),
-            Basic::Near | Basic::Bo => None,
+            Basic::Near | Basic::Bo | Basic::K42 | Basic::HemlockCtr => None,
         }
     }
 }

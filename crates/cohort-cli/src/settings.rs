@@ -47,7 +47,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Read further settings from this TOML file: lock, rwlock, wait, only, exclude,
-    /// report, cohorts, [glk], [sanl], [[mutex]] [default: /etc/cohort.toml if it exists]
+    /// report, cohorts, [glk], [sanl], [[mutex]]
+    /// [default: /etc/cohort.toml if it exists]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable (name or path) of the started processes;

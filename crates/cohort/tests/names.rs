@@ -336,7 +336,7 @@ fn mistakes_are_named() {
         ("clof:mcs-mcs@node,system", "node"),
         ("clof:mcs-mcs@nuam,system", "did you mean `numa`?"),
         ("clof:mcs-mcs@,system", "``"),
-        ("mcs/100", "no bound"),
+        ("mcs/100", "accepts no `/`"),
         ("hmcs-5", "1 to 4 levels"),
         ("hmcs-t-0", "`hmcs-t-1`"),
         ("hmcs-t-99999", "1 to 4"),
@@ -351,11 +351,11 @@ fn mistakes_are_named() {
         ("hmcs-2/naive", "for hmcs-t-"),
         ("hmcs-2/random", "/64"),
         ("hmcz-t-2", "did you mean `hmcs-t-2`"),
-        ("system/100", "no bound"),
+        ("system/100", "accepts no `/`"),
         ("c-tkt-tkt/soon", "/soon"),
         ("c-tkt-tkt/randm", "did you mean `random`?"),
         ("c-tkt-mcs/endles", "did you mean `endless`?"),
-        ("mcs/endless", "no bound"),
+        ("mcs/endless", "accepts no `/`"),
         ("clof:mcs/compild", "did you mean `compiled`?"),
         ("clof:mcs/-1", "/-1"),
         ("clof:mcs/4294967296", "/4294967296"),
@@ -366,7 +366,7 @@ fn mistakes_are_named() {
         ("c-bo-bo/abortable", "clof:"),
         ("mcs/abortable", "clof:"),
         ("clof:clh-bo/abortable/bypass", "/bypass"),
-        ("a-c-bo-bo/bypass", "its waiters can give up"),
+        ("a-c-bo-bo/bypass", "its waiters have timeouts"),
     ] {
         let why = catalogue::read(name).expect_err(name).to_string();
         assert!(why.contains(word), "{name}: {why}");

@@ -19,6 +19,9 @@ fn main() {
     if env::var_os("CARGO_FEATURE_INTERNALS").is_some() {
         println!("cargo::rustc-cfg=internals");
     }
+    if env::var_os("CARGO_FEATURE_OBSERVE").is_some() {
+        println!("cargo::rustc-cfg=observed");
+    }
     // Requests to Valgrind are instructions, known here for this architecture.
     if processor == "x86_64" && env::var_os("CARGO_FEATURE_ANNOTATE").is_some() {
         println!("cargo::rustc-cfg=annotated");

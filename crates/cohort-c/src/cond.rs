@@ -5,11 +5,14 @@ use crate::delegate::{cohort_delegated_lock, cohort_delegated_t, cohort_delegate
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::lock::cohort_lock_t;
 use crate::mutex::cohort_mutex_t;
+use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
 use cohort::condvar::{RawCondvar, Waited};
+use cohort::door::{Doing, How};
 use cohort::{Patience, RawLock};
 use core::ffi::{c_int, c_void};
+use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 /// Condition variable: 24 bytes, valid when zero.
 #[repr(C)]
@@ -117,6 +120,22 @@ unsafe fn wait_between(
     ended(unsafe { queue.wait_between(|| release(argument), || acquire(argument), patience) })
 }
 
+/// Waits with a mutex as `wait` does, and reports it.
+fn report(
+    at: &At,
+    doing: Doing,
+    [cond, mutex]: [usize; 2],
+    wait: impl FnOnce(*mut cohort_cond_t, *mut cohort_mutex_t) -> c_int,
+) -> c_int {
+    let [c, m] = [cond, mutex];
+    at.wait(doing, cond, How::Own, mutex, || {
+        wait(
+            with_exposed_provenance_mut(c),
+            with_exposed_provenance_mut(m),
+        )
+    })
+}
+
 /// Initialises a condition variable in any memory, as `COHORT_COND_INIT` does.
 ///
 /// # Safety
@@ -159,7 +178,17 @@ pub unsafe extern "C" fn cohort_cond_wait(
     mutex: *mut cohort_mutex_t,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { wait(cond, mutex, &Patience::ENDLESS) }
+    unsafe {
+        if may_be_observed() {
+            let (cond, mutex) = (cond.expose_provenance(), mutex.expose_provenance());
+            return from_here(cond, mutex, 0, |at, cond, mutex, _| {
+                report(at, Doing::Condition, [cond, mutex], |cond, mutex| {
+                    wait(cond, mutex, &Patience::ENDLESS)
+                })
+            });
+        }
+        wait(cond, mutex, &Patience::ENDLESS)
+    }
 }
 
 /// As `cohort_cond_wait`, or returns `ETIMEDOUT` with the mutex locked, at that time of
@@ -178,10 +207,21 @@ pub unsafe extern "C" fn cohort_cond_wait_until(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => wait(cond, mutex, &patience),
-            Err(error) => error,
+        let patience = match time::until(clock, time) {
+            Ok(patience) => patience,
+            Err(error) => return error,
+        };
+        if may_be_observed() {
+            let (cond, mutex) = (cond.expose_provenance(), mutex.expose_provenance());
+            let patience = (&raw const patience).expose_provenance();
+            return from_here(cond, mutex, patience, |at, cond, mutex, patience| {
+                let patience = &*with_exposed_provenance::<Patience<'_>>(patience);
+                report(at, Doing::Timed, [cond, mutex], |cond, mutex| {
+                    wait(cond, mutex, patience)
+                })
+            });
         }
+        wait(cond, mutex, &patience)
     }
 }
 
@@ -198,7 +238,22 @@ pub unsafe extern "C" fn cohort_cond_wait_for(
     nanoseconds: u64,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { wait(cond, mutex, &time::during(nanoseconds)) }
+    unsafe {
+        if may_be_observed() {
+            let (cond, mutex) = (cond.expose_provenance(), mutex.expose_provenance());
+            return from_here(
+                cond,
+                mutex,
+                nanoseconds as usize,
+                |at, cond, mutex, time| {
+                    report(at, Doing::Timed, [cond, mutex], |cond, mutex| {
+                        wait(cond, mutex, &time::during(time as u64))
+                    })
+                },
+            );
+        }
+        wait(cond, mutex, &time::during(nanoseconds))
+    }
 }
 
 /// As `cohort_cond_wait`, or returns `ECANCELED` with the mutex locked, once the token is
@@ -215,7 +270,23 @@ pub unsafe extern "C" fn cohort_cond_wait_unless(
     token: *mut cohort_token_t,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { unless(token, |patience| wait(cond, mutex, patience)) }
+    unsafe {
+        if may_be_observed() {
+            let (cond, mutex) = (cond.expose_provenance(), mutex.expose_provenance());
+            return from_here(
+                cond,
+                mutex,
+                token.expose_provenance(),
+                |at, cond, mutex, token| {
+                    let token = with_exposed_provenance_mut(token);
+                    report(at, Doing::Timed, [cond, mutex], |cond, mutex| {
+                        unless(token, |patience| wait(cond, mutex, patience))
+                    })
+                },
+            );
+        }
+        unless(token, |patience| wait(cond, mutex, patience))
+    }
 }
 
 /// `cohort_cond_wait` with a lock created by name, acquired without a context of the caller's; else

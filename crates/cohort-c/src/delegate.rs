@@ -5,12 +5,14 @@ use crate::libc::{
     EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, getenv,
     pthread_setcancelstate, replace_errno, say, set_errno,
 };
+use crate::observed::{At, Served, from_here, may_be_observed};
 use cohort::catalogue::read_delegate;
 use cohort::delegation::{Sanl, SanlPlus, sanl, sanl_plus};
+use cohort::door::{Doing, How};
 use cohort::{Delegate, Section, Thresholds, Tunable};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::{self, NonNull};
+use core::ptr::{self, NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
@@ -256,16 +258,56 @@ pub unsafe extern "C" fn cohort_delegate(
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's.
-    let (Some(lock), Some(run)) = (unsafe { lock.as_ref() }, run) else {
+    let (Some(face), Some(run)) = (unsafe { lock.as_ref() }, run) else {
         return EINVAL;
     };
+    // SAFETY: the caller's.
+    unsafe {
+        if may_be_observed() {
+            let (lock, argument) = (lock.expose_provenance(), argument.expose_provenance());
+            return from_here(lock, run as usize, argument, delegate_observed);
+        }
+        delegate(face, run, argument, None)
+    }
+}
+
+/// [`cohort_delegate`], reported.
+///
+/// # Safety
+/// The words of its arguments.
+unsafe fn delegate_observed(at: &At, lock: usize, run: usize, argument: usize) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        let face = &*with_exposed_provenance::<cohort_delegated_t>(lock);
+        let run: unsafe extern "C" fn(*mut c_void) =
+            core::mem::transmute(with_exposed_provenance::<()>(run));
+        let argument = with_exposed_provenance_mut(argument);
+        at.delegate(lock, |served| _ = delegate(face, run, argument, served));
+    }
+    0
+}
+
+/// Passes a section to the lock; the thread that runs it reports that as `served` does.
+///
+/// # Safety
+/// As [`cohort_delegate`].
+unsafe fn delegate(
+    lock: &cohort_delegated_t,
+    run: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+    served: Option<Served>,
+) -> c_int {
     let uncancelled = Uncancelled::now();
     let before = replace_errno(0);
     let mut after = before;
     let mut whole = || {
         let own = replace_errno(before);
         // SAFETY: the caller's.
-        unsafe { run(argument) };
+        let section = || unsafe { run(argument) };
+        match served {
+            Some(served) => served.run(section),
+            None => section(),
+        }
         after = replace_errno(own);
     };
     // SAFETY: a function of C does not unwind, and any thread may call this one.
@@ -285,9 +327,24 @@ pub unsafe extern "C" fn cohort_delegate(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_lock(lock: *mut cohort_delegated_t) -> c_int {
     // SAFETY: the caller's.
-    let Some(lock) = (unsafe { lock.as_ref() }) else {
+    let Some(face) = (unsafe { lock.as_ref() }) else {
         return EINVAL;
     };
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                let face = &*with_exposed_provenance::<cohort_delegated_t>(lock);
+                // A section of another thread keeps the lock as a holder does, unknown here.
+                at.lock(Doing::Lock, How::Section, lock, true, || acquire(face))
+            })
+        };
+    }
+    acquire(face)
+}
+
+/// Locks the lock for the calling thread.
+fn acquire(lock: &cohort_delegated_t) -> c_int {
     let turn = lock.lock.lock();
     // SAFETY: the holder's.
     unsafe { *lock.turn.get() = Some(turn) };
@@ -304,9 +361,26 @@ pub unsafe extern "C" fn cohort_delegated_lock(lock: *mut cohort_delegated_t) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_delegated_unlock(lock: *mut cohort_delegated_t) -> c_int {
     // SAFETY: the caller's.
-    let Some(lock) = (unsafe { lock.as_ref() }) else {
+    let Some(face) = (unsafe { lock.as_ref() }) else {
         return EINVAL;
     };
+    // SAFETY: the caller's.
+    unsafe {
+        if may_be_observed() {
+            return from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                let face = &*with_exposed_provenance::<cohort_delegated_t>(lock);
+                at.unlock(How::Section, lock, face.is_held(), || release(face))
+            });
+        }
+        release(face)
+    }
+}
+
+/// [`cohort_delegated_unlock`] without its report.
+///
+/// # Safety
+/// As for that.
+unsafe fn release(lock: &cohort_delegated_t) -> c_int {
     // SAFETY: the holder's.
     let Some(turn) = (unsafe { (*lock.turn.get()).take() }) else {
         return EPERM;

@@ -5,9 +5,13 @@
 //! latter as for `pthread_mutex_t`.
 
 use crate::libc::{CLOCK_REALTIME, EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, timespec};
+use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
+use cohort::Patience;
+use cohort::door::{Doing, How};
 use cohort_service::gls::{Refusal, address, free_all, reserve};
 use core::ffi::{c_int, c_void};
+use core::ptr::with_exposed_provenance;
 
 fn answer(result: Result<(), Refusal>) -> c_int {
     match result {
@@ -40,13 +44,57 @@ pub extern "C" fn cohort_gls_destroy() -> c_int {
 /// another algorithm; so for all below.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_lock(address: *const c_void) -> c_int {
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(address.addr(), 0, 0, |at, key, _, _| {
+                report(at, Doing::Lock, key, |key| answer(address::lock(key)))
+            })
+        };
+    }
     answer(address::lock(address.addr()))
+}
+
+/// Acquires a key's lock as `acquire` does, and reports it.
+fn report(at: &At, doing: Doing, key: usize, acquire: impl FnOnce(usize) -> c_int) -> c_int {
+    at.lock(doing, How::Key, key, address::is_held(key), || acquire(key))
+}
+
+/// Releases a key's lock, and reports it.
+fn report_unlock(at: &At, key: usize, unlock: impl FnOnce() -> Result<(), Refusal>) -> c_int {
+    at.unlock(How::Key, key, address::is_held(key), || answer(unlock()))
+}
+
+/// Acquires a lock within that time.
+///
+/// # Safety
+/// The time is null or readable.
+unsafe fn until(
+    clock: c_int,
+    time: *const timespec,
+    acquire: impl FnOnce(&Patience) -> Result<(), Refusal>,
+) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { time::until(clock, time) } {
+        Ok(patience) => answer(acquire(&patience)),
+        Err(error) => error,
+    }
 }
 
 /// Acquires the lock of that address, or returns `EBUSY` if it is held; never blocks. Shortly after
 /// `cohort_gls_free`, another address's lock may appear held.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_trylock(address: *const c_void) -> c_int {
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(address.addr(), 0, 0, |at, key, _, _| {
+                report(at, Doing::Nothing, key, |key| {
+                    answer(address::try_lock(key))
+                })
+            })
+        };
+    }
     answer(address::try_lock(address.addr()))
 }
 
@@ -75,11 +123,28 @@ pub unsafe extern "C" fn cohort_gls_clocklock(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => answer(address::lock_within(address.addr(), &patience)),
-        Err(error) => error,
+    if may_be_observed() {
+        let time = time.expose_provenance();
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(
+                address.addr(),
+                clock as usize,
+                time,
+                |at, key, clock, time| {
+                    report(at, Doing::Timed, key, |key| {
+                        let time = with_exposed_provenance(time);
+                        until(clock as c_int, time, |patience| {
+                            address::lock_within(key, patience)
+                        })
+                    })
+                },
+            )
+        };
     }
+    let key = address.addr();
+    // SAFETY: the caller's.
+    unsafe { until(clock, time, |patience| address::lock_within(key, patience)) }
 }
 
 /// Releases the lock of that address. `EPERM` if it is free or does not exist, unless another
@@ -91,24 +156,43 @@ pub unsafe extern "C" fn cohort_gls_clocklock(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_gls_unlock(address: *const c_void) -> c_int {
     // SAFETY: the caller's.
-    answer(unsafe { address::unlock(address.addr()) })
+    unsafe {
+        if may_be_observed() {
+            return from_here(address.addr(), 0, 0, |at, key, _, _| {
+                report_unlock(at, key, || address::unlock(key))
+            });
+        }
+        answer(address::unlock(address.addr()))
+    }
 }
 
 /// Frees the lock of that address, of whatever algorithm; call it before the memory at the address
 /// is reused. `EBUSY` if the lock is held or has waiters; 0 also if the address has no lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_free(address: *const c_void) -> c_int {
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(address.addr(), 0, 0, |at, key, _, _| {
+                let result = address::free(key);
+                at.end(How::Key, key, result == Err(Refusal::Busy));
+                answer(result)
+            })
+        };
+    }
     answer(address::free(address.addr()))
 }
 
 /// The same functions for each lock of the catalogue, with its name: `cohort_gls_mcs_lock`. The
 /// test that generates the header declares them, since cbindgen does not see items made by macros.
 mod named {
-    use super::{answer, c_int, c_void, timespec};
+    use super::with_exposed_provenance;
+    use super::{answer, c_int, c_void, report, report_unlock, timespec, until};
     use crate::libc::CLOCK_REALTIME;
     use crate::lock::LOCKS;
-    use crate::time;
+    use crate::observed::{from_here, may_be_observed};
     use cohort::catalogue;
+    use cohort::door::Doing;
     use cohort_service::kind::Kind;
 
     /// The index of the lock with that identifier.
@@ -144,11 +228,27 @@ mod named {
 
                 #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_lock"))]
                 extern "C" fn lock(address: *const c_void) -> c_int {
+                    if may_be_observed() {
+                        // SAFETY: the operation is safe.
+                        return unsafe {
+                            from_here(address.addr(), 0, 0, |at, key, _, _| {
+                                report(at, Doing::Lock, key, |key| answer(KIND.lock(key)))
+                            })
+                        };
+                    }
                     answer(KIND.lock(address.addr()))
                 }
 
                 #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_trylock"))]
                 extern "C" fn trylock(address: *const c_void) -> c_int {
+                    if may_be_observed() {
+                        // SAFETY: the operation is safe.
+                        return unsafe {
+                            from_here(address.addr(), 0, 0, |at, key, _, _| {
+                                report(at, Doing::Nothing, key, |key| answer(KIND.try_lock(key)))
+                            })
+                        };
+                    }
                     answer(KIND.try_lock(address.addr()))
                 }
 
@@ -160,7 +260,7 @@ mod named {
                     time: *const timespec,
                 ) -> c_int {
                     // SAFETY: the caller's.
-                    unsafe { within(&KIND, address, CLOCK_REALTIME, time) }
+                    unsafe { clocklock(address, CLOCK_REALTIME, time) }
                 }
 
                 /// # Safety
@@ -172,7 +272,18 @@ mod named {
                     time: *const timespec,
                 ) -> c_int {
                     // SAFETY: the caller's.
-                    unsafe { within(&KIND, address, clock, time) }
+                    unsafe {
+                        if may_be_observed() {
+                            let time = time.expose_provenance();
+                            return from_here(address.addr(), clock as usize, time, |at, key, clock, time| {
+                                report(at, Doing::Timed, key, |key| {
+                                    let time = with_exposed_provenance(time);
+                                    until(clock as c_int, time, |patience| KIND.lock_within(key, patience))
+                                })
+                            });
+                        }
+                        until(clock, time, |patience| KIND.lock_within(address.addr(), patience))
+                    }
                 }
 
                 /// # Safety
@@ -180,25 +291,17 @@ mod named {
                 #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_unlock"))]
                 unsafe extern "C" fn unlock(address: *const c_void) -> c_int {
                     // SAFETY: the caller's.
-                    answer(unsafe { KIND.unlock(address.addr()) })
+                    unsafe {
+                        if may_be_observed() {
+                            return from_here(address.addr(), 0, 0, |at, key, _, _| {
+                                report_unlock(at, key, || KIND.unlock(key))
+                            });
+                        }
+                        answer(KIND.unlock(address.addr()))
+                    }
                 }
             })+
         };
     }
     cohort::for_each_lock!(functions);
-
-    /// # Safety
-    /// The time is null or readable.
-    unsafe fn within(
-        kind: &'static Kind,
-        address: *const c_void,
-        clock: c_int,
-        time: *const timespec,
-    ) -> c_int {
-        // SAFETY: the caller's.
-        match unsafe { time::until(clock, time) } {
-            Ok(patience) => answer(kind.lock_within(address.addr(), &patience)),
-            Err(error) => error,
-        }
-    }
 }

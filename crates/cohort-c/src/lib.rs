@@ -23,6 +23,7 @@ mod gls;
 mod libc;
 mod lock;
 mod mutex;
+mod observed;
 mod rwlock;
 mod thread;
 mod time;

@@ -7,12 +7,14 @@
 use crate::libc::{
     EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, strlen, timespec,
 };
+use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
 use cohort::catalogue;
 use cohort::compose::Gated;
 use cohort::compose::stacked::{Stacked, Text};
 use cohort::context::BYTES;
+use cohort::door::{Doing, How};
 use cohort::host::Served;
 use cohort::made::Made;
 use cohort::name::{Mistake, Servable};
@@ -21,7 +23,7 @@ use cohort::{Able, Fair, Mutex, Operations, Patience, Unable as _, operations};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
 use core::marker::PhantomData;
-use core::ptr::{self, NonNull};
+use core::ptr::{self, NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use core::{slice, str};
 
 /// State of one acquisition, in the caller's memory: aligned to a cache line, with any content. It
@@ -267,7 +269,19 @@ pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
 /// Null, or a lock; so for all below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int {
-    at!(lock).acquire();
+    let face = at!(lock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                report(at, Doing::Lock, lock, |lock| {
+                    lock.acquire();
+                    0
+                })
+            })
+        };
+    }
+    face.acquire();
     0
 }
 
@@ -279,7 +293,53 @@ pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int 
 /// As `cohort_lock_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_acquire_try(lock: *mut cohort_lock_t) -> c_int {
-    if at!(lock).try_acquire() { 0 } else { EBUSY }
+    let face = at!(lock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                report(at, Doing::Nothing, lock, acquire_try)
+            })
+        };
+    }
+    acquire_try(face)
+}
+
+fn acquire_try(lock: &cohort_lock_t) -> c_int {
+    if lock.try_acquire() { 0 } else { EBUSY }
+}
+
+/// Acquires a lock as `acquire` does, and reports it.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report(
+    at: &At,
+    doing: Doing,
+    lock: usize,
+    acquire: impl FnOnce(&cohort_lock_t) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let face = unsafe { &*with_exposed_provenance::<cohort_lock_t>(lock) };
+    face.settle();
+    at.lock(doing, How::Own, lock, face.is_locked(), || acquire(face))
+}
+
+/// Releases a lock as `release` does, and reports it.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_release(
+    at: &At,
+    lock: usize,
+    release: impl FnOnce(&cohort_lock_t) -> bool,
+) -> c_int {
+    // SAFETY: the caller's.
+    let face = unsafe { &*with_exposed_provenance::<cohort_lock_t>(lock) };
+    face.settle();
+    at.unlock(How::Own, lock, face.is_locked(), || {
+        if release(face) { 0 } else { EPERM }
+    })
 }
 
 fn acquire_within(lock: &cohort_lock_t, patience: &Patience) -> c_int {
@@ -304,10 +364,21 @@ pub unsafe extern "C" fn cohort_lock_acquire_until(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
+    let face = at!(lock);
     // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => acquire_within(at!(lock), &patience),
-        Err(error) => error,
+    unsafe {
+        if may_be_observed() {
+            let (lock, time) = (lock.expose_provenance(), time.expose_provenance());
+            return from_here(lock, clock as usize, time, |at, lock, clock, time| {
+                let time = with_exposed_provenance(time);
+                report(at, Doing::Timed, lock, |lock| {
+                    let patience = time::until(clock as c_int, time);
+                    patience.map_or_else(|error| error, |patience| acquire_within(lock, &patience))
+                })
+            });
+        }
+        let patience = time::until(clock, time);
+        patience.map_or_else(|error| error, |patience| acquire_within(face, &patience))
     }
 }
 
@@ -322,7 +393,19 @@ pub unsafe extern "C" fn cohort_lock_acquire_for(
     lock: *mut cohort_lock_t,
     nanoseconds: u64,
 ) -> c_int {
-    acquire_within(at!(lock), &time::during(nanoseconds))
+    let face = at!(lock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            let lock = lock.expose_provenance();
+            from_here(lock, nanoseconds as usize, 0, |at, lock, nanoseconds, _| {
+                report(at, Doing::Timed, lock, |lock| {
+                    acquire_within(lock, &time::during(nanoseconds as u64))
+                })
+            })
+        };
+    }
+    acquire_within(face, &time::during(nanoseconds))
 }
 
 /// Blocks until the lock is acquired, or returns `ECANCELED` once the token is cancelled. If the
@@ -337,9 +420,20 @@ pub unsafe extern "C" fn cohort_lock_acquire_unless(
     lock: *mut cohort_lock_t,
     token: *mut cohort_token_t,
 ) -> c_int {
-    let lock = at!(lock);
+    let face = at!(lock);
     // SAFETY: the caller's.
-    unsafe { unless(token, |patience| acquire_within(lock, patience)) }
+    unsafe {
+        if may_be_observed() {
+            let (lock, token) = (lock.expose_provenance(), token.expose_provenance());
+            return from_here(lock, token, 0, |at, lock, token, _| {
+                let token = with_exposed_provenance_mut(token);
+                report(at, Doing::Timed, lock, |lock| {
+                    unless(token, |patience| acquire_within(lock, patience))
+                })
+            });
+        }
+        unless(token, |patience| acquire_within(face, patience))
+    }
 }
 
 /// Releases the lock; `EPERM` if it is free, or was acquired by a context of the caller's. Any
@@ -351,9 +445,16 @@ pub unsafe extern "C" fn cohort_lock_acquire_unless(
 /// As `cohort_lock_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_release(lock: *mut cohort_lock_t) -> c_int {
-    let lock = at!(lock);
+    let face = at!(lock);
     // SAFETY: the caller's.
-    if unsafe { lock.release() } { 0 } else { EPERM }
+    unsafe {
+        if may_be_observed() {
+            return from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                report_release(at, lock, |lock| lock.release())
+            });
+        }
+        if face.release() { 0 } else { EPERM }
+    }
 }
 
 /// `cohort_lock_acquire` with a context in the caller's memory, which needs no block of a pool.
@@ -371,9 +472,28 @@ pub unsafe extern "C" fn cohort_lock_acquire_by(
     let Some(place) = NonNull::new(context.cast()) else {
         return EINVAL;
     };
-    let lock = at!(lock);
+    let face = at!(lock);
     // SAFETY: the caller's.
-    unsafe { lock.acquire_at(place) };
+    unsafe {
+        if may_be_observed() {
+            let context = context.expose_provenance();
+            return from_here(
+                lock.expose_provenance(),
+                context,
+                0,
+                |at, lock, context, _| {
+                    let context = NonNull::new(with_exposed_provenance_mut(context));
+                    report(at, Doing::Lock, lock, |lock| {
+                        context.map_or(EINVAL, |context| {
+                            lock.acquire_at(context);
+                            0
+                        })
+                    })
+                },
+            );
+        }
+        face.acquire_at(place);
+    }
     0
 }
 
@@ -391,12 +511,25 @@ pub unsafe extern "C" fn cohort_lock_acquire_try_by(
     let Some(place) = NonNull::new(context.cast()) else {
         return EINVAL;
     };
-    let lock = at!(lock);
+    let face = at!(lock);
     // SAFETY: the caller's.
-    if unsafe { lock.try_acquire_at(place) } {
-        0
-    } else {
-        EBUSY
+    unsafe {
+        if may_be_observed() {
+            let context = context.expose_provenance();
+            return from_here(
+                lock.expose_provenance(),
+                context,
+                0,
+                |at, lock, context, _| {
+                    let context = NonNull::new(with_exposed_provenance_mut(context));
+                    report(at, Doing::Nothing, lock, |lock| {
+                        let taken = context.is_some_and(|context| lock.try_acquire_at(context));
+                        if taken { 0 } else { EBUSY }
+                    })
+                },
+            );
+        }
+        if face.try_acquire_at(place) { 0 } else { EBUSY }
     }
 }
 
@@ -411,12 +544,21 @@ pub unsafe extern "C" fn cohort_lock_release_by(
     lock: *mut cohort_lock_t,
     context: *mut cohort_context_t,
 ) -> c_int {
-    let lock = at!(lock);
+    let face = at!(lock);
     // SAFETY: the caller's.
-    if unsafe { lock.release_at(context.cast()) } {
-        0
-    } else {
-        EPERM
+    unsafe {
+        if may_be_observed() {
+            let (lock, context) = (lock.expose_provenance(), context.expose_provenance());
+            return from_here(lock, context, 0, |at, lock, context, _| {
+                let context = with_exposed_provenance_mut(context);
+                report_release(at, lock, |lock| lock.release_at(context))
+            });
+        }
+        if face.release_at(context.cast()) {
+            0
+        } else {
+            EPERM
+        }
     }
 }
 

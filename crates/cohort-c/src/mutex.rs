@@ -1,12 +1,14 @@
 //! `cohort_mutex_t`: the default lock.
 
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
+use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
-use cohort::door::thread;
+use cohort::door::{Doing, How, thread};
 use cohort::numa::FutexHmcs;
 use cohort::{Abortable, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
+use core::ptr::with_exposed_provenance_mut;
 
 /// Mutex: eight bytes, valid when zero.
 #[repr(C)]
@@ -37,6 +39,52 @@ unsafe fn within(lock: &FutexHmcs, patience: &Patience) -> c_int {
     }
 }
 
+/// Acquires a mutex as `acquire` does, and reports it.
+///
+/// # Safety
+/// The address of a mutex.
+unsafe fn report(
+    at: &At,
+    doing: Doing,
+    mutex: usize,
+    acquire: impl FnOnce(&FutexHmcs) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { &(*with_exposed_provenance_mut::<cohort_mutex_t>(mutex)).lock };
+    at.lock(doing, How::Own, mutex, lock.is_locked(), || acquire(lock))
+}
+
+/// # Safety
+/// As `cohort_mutex_lock`.
+unsafe fn acquire(lock: &FutexHmcs) -> c_int {
+    // SAFETY: the caller's; the lock has no contexts.
+    unsafe { lock.acquire(&()) };
+    0
+}
+
+/// # Safety
+/// As `cohort_mutex_lock`.
+unsafe fn try_acquire(lock: &FutexHmcs) -> c_int {
+    // SAFETY: the caller's; the lock has no contexts.
+    if unsafe { lock.try_acquire(&()) } {
+        0
+    } else {
+        EBUSY
+    }
+}
+
+/// # Safety
+/// As `cohort_mutex_lock_until`.
+unsafe fn acquire_until(lock: &FutexHmcs, clock: c_int, time: *const timespec) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => within(lock, &patience),
+            Err(error) => error,
+        }
+    }
+}
+
 /// Initialises a mutex in any memory, as `COHORT_MUTEX_INIT` does.
 ///
 /// # Safety
@@ -52,6 +100,15 @@ pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int 
         FutexHmcs::begin_at(mutex.cast());
         mutex.write(cohort_mutex_t { lock });
     }
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(mutex.addr(), 0, 0, |at, mutex, _, _| {
+                at.begin(How::Own, mutex);
+                0
+            })
+        };
+    }
     0
 }
 
@@ -61,7 +118,28 @@ pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int 
 /// Null, or a mutex.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_destroy(mutex: *mut cohort_mutex_t) -> c_int {
-    if at!(mutex).is_locked() {
+    let is_locked = at!(mutex).is_locked();
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(
+                mutex.expose_provenance(),
+                is_locked.into(),
+                0,
+                |at, mutex, locked, _| {
+                    at.end(How::Own, mutex, locked != 0);
+                    if locked != 0 {
+                        return EBUSY;
+                    }
+                    let lock = FutexHmcs::new();
+                    with_exposed_provenance_mut::<cohort_mutex_t>(mutex)
+                        .write(cohort_mutex_t { lock });
+                    0
+                },
+            )
+        };
+    }
+    if is_locked {
         return EBUSY;
     }
     // SAFETY: passed on.
@@ -77,8 +155,15 @@ pub unsafe extern "C" fn cohort_mutex_destroy(mutex: *mut cohort_mutex_t) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int {
     let lock = at!(mutex);
-    // SAFETY: the caller's; the lock has no contexts.
-    unsafe { lock.acquire(&()) };
+    // SAFETY: the caller's.
+    unsafe {
+        if may_be_observed() {
+            return from_here(mutex.expose_provenance(), 0, 0, |at, mutex, _, _| {
+                report(at, Doing::Lock, mutex, |lock| acquire(lock))
+            });
+        }
+        acquire(lock);
+    }
     thread().holds.set(mutex.addr());
     0
 }
@@ -92,11 +177,14 @@ pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_lock_try(mutex: *mut cohort_mutex_t) -> c_int {
     let lock = at!(mutex);
-    // SAFETY: the caller's; the lock has no contexts.
-    if unsafe { lock.try_acquire(&()) } {
-        0
-    } else {
-        EBUSY
+    // SAFETY: the caller's.
+    unsafe {
+        if may_be_observed() {
+            return from_here(mutex.expose_provenance(), 0, 0, |at, mutex, _, _| {
+                report(at, Doing::Nothing, mutex, |lock| try_acquire(lock))
+            });
+        }
+        try_acquire(lock)
     }
 }
 
@@ -116,10 +204,16 @@ pub unsafe extern "C" fn cohort_mutex_lock_until(
     let lock = at!(mutex);
     // SAFETY: the caller's.
     unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => within(lock, &patience),
-            Err(error) => error,
+        if may_be_observed() {
+            let (mutex, time) = (mutex.expose_provenance(), time.expose_provenance());
+            return from_here(mutex, clock as usize, time, |at, mutex, clock, time| {
+                let time = with_exposed_provenance_mut::<timespec>(time);
+                report(at, Doing::Timed, mutex, |lock| {
+                    acquire_until(lock, clock as c_int, time)
+                })
+            });
         }
+        acquire_until(lock, clock, time)
     }
 }
 
@@ -136,7 +230,22 @@ pub unsafe extern "C" fn cohort_mutex_lock_for(
 ) -> c_int {
     let lock = at!(mutex);
     // SAFETY: the caller's.
-    unsafe { within(lock, &time::during(nanoseconds)) }
+    unsafe {
+        if may_be_observed() {
+            let mutex = mutex.expose_provenance();
+            return from_here(
+                mutex,
+                nanoseconds as usize,
+                0,
+                |at, mutex, nanoseconds, _| {
+                    report(at, Doing::Timed, mutex, |lock| {
+                        within(lock, &time::during(nanoseconds as u64))
+                    })
+                },
+            );
+        }
+        within(lock, &time::during(nanoseconds))
+    }
 }
 
 /// Blocks until the mutex is locked, or returns `ECANCELED` once the token is cancelled.
@@ -152,7 +261,18 @@ pub unsafe extern "C" fn cohort_mutex_lock_unless(
 ) -> c_int {
     let lock = at!(mutex);
     // SAFETY: the caller's.
-    unsafe { unless(token, |patience| within(lock, patience)) }
+    unsafe {
+        if may_be_observed() {
+            let (mutex, token) = (mutex.expose_provenance(), token.expose_provenance());
+            return from_here(mutex, token, 0, |at, mutex, token, _| {
+                let token = with_exposed_provenance_mut(token);
+                report(at, Doing::Timed, mutex, |lock| {
+                    unless(token, |patience| within(lock, patience))
+                })
+            });
+        }
+        unless(token, |patience| within(lock, patience))
+    }
 }
 
 /// Unlocks the mutex; `EPERM` if it is free. A mutex has no owner: unlocking another thread's mutex
@@ -171,6 +291,10 @@ pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_in
     // unlocks. A thread that has locked this mutex last skips the check.
     if holds.get() == mutex.addr() {
         holds.set(0);
+    } else if may_be_observed() {
+        // An observed thread never skips the check.
+        // SAFETY: the caller's.
+        return unsafe { from_here(mutex.expose_provenance(), 0, 0, unlock_observed) };
     } else if !lock.is_locked() {
         return EPERM;
     }
@@ -181,6 +305,23 @@ pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_in
         Quick::MarkLost => answer_lost_mark(mutex),
         Quick::Refused => unlock_attentively(lock),
     }
+}
+
+/// [`cohort_mutex_unlock`], reported.
+///
+/// # Safety
+/// The address of a mutex that the caller may unlock, or that is free.
+unsafe fn unlock_observed(at: &At, mutex: usize, _: usize, _: usize) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { &(*with_exposed_provenance_mut::<cohort_mutex_t>(mutex)).lock };
+    let is_locked = lock.is_locked();
+    at.unlock(How::Own, mutex, is_locked, || {
+        if is_locked {
+            unlock_attentively(lock)
+        } else {
+            EPERM
+        }
+    })
 }
 
 /// [`cohort_mutex_unlock`] by a read-modify-write.

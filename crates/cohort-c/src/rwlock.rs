@@ -1,11 +1,14 @@
 //! `cohort_rwlock_t`: the default reader–writer lock.
 
 use crate::libc::{EAGAIN, EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
+use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
+use cohort::door::{Doing, How};
 use cohort::rwlock::RawRwLock;
 use cohort::{Outcome, Patience, Recursion};
 use core::ffi::c_int;
+use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 /// Reader–writer lock: sixteen bytes, valid when zero.
 #[repr(C)]
@@ -41,6 +44,69 @@ fn write(lock: &RawRwLock, patience: &Patience) -> c_int {
     }
 }
 
+/// # Safety
+/// The caller holds the lock, or it is free.
+unsafe fn release(lock: &RawRwLock) -> c_int {
+    // SAFETY: the caller's.
+    if unsafe { lock.release() } { 0 } else { EPERM }
+}
+
+fn read_try(lock: &RawRwLock) -> c_int {
+    if lock.try_read(Recursion::Allowed) {
+        0
+    } else if lock.is_full() {
+        EAGAIN
+    } else {
+        EBUSY
+    }
+}
+
+fn write_try(lock: &RawRwLock) -> c_int {
+    if lock.try_write() { 0 } else { EBUSY }
+}
+
+/// The lock at an address.
+///
+/// # Safety
+/// There is one.
+unsafe fn lock_at<'a>(rwlock: usize) -> &'a RawRwLock {
+    // SAFETY: the caller's.
+    unsafe { &(*with_exposed_provenance::<cohort_rwlock_t>(rwlock)).lock }
+}
+
+/// Acquires the lock for reading as `acquire` does, and reports it.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_read(
+    at: &At,
+    doing: Doing,
+    rwlock: usize,
+    acquire: impl FnOnce(&RawRwLock) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { lock_at(rwlock) };
+    let is_held = lock.keeps_readers_out();
+    at.lock(doing, How::OwnRead, rwlock, is_held, || acquire(lock))
+}
+
+/// [`report_read`], for writing.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_write(
+    at: &At,
+    doing: Doing,
+    rwlock: usize,
+    acquire: impl FnOnce(&RawRwLock) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { lock_at(rwlock) };
+    at.lock(doing, How::OwnWrite, rwlock, lock.is_locked(), || {
+        acquire(lock)
+    })
+}
+
 /// Initialises a lock in any memory, as `COHORT_RWLOCK_INIT` does.
 ///
 /// # Safety
@@ -53,6 +119,15 @@ pub unsafe extern "C" fn cohort_rwlock_init(rwlock: *mut cohort_rwlock_t) -> c_i
     let lock = RawRwLock::new();
     // SAFETY: the caller's.
     unsafe { rwlock.write(cohort_rwlock_t { lock }) };
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(rwlock.addr(), 0, 0, |at, rwlock, _, _| {
+                at.begin(How::OwnRead, rwlock);
+                0
+            })
+        };
+    }
     0
 }
 
@@ -62,7 +137,28 @@ pub unsafe extern "C" fn cohort_rwlock_init(rwlock: *mut cohort_rwlock_t) -> c_i
 /// Null, or a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_destroy(rwlock: *mut cohort_rwlock_t) -> c_int {
-    if at!(rwlock).is_locked() {
+    let is_locked = at!(rwlock).is_locked();
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(
+                rwlock.expose_provenance(),
+                is_locked.into(),
+                0,
+                |at, rwlock, locked, _| {
+                    at.end(How::OwnRead, rwlock, locked != 0);
+                    if locked != 0 {
+                        return EBUSY;
+                    }
+                    let lock = RawRwLock::new();
+                    with_exposed_provenance_mut::<cohort_rwlock_t>(rwlock)
+                        .write(cohort_rwlock_t { lock });
+                    0
+                },
+            )
+        };
+    }
+    if is_locked {
         return EBUSY;
     }
     // SAFETY: passed on.
@@ -80,7 +176,18 @@ pub unsafe extern "C" fn cohort_rwlock_destroy(rwlock: *mut cohort_rwlock_t) -> 
 /// Null, or a lock; so for all below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_read(rwlock: *mut cohort_rwlock_t) -> c_int {
-    read(at!(rwlock), &Patience::ENDLESS)
+    let lock = at!(rwlock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+                report_read(at, Doing::Read, rwlock, |lock| {
+                    read(lock, &Patience::ENDLESS)
+                })
+            })
+        };
+    }
+    read(lock, &Patience::ENDLESS)
 }
 
 /// Acquires the lock for reading, or returns `EBUSY` if a writer holds it or waits; never blocks. A
@@ -94,13 +201,15 @@ pub unsafe extern "C" fn cohort_rwlock_read(rwlock: *mut cohort_rwlock_t) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_read_try(rwlock: *mut cohort_rwlock_t) -> c_int {
     let lock = at!(rwlock);
-    if lock.try_read(Recursion::Allowed) {
-        0
-    } else if lock.is_full() {
-        EAGAIN
-    } else {
-        EBUSY
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+                report_read(at, Doing::Nothing, rwlock, read_try)
+            })
+        };
     }
+    read_try(lock)
 }
 
 /// Blocks until the lock is acquired for reading, or returns `ETIMEDOUT` at that time of
@@ -116,10 +225,21 @@ pub unsafe extern "C" fn cohort_rwlock_read_until(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
+    let lock = at!(rwlock);
     // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => read(at!(rwlock), &patience),
-        Err(error) => error,
+    unsafe {
+        if may_be_observed() {
+            let (rwlock, time) = (rwlock.expose_provenance(), time.expose_provenance());
+            return from_here(rwlock, clock as usize, time, |at, rwlock, clock, time| {
+                let time = with_exposed_provenance(time);
+                report_read(at, Doing::Timed, rwlock, |lock| {
+                    let patience = time::until(clock as c_int, time);
+                    patience.map_or_else(|error| error, |patience| read(lock, &patience))
+                })
+            });
+        }
+        let patience = time::until(clock, time);
+        patience.map_or_else(|error| error, |patience| read(lock, &patience))
     }
 }
 
@@ -134,7 +254,24 @@ pub unsafe extern "C" fn cohort_rwlock_read_for(
     rwlock: *mut cohort_rwlock_t,
     nanoseconds: u64,
 ) -> c_int {
-    read(at!(rwlock), &time::during(nanoseconds))
+    let lock = at!(rwlock);
+    if may_be_observed() {
+        let rwlock = rwlock.expose_provenance();
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(
+                rwlock,
+                nanoseconds as usize,
+                0,
+                |at, rwlock, nanoseconds, _| {
+                    report_read(at, Doing::Timed, rwlock, |lock| {
+                        read(lock, &time::during(nanoseconds as u64))
+                    })
+                },
+            )
+        };
+    }
+    read(lock, &time::during(nanoseconds))
 }
 
 /// Blocks until the lock is acquired for reading, or returns `ECANCELED` once the token is
@@ -151,7 +288,18 @@ pub unsafe extern "C" fn cohort_rwlock_read_unless(
 ) -> c_int {
     let lock = at!(rwlock);
     // SAFETY: the caller's.
-    unsafe { unless(token, |patience| read(lock, patience)) }
+    unsafe {
+        if may_be_observed() {
+            let (rwlock, token) = (rwlock.expose_provenance(), token.expose_provenance());
+            return from_here(rwlock, token, 0, |at, rwlock, token, _| {
+                let token = with_exposed_provenance_mut(token);
+                report_read(at, Doing::Timed, rwlock, |lock| {
+                    unless(token, |patience| read(lock, patience))
+                })
+            });
+        }
+        unless(token, |patience| read(lock, patience))
+    }
 }
 
 /// Blocks until the lock is acquired for writing. A thread that already holds it deadlocks.
@@ -162,7 +310,18 @@ pub unsafe extern "C" fn cohort_rwlock_read_unless(
 /// As `cohort_rwlock_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_write(rwlock: *mut cohort_rwlock_t) -> c_int {
-    write(at!(rwlock), &Patience::ENDLESS)
+    let lock = at!(rwlock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+                report_write(at, Doing::Write, rwlock, |lock| {
+                    write(lock, &Patience::ENDLESS)
+                })
+            })
+        };
+    }
+    write(lock, &Patience::ENDLESS)
 }
 
 /// Acquires the lock for writing, or returns `EBUSY` if it is held; never blocks.
@@ -173,7 +332,16 @@ pub unsafe extern "C" fn cohort_rwlock_write(rwlock: *mut cohort_rwlock_t) -> c_
 /// As `cohort_rwlock_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_rwlock_write_try(rwlock: *mut cohort_rwlock_t) -> c_int {
-    if at!(rwlock).try_write() { 0 } else { EBUSY }
+    let lock = at!(rwlock);
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+                report_write(at, Doing::Nothing, rwlock, write_try)
+            })
+        };
+    }
+    write_try(lock)
 }
 
 /// Blocks until the lock is acquired for writing, or returns `ETIMEDOUT` at that time of
@@ -189,10 +357,21 @@ pub unsafe extern "C" fn cohort_rwlock_write_until(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
+    let lock = at!(rwlock);
     // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => write(at!(rwlock), &patience),
-        Err(error) => error,
+    unsafe {
+        if may_be_observed() {
+            let (rwlock, time) = (rwlock.expose_provenance(), time.expose_provenance());
+            return from_here(rwlock, clock as usize, time, |at, rwlock, clock, time| {
+                let time = with_exposed_provenance(time);
+                report_write(at, Doing::Timed, rwlock, |lock| {
+                    let patience = time::until(clock as c_int, time);
+                    patience.map_or_else(|error| error, |patience| write(lock, &patience))
+                })
+            });
+        }
+        let patience = time::until(clock, time);
+        patience.map_or_else(|error| error, |patience| write(lock, &patience))
     }
 }
 
@@ -207,7 +386,24 @@ pub unsafe extern "C" fn cohort_rwlock_write_for(
     rwlock: *mut cohort_rwlock_t,
     nanoseconds: u64,
 ) -> c_int {
-    write(at!(rwlock), &time::during(nanoseconds))
+    let lock = at!(rwlock);
+    if may_be_observed() {
+        let rwlock = rwlock.expose_provenance();
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(
+                rwlock,
+                nanoseconds as usize,
+                0,
+                |at, rwlock, nanoseconds, _| {
+                    report_write(at, Doing::Timed, rwlock, |lock| {
+                        write(lock, &time::during(nanoseconds as u64))
+                    })
+                },
+            )
+        };
+    }
+    write(lock, &time::during(nanoseconds))
 }
 
 /// Blocks until the lock is acquired for writing, or returns `ECANCELED` once the token is
@@ -224,7 +420,18 @@ pub unsafe extern "C" fn cohort_rwlock_write_unless(
 ) -> c_int {
     let lock = at!(rwlock);
     // SAFETY: the caller's.
-    unsafe { unless(token, |patience| write(lock, patience)) }
+    unsafe {
+        if may_be_observed() {
+            let (rwlock, token) = (rwlock.expose_provenance(), token.expose_provenance());
+            return from_here(rwlock, token, 0, |at, rwlock, token, _| {
+                let token = with_exposed_provenance_mut(token);
+                report_write(at, Doing::Timed, rwlock, |lock| {
+                    unless(token, |patience| write(lock, patience))
+                })
+            });
+        }
+        unless(token, |patience| write(lock, patience))
+    }
 }
 
 /// Releases the caller's read or write lock; `EPERM` if the lock is free.
@@ -237,7 +444,15 @@ pub unsafe extern "C" fn cohort_rwlock_write_unless(
 pub unsafe extern "C" fn cohort_rwlock_unlock(rwlock: *mut cohort_rwlock_t) -> c_int {
     let lock = at!(rwlock);
     // SAFETY: the program releases what it holds.
-    if unsafe { lock.release() } { 0 } else { EPERM }
+    unsafe {
+        if may_be_observed() {
+            return from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+                let lock = lock_at(rwlock);
+                at.unlock(How::OwnRead, rwlock, lock.is_locked(), || release(lock))
+            });
+        }
+        release(lock)
+    }
 }
 
 /// 1 if a writer held the lock at the time of the call, else 0; for assertions.

@@ -27,6 +27,7 @@ mod own;
 mod price;
 mod profile;
 mod quick;
+mod reported;
 mod segments;
 mod ways;
 mod wrong;

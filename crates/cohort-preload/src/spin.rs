@@ -24,6 +24,12 @@ const FREE: u32 = 0;
 #[cfg(not(target_arch = "x86_64"))]
 const HELD: u32 = 1;
 
+/// Whether the lock was held a moment ago.
+#[cfg(feature = "observe")]
+pub fn is_held(lock: &Spin) -> bool {
+    lock.load(Relaxed) != FREE
+}
+
 fn try_acquire(lock: &Spin) -> bool {
     // A swap, because the C library decrements a held lock further.
     lock.load(Relaxed) == FREE && lock.swap(HELD, Acquire) == FREE
@@ -33,7 +39,7 @@ fn try_acquire(lock: &Spin) -> bool {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_spin_lock(lock: *mut Spin) -> c_int {
     // SAFETY: the program's.
     if is_plain() && unsafe { &*lock }.swap(HELD, Acquire) == FREE {
@@ -69,7 +75,7 @@ unsafe fn lock_slowly(lock: *mut Spin) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_spin_trylock(lock: *mut Spin) -> c_int {
     if is_system() {
         // SAFETY: passed on.
@@ -89,7 +95,7 @@ pub unsafe extern "C" fn pthread_spin_trylock(lock: *mut Spin) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_spin_unlock(lock: *mut Spin) -> c_int {
     if !is_plain() && is_system() {
         // SAFETY: passed on.
@@ -104,7 +110,7 @@ pub unsafe extern "C" fn pthread_spin_unlock(lock: *mut Spin) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_spin_init(lock: *mut Spin, shared: c_int) -> c_int {
     if is_system() {
         // SAFETY: passed on.
@@ -119,7 +125,7 @@ pub unsafe extern "C" fn pthread_spin_init(lock: *mut Spin, shared: c_int) -> c_
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_spin_destroy(lock: *mut Spin) -> c_int {
     if is_system() {
         // SAFETY: passed on.

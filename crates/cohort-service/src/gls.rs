@@ -448,6 +448,22 @@ pub mod address {
         unsafe { TABLE.unlock(None, key) }
     }
 
+    /// Whether the key's lock was held a moment ago.
+    ///
+    /// ```
+    /// use cohort_service::gls::address;
+    ///
+    /// assert!(!address::is_held(22));
+    /// assert_eq!(address::lock(22), Ok(()));
+    /// assert!(address::is_held(22));
+    /// # // SAFETY: locked above.
+    /// # assert_eq!(unsafe { address::unlock(22) }, Ok(()));
+    /// ```
+    #[must_use]
+    pub fn is_held(key: usize) -> bool {
+        key != 0 && TABLE.is_held(key)
+    }
+
     /// As [`free`](super::free).
     ///
     /// # Errors

@@ -1,12 +1,14 @@
 //! `Condvar`: a condition variable for a [`Mutex`](crate::Mutex) under any lock.
 
 use crate::condvar::{RawCondvar, Waited};
+use crate::door::recorder::{self, Doing};
 use crate::heed::heeding;
 use crate::mutex::{MutexGuard, patience};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Patience, RawLock};
 use core::any::Any;
 use core::ops::DerefMut;
+use core::ptr;
 use core::time::Duration;
 
 /// Repeats `wait` while `goes_on` is true of the guarded data, or until a wait times out.
@@ -160,7 +162,7 @@ impl Condvar {
         let default: Option<&FutexHmcs> = (lock as &dyn Any).downcast_ref();
         // SAFETY: the guard holds the lock by that context and stays borrowed until the lock is
         // held by it again. All notifications are by the functions below.
-        let waited = heeding(patience, |patience| unsafe {
+        let wait = |patience: &Patience| unsafe {
             match default {
                 Some(lock) => self.queue.wait_with(lock, patience),
                 None => self.queue.wait_between(
@@ -169,6 +171,16 @@ impl Condvar {
                     patience,
                 ),
             }
+        };
+        let doing = if patience.is_endless() && !patience.is_cancellable() {
+            Doing::Condition
+        } else {
+            Doing::Timed
+        };
+        let [condition, object] = [ptr::from_ref(self).addr(), ptr::from_ref(lock).addr()];
+        let mut waited = Waited::GaveUp;
+        recorder::waiting(doing, condition, object, || {
+            waited = heeding(patience, wait)
         });
         WaitTimeoutResult(waited == Waited::GaveUp)
     }

@@ -14,12 +14,14 @@
 //! check.
 
 use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
+use crate::door::recorder::{Doing, delegating, serving};
 use crate::door::{
     AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id, to_its_end,
 };
 use crate::heed::heeding;
 use crate::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
+use core::ptr;
 use core::time::Duration;
 
 flaws! {
@@ -468,17 +470,21 @@ impl<T, L: Delegate> Delegated<T, L> {
         let mut section = Some(section);
         let mut result: Option<Result<R, Panic>> = None;
         let mut awaited = false;
-        let mut whole = || {
-            if let Some(section) = section.take() {
-                // SAFETY: the lock runs one section at a time.
-                let ended = unsafe { self.inside(section) };
-                (result, awaited) = (Some(ended.0), ended.1);
-            }
-        };
-        // SAFETY: a panic is caught; the section's captures and results are `Send`, or this thread
-        // runs it.
-        let section = unsafe { Section::new(&mut whole) };
-        let has_run = to_its_end(true, || to(section));
+        let has_run = delegating(Doing::Lock, ptr::from_ref(self).addr(), |call| {
+            let mut whole = || {
+                if let Some(section) = section.take() {
+                    serving(call.as_ref(), || {
+                        // SAFETY: the lock runs one section at a time.
+                        let ended = unsafe { self.inside(section) };
+                        (result, awaited) = (Some(ended.0), ended.1);
+                    });
+                }
+            };
+            // SAFETY: a panic is caught; the section's captures and results are `Send`, or this
+            // thread runs it.
+            let section = unsafe { Section::new(&mut whole) };
+            to_its_end(true, || to(section))
+        });
         (result.filter(|_| has_run), awaited)
     }
 

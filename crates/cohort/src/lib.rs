@@ -58,7 +58,7 @@
 //! | `ReentrantMutex::lock_arc`, `into_arc` | in `compat::parking_lot` |
 //! | `RawMutex`, `RawFairMutex`, `RawRwLock`, `RawThreadId`, `lock_api` | in `compat::parking_lot` |
 //! | `Debug`, `Display`, `Default`, `From`; serde (feature `serde`) | |
-//! | feature `deadlock_detection` | none; `cohort debug` finds deadlocks of C programs |
+//! | feature `deadlock_detection` | feature `observe` and `cohort debug` |
 //! | features `owning_ref`, `nightly`, `hardware-lock-elision` | none |
 //! | feature `send_guard` | none; guards of mutexes and writers can always be sent |
 //! | the entire crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
@@ -87,6 +87,7 @@
 //! - `lock_api`: the traits of that crate, and `compat`.
 //! - `serde`: serialises the data behind a lock as if it were bare.
 //! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
+//! - `observe`: [`Mutex`], [`Condvar`] and [`Delegated`] report to `cohort debug`, `profile` and `top`.
 //! - `internals`: see below.
 //!
 //! [Instant]: https://doc.rust-lang.org/std/time/struct.Instant.html

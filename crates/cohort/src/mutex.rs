@@ -2,6 +2,7 @@
 
 use crate::context::Kept;
 use crate::defer::Defer;
+use crate::door::recorder::{self, Doing, How};
 use crate::door::{Cell, now, to_its_end};
 use crate::fairly::ReleaseFairly;
 use crate::heed::heeding;
@@ -250,7 +251,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         L: RawLock<Context = ()> + ReleaseFairly,
     {
         // SAFETY: the caller's.
-        unsafe { self.lock.release_fairly(&()) };
+        releasing(&self.lock, || unsafe { self.lock.release_fairly(&()) });
     }
 
     /// Creates a guard of a locked mutex without one: its guard was forgotten, or the lock was
@@ -292,8 +293,44 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         L: RawLock<Context = ()> + ThreadOblivious,
     {
         // SAFETY: the caller's.
-        unsafe { self.lock.release(&()) };
+        unsafe { release(&self.lock, &()) };
     }
+}
+
+/// Acquires a mutex's lock as `acquire` does, and reports it.
+#[inline(always)]
+fn acquiring<L: RawLock>(lock: &L, doing: Doing, acquire: impl FnOnce() -> bool) -> bool {
+    let object = ptr::from_ref(lock).addr();
+    recorder::acquiring(doing, How::Own, object, || lock.is_locked(), acquire)
+}
+
+/// Releases a mutex's lock as `release` does, and reports it.
+#[inline(always)]
+fn releasing<L: RawLock>(lock: &L, release: impl FnOnce()) {
+    recorder::releasing(How::Own, ptr::from_ref(lock).addr(), release);
+}
+
+/// Acquires a mutex's lock, and reports it.
+///
+/// # Safety
+/// As [`RawLock::acquire`].
+#[inline(always)]
+unsafe fn acquire<L: RawLock>(lock: &L, context: &L::Context) {
+    acquiring(lock, Doing::Lock, || {
+        // SAFETY: the caller's.
+        unsafe { lock.acquire(context) };
+        true
+    });
+}
+
+/// Releases a mutex's lock, and reports it.
+///
+/// # Safety
+/// As [`RawLock::release`].
+#[inline(always)]
+unsafe fn release<L: RawLock>(lock: &L, context: &L::Context) {
+    // SAFETY: the caller's.
+    releasing(lock, || unsafe { lock.release(context) });
 }
 
 /// Access by guards, which may move to another thread. Each function has its own bounds on the
@@ -328,7 +365,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         // SAFETY: a new context, in a block. Its guard keeps it, and borrows the lock until the
         // release; if the guard is forgotten, the lock is not released, and the block stays. So for
         // all guards.
-        unsafe { self.lock.acquire(context.get()) };
+        unsafe { acquire(&self.lock, context.get()) };
         self.guard(ManuallyDrop::into_inner(context))
     }
 
@@ -348,7 +385,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
     {
         let context = ManuallyDrop::new(Kept::new());
         // SAFETY: as in `lock`.
-        let locked = unsafe { self.lock.try_acquire(context.get()) };
+        let locked = acquiring(&self.lock, Doing::Nothing, || unsafe {
+            self.lock.try_acquire(context.get())
+        });
         let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.guard(context))
     }
@@ -373,9 +412,11 @@ impl<T: ?Sized, L> Mutex<T, L> {
         heeding(patience, |patience| {
             let context = ManuallyDrop::new(Kept::new());
             // SAFETY: as in `lock`.
-            let outcome = unsafe { self.lock.acquire_within(context.get(), patience) };
+            let acquired = acquiring(&self.lock, Doing::Timed, || unsafe {
+                self.lock.acquire_within(context.get(), patience) == Outcome::Acquired
+            });
             let context = ManuallyDrop::into_inner(context);
-            (outcome == Outcome::Acquired).then(|| self.guard(context))
+            acquired.then(|| self.guard(context))
         })
     }
 
@@ -446,7 +487,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
         // SAFETY: a new context, which this frame keeps until `inside` has released the lock, even
         // if the section panics; the lock is borrowed. So for all closures.
         unsafe {
-            to_its_end(size_of::<L::Context>() > 0, || self.lock.acquire(&context));
+            to_its_end(size_of::<L::Context>() > 0, || {
+                acquire(&self.lock, &context)
+            });
             self.inside(&context, section)
         }
     }
@@ -469,7 +512,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
         // SAFETY: as in `locking`.
         unsafe {
             let locked = to_its_end(size_of::<L::Context>() > 0, || {
-                self.lock.try_acquire(&context)
+                acquiring(&self.lock, Doing::Nothing, || {
+                    self.lock.try_acquire(&context)
+                })
             });
             locked.then(|| self.inside(&context, section))
         }
@@ -497,12 +542,16 @@ impl<T: ?Sized, L> Mutex<T, L> {
         let context = L::Context::default();
         let held = heeding(patience, |patience| {
             // SAFETY: as in `locking`.
-            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
-                self.lock.acquire_within(&context, patience)
+            let acquired = to_its_end(size_of::<L::Context>() > 0, || {
+                let outcome = || {
+                    // SAFETY: as in `locking`.
+                    unsafe { self.lock.acquire_within(&context, patience) }
+                };
+                acquiring(&self.lock, Doing::Timed, || outcome() == Outcome::Acquired)
             });
             // SAFETY: acquired above, and released once.
-            let release = || unsafe { self.lock.release(&context) };
-            (outcome == Outcome::Acquired).then(|| Defer(release))
+            let release = || unsafe { release(&self.lock, &context) };
+            acquired.then(|| Defer(release))
         });
         // SAFETY: the lock is held.
         held.map(|_held| self.data.with_mut(|data| section(unsafe { &mut *data })))
@@ -562,7 +611,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawLock,
     {
         // SAFETY: the caller's.
-        let _last = Defer(|| unsafe { self.lock.release(context) });
+        let _last = Defer(|| unsafe { release(&self.lock, context) });
         // SAFETY: the lock is held.
         self.data.with_mut(|data| section(unsafe { &mut *data }))
     }
@@ -685,9 +734,9 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         let (lock, context) = Self::held(this);
         // SAFETY: the guard holds the lock, is borrowed, and is returned when it holds the lock
         // again.
-        unsafe { lock.release(context) };
+        unsafe { release(lock, context) };
         // SAFETY: as in `lock`; the context has just released the lock.
-        let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
+        let _last = Defer(|| to_its_end(true, || unsafe { acquire(lock, context) }));
         pause()
     }
 
@@ -708,7 +757,9 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         let mut this = ManuallyDrop::new(this);
         // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
-            this.mutex.lock.release_fairly(this.context.get());
+            releasing(&this.mutex.lock, || {
+                this.mutex.lock.release_fairly(this.context.get())
+            });
             ManuallyDrop::drop(&mut this.context);
         }
     }
@@ -731,9 +782,9 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         let (lock, context) = Self::held(this);
         // SAFETY: the guard holds the lock, is borrowed, and is returned when it holds the lock
         // again.
-        unsafe { lock.release_fairly(context) };
+        releasing(lock, || unsafe { lock.release_fairly(context) });
         // SAFETY: as in `lock`; the context has just released the lock.
-        let _last = Defer(|| to_its_end(true, || unsafe { lock.acquire(context) }));
+        let _last = Defer(|| to_its_end(true, || unsafe { acquire(lock, context) }));
         pause()
     }
 
@@ -790,7 +841,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         let mut this = ManuallyDrop::new(this);
         // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
-            this.lock.release_fairly(this.context.get());
+            releasing(this.lock, || this.lock.release_fairly(this.context.get()));
             ManuallyDrop::drop(&mut this.context);
         }
     }
@@ -888,7 +939,7 @@ impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
     fn drop(&mut self) {
         // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
-            self.mutex.lock.release(self.context.get());
+            release(&self.mutex.lock, self.context.get());
             ManuallyDrop::drop(&mut self.context);
         }
     }
@@ -899,7 +950,7 @@ impl<T: ?Sized, L: RawLock> Drop for MappedMutexGuard<'_, T, L> {
     fn drop(&mut self) {
         // SAFETY: the guard stands for the acquisition, and ends here.
         unsafe {
-            self.lock.release(self.context.get());
+            release(self.lock, self.context.get());
             ManuallyDrop::drop(&mut self.context);
         }
     }

@@ -25,6 +25,7 @@ mod segments;
 mod standing;
 mod watch;
 
+pub use crate::door::recorder::{Doing, How};
 pub use awaited::Wait;
 pub use draws::{Beginnings, Draws, MOST_DOUBLED, Terms};
 pub use holder::Holder;
@@ -40,7 +41,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// The file's first bytes; the last byte is the layout's version: the digits, then letters.
-pub const MAGIC: [u8; 8] = *b"COHORTOC";
+pub const MAGIC: [u8; 8] = *b"COHORTOD";
 
 /// Threads with a record at the same time.
 pub const THREADS: usize = 10_240;
@@ -117,59 +118,6 @@ pub struct Place {
     pub frame: AtomicU64,
 }
 
-/// The operation that a thread is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Doing {
-    /// No wait.
-    Nothing = 0,
-    /// Locking a mutex.
-    Lock = 1,
-    /// Taking a read lock.
-    Read = 2,
-    /// Taking a write lock.
-    Write = 3,
-    /// Waiting for another thread's end.
-    Join = 4,
-    /// Waiting at a condition.
-    Condition = 5,
-    /// One of these, with a deadline.
-    Timed = 6,
-    /// A read lock of a kind that lets waiting writers first.
-    ReadBehind = 7,
-}
-
-impl Doing {
-    /// Decodes a recorded number.
-    #[must_use]
-    pub const fn of(raw: u32) -> Self {
-        match raw {
-            1 => Self::Lock,
-            2 => Self::Read,
-            3 => Self::Write,
-            4 => Self::Join,
-            5 => Self::Condition,
-            6 => Self::Timed,
-            7 => Self::ReadBehind,
-            _ => Self::Nothing,
-        }
-    }
-}
-
-/// How a lock is held, stored above the address of a [`Hold`]'s site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum How {
-    /// A mutex.
-    Mutex = 1,
-    /// For reading.
-    Read = 2,
-    /// For writing.
-    Write = 3,
-    /// Not at all: a condition, at which the thread waits.
-    Condition = 4,
-}
-
 /// The bits of a hold's site for its address.
 const ADDRESS: u64 = (1 << 56) - 1;
 
@@ -238,6 +186,8 @@ pub const WAIT_WORDS: usize = 6;
 pub struct Waiting {
     /// The operation.
     pub doing: Doing,
+    /// How the lock is held afterwards; of a join, any.
+    pub how: How,
     /// A lock, a condition, or another thread's `pthread`.
     pub object: u64,
     /// In a wait at a condition, the mutex: listed as held, though released meanwhile.
@@ -252,7 +202,7 @@ impl Waiting {
     pub const fn to_words(self) -> [u64; WAIT_WORDS] {
         let [returns_to, stack, frame] = self.place;
         [
-            self.doing as u64,
+            self.doing as u64 | (self.how as u64) << 32,
             self.object,
             self.mutex,
             returns_to,
@@ -267,6 +217,7 @@ impl Waiting {
         let [doing, object, mutex, returns_to, stack, frame] = words;
         Self {
             doing: Doing::of(doing as u32),
+            how: How::of((doing >> 32) as u32),
             object,
             mutex,
             place: [returns_to, stack, frame],
@@ -417,19 +368,6 @@ pub struct Edge {
     pub gates: [AtomicU64; GATES],
     /// Where the second was acquired.
     pub place: Place,
-}
-
-impl How {
-    /// Decodes a recorded number.
-    #[must_use]
-    pub const fn of(raw: u32) -> Self {
-        match raw {
-            2 => Self::Read,
-            3 => Self::Write,
-            4 => Self::Condition,
-            _ => Self::Mutex,
-        }
-    }
 }
 
 impl Edge {

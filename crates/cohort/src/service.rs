@@ -761,6 +761,12 @@ where
         held.then_some(()).ok_or(Refusal::NotHeld)
     }
 
+    /// Whether the key has a lock, and the lock was held a moment ago.
+    pub fn is_held(&self, key: usize) -> bool {
+        let seen = self.remembered(key).or_else(|| self.find(key));
+        seen.is_some_and(|entry| entry.lock.is_locked())
+    }
+
     /// Forgets a key; its memory goes to other keys. Does nothing for a key without a lock.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::destination::Report;
 use crate::observe::Records;
 use crate::observe::cycles::Waits;
 use crate::observe::order;
-use crate::observe::process::{Held, Moment, Process, Site};
+use crate::observe::process::{Held, Moment, Process, Site, Waiting};
 use crate::observe::stacks::{Frame, Stack};
 use crate::page;
 use cohort::records::{Doing, How, STACK_BYTES, Wrong};
@@ -55,6 +55,7 @@ impl Part {
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Deadlock,
+    Asleep,
     Ended,
     HeldAtExit,
     HeldLong,
@@ -74,6 +75,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",
+            Self::Asleep => "asleep",
             Self::Ended => "ended",
             Self::HeldAtExit => "held-at-exit",
             Self::HeldLong => "held-long",
@@ -112,6 +114,10 @@ struct Seen {
     stuck: HashSet<Vec<(u32, u32)>>,
     /// Reported cycles.
     told: HashSet<Vec<(u32, u32)>>,
+    /// The waits of all threads at the last sample, if all were asleep.
+    asleep: Vec<(u32, u32)>,
+    /// Whether a reported finding explains why the process cannot end.
+    is_explained: bool,
     /// The number of its reported misuses.
     findings: usize,
     /// Sets of locks with reported inversions.
@@ -279,9 +285,12 @@ impl Finder {
                 }
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
-                if let (Some(signal), false) = (self.ends_stuck, stuck.is_empty())
-                    && never_ends(process.own_number(), &living, &threads, &waits, &stuck)
-                {
+                let never_ends = if stuck.is_empty() {
+                    asleep(process, seen, &living, &threads, &waits, &mut fresh)
+                } else {
+                    never_ends(process.own_number(), &living, &threads, &waits, &stuck)
+                };
+                if let (Some(signal), true) = (self.ends_stuck, never_ends) {
                     fresh.extend(ended(process, signal));
                 }
                 if self.level >= Scope::Owner {
@@ -299,19 +308,23 @@ impl Finder {
                 orders(process, seen, &mut fresh);
             }
         }
-        for process in over {
-            self.records.forget(process);
-            self.seen.remove(&process);
-        }
         for finding in fresh {
-            if self.suppressions.cover(&finding) {
-                self.suppressed += 1;
+            let seen = self.seen.entry(finding.process).or_default();
+            // The end of a process by a suppressed deadlock is no news.
+            let is_known = finding.kind == Kind::Ended && !seen.is_explained;
+            if is_known || self.suppressions.cover(&finding) {
+                self.suppressed += usize::from(!is_known);
                 continue;
             }
+            seen.is_explained |= matches!(finding.kind, Kind::Deadlock | Kind::Asleep);
             if !self.silent {
                 self.to.say(&text(&finding));
             }
             self.found.push(finding);
+        }
+        for process in over {
+            self.records.forget(process);
+            self.seen.remove(&process);
         }
     }
 }
@@ -425,11 +438,14 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
                 .or(waits.from(*place).first())?;
             let what = match waiting.doing {
                 Doing::Join => "the end of".to_owned(),
-                doing if held.is_none() => {
-                    let lock = lock(process, waiting.object, word(doing));
+                _ if held.is_none() => {
+                    let lock = lock(process, waiting.object, waiting.how.noun());
                     format!("{lock}, which prefers writers, behind")
                 }
-                doing => format!("{}, held by", lock(process, waiting.object, word(doing))),
+                _ => {
+                    let lock = lock(process, waiting.object, waiting.how.noun());
+                    format!("{lock}, held by")
+                }
             };
             let mut does = match threads[other].id {
                 0 => format!("waits for {what} a thread of the parent process"),
@@ -487,6 +503,135 @@ fn never_ends(
     }
 }
 
+/// Whether all threads of a process wait without a deadline at this sample and the last: none can
+/// wake another. Without an awaited lock, a wait for a semaphore or at a barrier is not counted,
+/// since a signal handler may end it.
+fn asleep(
+    process: &mut Process,
+    seen: &mut Seen,
+    living: &HashSet<u32>,
+    threads: &[Moment],
+    waits: &Waits,
+    fresh: &mut Vec<Finding>,
+) -> bool {
+    let before = std::mem::take(&mut seen.asleep);
+    let of = |id: &u32| {
+        let place = threads.iter().position(|thread| thread.id == *id)?;
+        let waiting = threads[place].waiting?;
+        let is_lasting = match waiting.doing {
+            Doing::Nothing | Doing::Timed => false,
+            Doing::Join => true,
+            Doing::Condition | Doing::Semaphore | Doing::Barrier => {
+                is_private(process, *id, &waiting)
+            }
+            // Another process may hold a shared lock.
+            Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => {
+                !waits.from(place).is_empty()
+            }
+        };
+        (is_lasting && process.is_asleep(*id)).then_some((place, waiting))
+    };
+    let all: Option<Vec<(usize, Waiting)>> = living.iter().map(of).collect();
+    let Some(mut all) = all.filter(|_| process.is_certain()) else {
+        return false;
+    };
+    let is_event = |place: usize| {
+        let waiting = threads[place].waiting;
+        waiting.is_some_and(|waiting| matches!(waiting.doing, Doing::Semaphore | Doing::Barrier))
+    };
+    let blocks = |place: usize| {
+        let is_it = |(other, held): &(usize, Option<Held>)| held.is_some() && is_event(*other);
+        waits.from(place).iter().any(is_it)
+    };
+    if all.iter().any(|(place, _)| is_event(*place)) && !all.iter().any(|(place, _)| blocks(*place))
+    {
+        return false;
+    }
+    all.sort_unstable_by_key(|(place, _)| *place);
+    seen.asleep = all
+        .iter()
+        .map(|(place, waiting)| (threads[*place].id, waiting.turn))
+        .collect();
+    if seen.asleep != before {
+        return false;
+    }
+    if !seen.told.insert(before) {
+        return true;
+    }
+    let parts = all
+        .iter()
+        .map(|(place, waiting)| sleeper(process, threads, waits, *place, waiting))
+        .collect();
+    fresh.push(Finding {
+        kind: Kind::Asleep,
+        process: process.id,
+        says: "every thread waits without a deadline: none can wake another".to_owned(),
+        locks: all
+            .iter()
+            .filter(|(_, waiting)| waiting.doing != Doing::Join)
+            .map(|(_, waiting)| called(process, waiting.object))
+            .collect(),
+        parts,
+    });
+    true
+}
+
+/// Whether no other process can wake a thread there, by the C library's mark in the object. Cohort's
+/// own conditions are private.
+fn is_private(process: &Process, thread: u32, waiting: &Waiting) -> bool {
+    let (offset, mark) = match waiting.doing {
+        Doing::Condition if waiting.how == How::Mutex => (36, 1),
+        Doing::Semaphore => (8, u32::MAX),
+        Doing::Barrier => (12, u32::MAX),
+        _ => return true,
+    };
+    let bytes = process.memory(thread, waiting.object + offset, size_of::<u32>());
+    let word = bytes.try_into().map(u32::from_ne_bytes);
+    word.is_ok_and(|word| word & mark == 0)
+}
+
+/// A waiting thread's part, with the locks that it holds.
+fn sleeper(
+    process: &mut Process,
+    threads: &[Moment],
+    waits: &Waits,
+    place: usize,
+    waiting: &Waiting,
+) -> Part {
+    let thread = &threads[place];
+    let kind = match waiting.doing {
+        Doing::Condition => "condition",
+        Doing::Semaphore => "semaphore",
+        Doing::Barrier => "barrier",
+        _ => waiting.how.noun(),
+    };
+    let mut does = match waiting.doing {
+        Doing::Join => "waits for another thread's end".to_owned(),
+        Doing::Condition | Doing::Barrier => {
+            format!("waits at {}", lock(process, waiting.object, kind))
+        }
+        _ => format!("waits for {}", lock(process, waiting.object, kind)),
+    };
+    if let Some((holder, Some(_))) = waits.from(place).first() {
+        let _ = write!(does, ", held by thread {}", threads[*holder].id);
+    }
+    for held in &thread.holds {
+        let what = lock(process, held.object, held.how.noun());
+        let _ = write!(
+            does,
+            "\n      holds {what} since {}",
+            at(process, held.site)
+        );
+    }
+    let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
+    Part {
+        thread: thread.id,
+        name: process.name_of(thread.id),
+        does,
+        stack: process.stacks.stack(&waiting.site, &memory),
+    }
+}
+
 /// Ends a permanently stuck process; reports it if successful.
 fn ended(process: &Process, signal: i32) -> Option<Finding> {
     if !process.is_certain() {
@@ -520,7 +665,7 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
     {
         for held in &thread.holds {
             if seen.ended.insert((thread.id, held.number)) {
-                let what = lock(process, held.object, how(held.how));
+                let what = lock(process, held.object, held.how.noun());
                 fresh.push(Finding {
                     kind: Kind::HeldAtExit,
                     process: process.id,
@@ -564,7 +709,7 @@ fn two_mutexes(
             }
             let condition = lock(process, first.object, "condition");
             let parts = [(one, first), (other, second)].map(|(thread, waiting)| {
-                let mutex = lock(process, waiting.mutex, "mutex");
+                let mutex = lock(process, waiting.mutex, waiting.how.noun());
                 let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
                 Part {
                     thread: thread.id,
@@ -603,7 +748,7 @@ fn long(
             let since = seen.held.get(&key).copied().unwrap_or(now);
             held_now.insert(key, since);
             if now - since > limit && seen.ended.insert(key) {
-                let what = lock(process, held.object, how(held.how));
+                let what = lock(process, held.object, held.how.noun());
                 fresh.push(Finding {
                     kind: Kind::HeldLong,
                     process: process.id,
@@ -759,21 +904,6 @@ fn lock(process: &mut Process, object: u64, kind: &str) -> String {
 fn at(process: &mut Process, site: u64) -> String {
     let frames = process.stacks.frames(site.saturating_sub(1));
     frames.first().map_or_else(String::new, Frame::to_string)
-}
-
-const fn word(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Read | Doing::ReadBehind | Doing::Write => "rwlock",
-        _ => "mutex",
-    }
-}
-
-const fn how(how: How) -> &'static str {
-    match how {
-        How::Mutex => "mutex",
-        How::Read | How::Write => "rwlock",
-        How::Condition => "condition",
-    }
 }
 
 /// A finding as text.

@@ -1,7 +1,7 @@
 //! Finds the objects that sleeping threads wait for, by the words at which they sleep.
 
 use super::process::{Process, Sleep};
-use crate::observe::process::Process as Observed;
+use crate::observe::process::{Process as Observed, Waiting};
 use crate::observe::stacks::Stacks;
 use cohort::basic::Futex;
 use cohort::condvar::{RawCondvar, Waiter};
@@ -97,7 +97,7 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
                     holders.push(moment.id);
                 }
                 if let Some(waiting) = moment.waiting
-                    && let Some(kind) = for_which(waiting.doing)
+                    && let Some(kind) = for_which(&waiting)
                 {
                     let waiters = &mut found.entry((kind, waiting.object)).or_default().1;
                     waiters.push(moment.id);
@@ -157,16 +157,18 @@ const fn of(how: How) -> Kind {
         How::Mutex => Kind::Mutex,
         How::Read | How::Write => Kind::RwLock,
         How::Condition => Kind::Condition,
+        _ => Kind::Other(how.noun()),
     }
 }
 
 /// The kind of a recorded wait, if for a known lock.
-const fn for_which(doing: Doing) -> Option<Kind> {
-    match doing {
-        Doing::Lock => Some(Kind::Mutex),
-        Doing::Read | Doing::ReadBehind | Doing::Write => Some(Kind::RwLock),
+const fn for_which(waiting: &Waiting) -> Option<Kind> {
+    match waiting.doing {
+        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => Some(of(waiting.how)),
         Doing::Condition => Some(Kind::Condition),
         Doing::Timed => Some(Kind::Word),
+        Doing::Semaphore => Some(Kind::Other("semaphore")),
+        Doing::Barrier => Some(Kind::Other("barrier")),
         Doing::Nothing | Doing::Join => None,
     }
 }

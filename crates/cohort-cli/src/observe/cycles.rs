@@ -37,8 +37,8 @@ impl Waits {
                         .collect()
                 };
                 match waiting.doing {
-                    Doing::Lock => of_lock(|how| how == How::Mutex),
-                    Doing::Read => of_lock(|how| how == How::Write),
+                    Doing::Lock => of_lock(How::is_exclusive),
+                    Doing::Read => of_lock(How::is_write),
                     Doing::ReadBehind => {
                         let writers = threads.iter().enumerate().filter(|(_, writer)| {
                             !writer.is_gone
@@ -46,11 +46,11 @@ impl Waits {
                                     wait.doing == Doing::Write && wait.object == waiting.object
                                 })
                         });
-                        let mut behind = of_lock(|how| how == How::Write);
+                        let mut behind = of_lock(How::is_write);
                         behind.extend(writers.map(|(writer, _)| (writer, None)));
                         behind
                     }
-                    Doing::Write => of_lock(|how| how != How::Mutex),
+                    Doing::Write => of_lock(|how| how.is_read() || how.is_write()),
                     Doing::Join => threads
                         .iter()
                         .enumerate()
@@ -59,7 +59,11 @@ impl Waits {
                         })
                         .map(|(other, _)| (other, None))
                         .collect(),
-                    Doing::Nothing | Doing::Condition | Doing::Timed => Vec::new(),
+                    Doing::Nothing
+                    | Doing::Condition
+                    | Doing::Timed
+                    | Doing::Semaphore
+                    | Doing::Barrier => Vec::new(),
                 }
             })
             .collect();
@@ -129,6 +133,7 @@ mod tests {
             waiting: (doing != Doing::Nothing).then_some(Waiting {
                 turn: 1,
                 doing,
+                how: How::Mutex,
                 object,
                 mutex: 0,
                 site: Site::default(),

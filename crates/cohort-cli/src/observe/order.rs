@@ -265,7 +265,7 @@ impl Taken {
     /// Whether an acquisition of the second lock waits for a holder as in the other edge: not if
     /// both read.
     fn waits_behind(&self, other: &Self) -> bool {
-        self.hows[1] != How::Read || other.hows[0] != How::Read
+        !self.hows[1].is_read() || !other.hows[0].is_read()
     }
 }
 
@@ -298,7 +298,7 @@ fn threads_apart(way: &[&Taken], segments: &Segments) -> Option<Vec<u32>> {
 fn can_be_at_once(one: &Taken, other: &Taken) -> bool {
     let excludes = |one: u64, other: u64| {
         let ((lock, how), (of, too)) = (Hold::unpack(one), Hold::unpack(other));
-        lock == of && (how != How::Read || too != How::Read)
+        lock == of && !(how.is_read() && too.is_read())
     };
     let is_apart = |guard: &u64| other.guards.iter().any(|too| excludes(*guard, *too));
     one.held != other.held && !one.guards.iter().any(is_apart)

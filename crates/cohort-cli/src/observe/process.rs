@@ -104,6 +104,8 @@ pub struct Waiting {
     pub turn: u32,
     /// What it does.
     pub doing: Doing,
+    /// How it holds the lock afterwards.
+    pub how: How,
     /// What it waits for.
     pub object: u64,
     /// At a condition, the mutex.
@@ -119,6 +121,7 @@ impl Waiting {
         Self {
             turn,
             doing: waiting.doing,
+            how: waiting.how,
             object: waiting.object,
             mutex: waiting.mutex,
             site: Site {
@@ -355,7 +358,8 @@ impl Process {
         numbers: &HashMap<u32, u32>,
     ) -> std::io::Result<()> {
         let awaited = threads.iter().filter_map(|thread| thread.waiting);
-        let awaited = awaited.filter(|waiting| waiting.doing == Doing::Lock);
+        let awaited =
+            awaited.filter(|waiting| waiting.doing == Doing::Lock && waiting.how == How::Mutex);
         let mut awaited: BTreeSet<u64> = awaited.map(|waiting| waiting.object).collect();
         for held in threads.iter().flat_map(|thread| &thread.holds) {
             awaited.remove(&held.object);
@@ -640,6 +644,19 @@ impl Process {
         let here = self.here(thread);
         let read = here.and_then(|here| self.read(here, at, length).ok());
         read.unwrap_or_default()
+    }
+
+    /// Whether the kernel has put a thread to sleep: one that was woken is runnable.
+    pub fn is_asleep(&self, thread: u32) -> bool {
+        let stat = self
+            .here(thread)
+            .map(|here| format!("/proc/{}/task/{here}/stat", self.id));
+        let line = stat.and_then(|stat| std::fs::read_to_string(stat).ok());
+        // The state follows the name, which may contain anything, in brackets.
+        line.is_some_and(|line| {
+            line.rsplit_once(") ")
+                .is_some_and(|(_, rest)| rest.starts_with('S'))
+        })
     }
 
     /// The number here of a thread that has that number for itself.

@@ -348,6 +348,9 @@ impl Stacks {
                 });
             }
             if frames.iter().any(|frame| frame.line.is_some()) {
+                // The reported place is the call of a lock's interface, inlined there.
+                let own = frames.iter().take_while(|frame| is_own(frame)).count();
+                frames.drain(..if own < frames.len() { own } else { 0 });
                 return frames;
             }
             frames.clear();
@@ -484,6 +487,12 @@ impl Names {
             Some(format!("{name}+{:#x}", offset - start))
         }
     }
+}
+
+/// Whether a frame is of Cohort's interface for Rust or C++.
+fn is_own(frame: &Frame) -> bool {
+    let function = frame.function.as_deref().unwrap_or_default();
+    function.trim_start_matches('<').starts_with("cohort::")
 }
 
 /// The length of a file that may be a program or a library. A device or a pipe may have no end, and what the

@@ -10,7 +10,7 @@ use crate::observe::Records;
 use crate::observe::process::Process;
 use crate::observe::watching::Watching;
 use cohort::records::{
-    Doing, Drawn, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting, What,
+    Doing, Drawn, Hold, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting, What,
 };
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -656,15 +656,15 @@ fn spaced(spacing: u32, drawn: u64, wanted: f64) -> u32 {
 
 /// The lock that a thread waits for, and the site in its recorded form.
 fn awaits(waiting: &Waiting) -> Option<(u64, u64)> {
-    let how = match waiting.doing {
-        Doing::Lock => How::Mutex,
-        Doing::Timed if waiting.mutex == 0 => How::Mutex,
-        Doing::Read | Doing::ReadBehind => How::Read,
-        Doing::Write => How::Write,
-        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Timed => return None,
+    let is_for_lock = match waiting.doing {
+        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => true,
+        Doing::Timed => waiting.mutex == 0,
+        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Semaphore | Doing::Barrier => {
+            false
+        }
     };
     let [site, ..] = waiting.place;
-    Some((waiting.object, Hold::pack(site, how)))
+    is_for_lock.then(|| (waiting.object, Hold::pack(site, waiting.how)))
 }
 
 /// The threads with a record of the present watch, by the record's index.

@@ -140,7 +140,7 @@ fn section(place: usize, lock: &Lock) -> Markup {
             @for site in lock.sites.iter().take(PLACES) {
                 tr {
                     td {
-                        @if lock.kind == "rwlock" { (site.how) ": " }
+                        @if lock.kind.ends_with("rwlock") { (site.how) ": " }
                         @for (depth, frame) in site.frames.iter().enumerate() {
                             @if depth == 0 { (label(frame)) }
                             @else { span.caller { (label(frame)) } }

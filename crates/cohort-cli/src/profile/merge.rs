@@ -435,7 +435,18 @@ fn part(name: &str) -> Option<(&str, u64)> {
 }
 
 /// The kind of a condition.
-pub const CONDITION: &str = "condition";
+pub const CONDITION: &str = How::Condition.noun();
+
+/// The operation that holds a lock so.
+pub const fn taken_for(how: How) -> &'static str {
+    if how.is_read() {
+        "read"
+    } else if how.is_write() {
+        "write"
+    } else {
+        "lock"
+    }
+}
 
 fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) {
     let mut sites: Vec<Site> = one
@@ -446,12 +457,7 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
                 Some(frames) if !frames.is_empty() => frames,
                 _ => vec![frame],
             },
-            how: match how {
-                How::Read => "read",
-                How::Write => "write",
-                _ => "lock",
-            }
-            .to_owned(),
+            how: taken_for(how).to_owned(),
             acquired: place.acquired,
             contended: place.contended,
             lost: place.lost,
@@ -584,11 +590,7 @@ pub fn name(process: &mut Process, lock: u64, counts: &[Counted]) -> (Name, Name
         .max_by_key(|count| (count.acquired, count.site));
     let site = most.map_or(0, |count| count.site);
     let (taken, how) = Hold::unpack(site);
-    let kind = match how {
-        How::Mutex => "mutex",
-        How::Read | How::Write => "rwlock",
-        How::Condition => CONDITION,
-    };
+    let kind = how.noun();
     if let Some(name) = process.stacks.variable(lock & OBJECT) {
         return ((kind, name), NamedBy::Symbol);
     }

@@ -227,7 +227,7 @@ fn places(
             break;
         }
         table.add_row([
-            where_it_is(site, lock.kind == "rwlock"),
+            where_it_is(site, lock.kind.ends_with("rwlock")),
             seconds(seconds_of(site)),
             count(site.acquired),
             share(site.contended, site.acquired),
@@ -270,12 +270,10 @@ fn conditions(conditions: &[Condition]) -> String {
 
 /// A lock's name.
 fn short(lock: &Lock) -> String {
-    let kind = if lock.kind == "rwlock" {
-        " (rwlock)"
-    } else {
-        ""
-    };
-    format!("{}{kind}", lock.name)
+    match &*lock.kind {
+        "mutex" => lock.name.clone(),
+        kind => format!("{} ({kind})", lock.name),
+    }
 }
 
 /// The same, with what it is.

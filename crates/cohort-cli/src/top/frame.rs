@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::profile::NamedBy;
 use crate::profile::gather::{self, Gathered};
 use crate::profile::merge::{self, CONDITION, Counted, Name, Sums};
-use cohort::records::{Doing, Hold, How, NO_SAMPLES, STACKS_ONLY};
+use cohort::records::{Doing, Hold, NO_SAMPLES, STACKS_ONLY};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
@@ -357,7 +357,9 @@ fn lock_awaited(moment: &Moment) -> Option<u64> {
     let is_for_lock = match waiting.doing {
         Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => true,
         Doing::Timed => waiting.mutex == 0,
-        Doing::Nothing | Doing::Join | Doing::Condition => false,
+        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Semaphore | Doing::Barrier => {
+            false
+        }
     };
     is_for_lock.then_some(waiting.object)
 }
@@ -389,11 +391,7 @@ fn first_frame(process: &mut Process, site: u64) -> Frame {
 /// Adds to a site's entry, or a new entry.
 fn add(places: &mut Vec<Place>, process: &mut Process, site: u64, lost: f64, frames: Vec<Frame>) {
     let (address, how) = Hold::unpack(site);
-    let how = match how {
-        How::Read => "read",
-        How::Write => "write",
-        _ => "lock",
-    };
+    let how = merge::taken_for(how);
     let frames = if frames.is_empty() {
         vec![first_frame(process, address)]
     } else {

@@ -196,7 +196,7 @@ pub fn places(row: &Row) -> String {
         }
         let _ = writeln!(text, "\n{what}");
         for place in places.iter().take(PLACES) {
-            one(&mut text, place, row.kind == "rwlock");
+            one(&mut text, place, row.kind.ends_with("rwlock"));
         }
     }
     text

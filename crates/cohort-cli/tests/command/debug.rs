@@ -199,6 +199,62 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "nested_monitor",
+        "stuck",
+        &[
+            "every thread waits without a deadline",
+            "waits at the condition filled",
+            "waits for the mutex table (",
+            "held by thread",
+            "holds the mutex table",
+            "take  bugs/nested_monitor.c:15",
+            "put  bugs/nested_monitor.c:24",
+            "main  bugs/nested_monitor.c:53",
+            "was killed",
+        ],
+    ),
+    (
+        "semaphore",
+        "stuck",
+        &[
+            "every thread waits without a deadline",
+            "waits for the semaphore loaded",
+            "holds the mutex table",
+            "load  bugs/semaphore.c:13",
+            "main  bugs/semaphore.c:27",
+        ],
+    ),
+    (
+        "lost_signal",
+        "stuck",
+        &[
+            "every thread waits without a deadline",
+            "waits at the condition filled",
+            "take  bugs/lost_signal.c:11",
+        ],
+    ),
+    (
+        "spin",
+        "stuck",
+        &[
+            "2 threads wait for each other",
+            "waits for the spin lock count",
+            "waits for the mutex table",
+            "forwards  bugs/spin.c:13",
+            "backwards  bugs/spin.c:23",
+        ],
+    ),
+    (
+        "write_twice",
+        "owner",
+        &[
+            "table",
+            "not recursive, is locked again",
+            "add  bugs/write_twice.c:10",
+            "main  bugs/write_twice.c:18",
+        ],
+    ),
+    (
         "inversion_late",
         "order",
         &[
@@ -235,6 +291,72 @@ const BUGS: &[(&str, &str, &[&str])] = &[
             "transfer  bugs/inversion.c:11",
             "audit  bugs/inversion.c:20",
         ],
+    ),
+];
+
+/// Each bug with locks of Cohort's own interfaces, likewise.
+const OWN_BUGS: &[(&str, &str, &[&str])] = &[
+    (
+        "gls_abba.c",
+        "stuck",
+        &[
+            "2 threads wait for each other",
+            "waits for the key journal",
+            "waits for the key accounts+4",
+            "since transfer own/gls_abba.c:12",
+            "transfer own/gls_abba.c:14",
+            "audit own/gls_abba.c:25",
+            "was killed",
+        ],
+    ),
+    (
+        "three_sorts.c",
+        "stuck",
+        &[
+            "3 threads wait for each other",
+            "waits for the cohort mutex cache",
+            "waits for the key journal",
+            "waits for the mutex table",
+            "look_up own/three_sorts.c:16",
+            "store own/three_sorts.c:26",
+            "replay own/three_sorts.c:36",
+        ],
+    ),
+    (
+        "abba.cpp",
+        "stuck",
+        &[
+            "2 threads wait for each other",
+            "waits for the cohort mutex accounts",
+            "waits for the cohort rwlock journal",
+            "own/abba.cpp:16",
+            "own/abba.cpp:23",
+        ],
+    ),
+    (
+        "delegated.c",
+        "stuck",
+        &[
+            "deadlock: a thread waits for a lock that it holds itself",
+            "waits for the cohort mutex table",
+            "main own/delegated.c:20",
+            "add own/delegated.c:11",
+        ],
+    ),
+    (
+        "twice.c",
+        "owner",
+        &[
+            "the key ledger+8",
+            "not recursive, is locked again",
+            "append own/twice.c:8",
+            "main own/twice.c:15",
+        ],
+    ),
+    (
+        "unlock_free.c",
+        "owner",
+        &["counter", "while it is free", "main own/unlock_free.c:11"],
     ),
 ];
 
@@ -277,6 +399,145 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
             }
         }
     }
+}
+
+/// Compiles one of the programs with locks of Cohort's own interfaces.
+fn compile_own(name: &str, library: &str, into: &TempDir) -> PathBuf {
+    let prefix = compiled::prefix();
+    let program = into.path().join(name.replace('/', "-")).with_extension("");
+    let compiler = if name.ends_with(".cpp") { "c++" } else { "cc" };
+    let status = Command::new(compiler)
+        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(sources().join("own").join(name))
+        .arg(format!("-I{}/include", prefix.display()))
+        .arg(format!("-Wl,-rpath,{}/lib", prefix.display()))
+        .arg(prefix.join("lib").join(library))
+        .arg("-lpthread")
+        .status()
+        .expect("there is a compiler");
+    assert!(status.success(), "{name} does not compile");
+    program
+}
+
+/// Locks of the libraries for C and C++, by either library, are found with pthread locks.
+#[test]
+fn each_bug_with_own_locks_is_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, level, expected) in OWN_BUGS {
+        for library in ["libcohort.so", "libcohort.a"] {
+            let program = compile_own(name, library, &folder);
+            let (status, said) = debugged(&program, level, "futex-hmcs");
+            assert_eq!(status, Some(1), "{name} with {library}: {said}");
+            let said = in_one_line(&said);
+            for words in *expected {
+                assert!(
+                    said.contains(words),
+                    "{name} with {library}: no {words:?} in {said}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn own_locks_in_one_order_are_not_reported() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile_own("clean/sorts.c", "libcohort.a", &folder);
+    for level in ["stuck", "owner", "order"] {
+        let (status, said) = debugged(&program, level, "futex-hmcs");
+        assert_eq!(status, Some(0), "level {level}: {said}");
+        assert!(said.starts_with("cohort: no findings"), "{said}");
+    }
+}
+
+/// The same program, unobserved and profiled: it works, and each sort of lock is counted.
+#[test]
+fn own_locks_are_profiled() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile_own("clean/sorts.c", "libcohort.a", &folder);
+    let alone = Command::new(&program).status().expect("it runs");
+    assert!(alone.success());
+    let output = cohort()
+        .args(["profile", "--json", "--"])
+        .arg(&program)
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let sheet: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap_or(0)..])
+        .unwrap_or_else(|error| panic!("{error}: {text}"));
+    let locks = sheet["locks"].as_array().expect("a list");
+    // Of each thread, of four, in 2,000 turns.
+    for (name, kind, acquired) in [
+        ("key", "key", 8_000),
+        ("inner", "cohort mutex", 8_000),
+        ("table", "cohort rwlock", 8_000),
+    ] {
+        let lock = locks.iter().find(|lock| lock["name"] == name);
+        let lock = lock.unwrap_or_else(|| panic!("no {name} in {locks:?}"));
+        assert_eq!(lock["kind"], kind, "{lock}");
+        assert_eq!(lock["acquired"], acquired, "{lock}");
+    }
+    let sections = locks.iter().find(|lock| lock["kind"] == "delegated lock");
+    let sections = sections.unwrap_or_else(|| panic!("no sections in {locks:?}"));
+    assert_eq!(sections["acquired"], 8_000, "{sections}");
+}
+
+/// The crate's mutexes and delegated data report with the feature `observe`.
+#[test]
+fn a_deadlock_of_the_crate_is_found() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("observed");
+    let mut cargo = Command::new(env!("CARGO"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text == "CARGO_ENCODED_RUSTFLAGS" {
+            cargo.env_remove(name);
+        }
+    }
+    let output = cargo
+        .args(["build", "--quiet", "--release", "--package", "cohort"])
+        .args(["--example", "abba", "--features", "observe"])
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    let program = target.join("release/examples/abba");
+    let (status, said) = debugged(&program, "stuck", "futex-hmcs");
+    assert_eq!(status, Some(1), "{said}");
+    let said = in_one_line(&said);
+    for words in [
+        "2 threads wait for each other",
+        "waits for the cohort mutex",
+        "waits for the delegated lock",
+        "abba.rs:20",
+        "abba.rs:26",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+}
+
+/// A deadlock that is known is no finding, nor is the end of its process.
+#[test]
+fn a_known_deadlock_is_ended_in_silence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("abba", &folder);
+    let known = folder.path().join("known.toml");
+    std::fs::write(&known, "[[suppress]]\nkind = \"deadlock\"\n").expect("written");
+    let output = cohort()
+        .args(["debug", "--suppress"])
+        .arg(&known)
+        .arg("--")
+        .arg(&program)
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.ends_with("; 1 suppressed\n"), "{said}");
+    assert_ne!(output.status.code(), Some(1), "{said}");
 }
 
 /// The second module is loaded at the first one's address, if possible.

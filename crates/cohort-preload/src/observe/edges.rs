@@ -98,7 +98,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
                 lock.is_word().then_some(&lock.identity)
             }
-            How::Condition => None,
+            _ => None,
         }
     }
 }

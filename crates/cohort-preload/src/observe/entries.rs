@@ -10,12 +10,12 @@ use super::ways;
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::{self, thrd};
-use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock};
+use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock, Spin};
 use crate::libc::{Cleanup, EBUSY, Timespec};
 use crate::mutex::Wait;
 use crate::next::{_pthread_cleanup_pop, _pthread_cleanup_push, observed};
 use crate::owner::NOBODY;
-use crate::{condvar, mutex, rwlock};
+use crate::{condvar, mutex, rwlock, spin};
 use cohort::records::{self, Doing, How, Wrong};
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -188,8 +188,7 @@ unsafe fn caller(stack: usize, frame: usize, link: usize) -> Caller {
     }
 }
 
-/// Runs a lock operation, and records a wait and, after success, the hold; `look` first checks for
-/// misuse. It `begin`s as an unobserved operation does, and continues with `lock`.
+/// Runs a pthread lock's operation as [`acquiring`] does.
 #[inline(always)]
 fn locking(
     doing: Doing,
@@ -200,9 +199,29 @@ fn locking(
     begin: impl FnOnce() -> Option<bool>,
     lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
+    // SAFETY: the program's, which is about to lock it.
+    let is_taken = || unsafe { profile::is_taken(how, object) };
+    acquiring(doing, how, object, caller, look, begin, is_taken, lock)
+}
+
+/// Runs a lock operation, and records a wait and, after success, the hold; `look` first checks for
+/// misuse. It `begin`s as an unobserved operation does, and continues with `lock`. `is_taken` says
+/// whether the lock is held, if known.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "three steps of one operation")]
+pub fn acquiring(
+    doing: Doing,
+    how: How,
+    object: usize,
+    caller: &Caller,
+    look: impl FnOnce(&Own),
+    begin: impl FnOnce() -> Option<bool>,
+    is_taken: impl FnOnce() -> Option<bool>,
+    lock: impl FnOnce(Option<bool>) -> c_int,
+) -> c_int {
     let Some(own) = own() else { return lock(None) };
     if own.form.is_profiled() {
-        return profile::locking(&own, doing, how, object, caller, begin, lock);
+        return profile::locking(&own, doing, how, object, caller, begin, is_taken, lock);
     }
     if own.form >= Form::Owner {
         look(&own);
@@ -215,7 +234,7 @@ fn locking(
         Some(true) => 0,
         begun if doing == Doing::Nothing => lock(begun),
         begun => {
-            own.begins(doing, object, 0, caller);
+            own.begins(doing, how, object, 0, caller);
             let result = lock(begun);
             own.ends();
             result
@@ -263,7 +282,7 @@ fn holder_of(own: &Own, how: How, object: usize) -> Holder {
 }
 
 /// Tries and timed operations have no separate fast path.
-fn at_once() -> Option<bool> {
+pub fn at_once() -> Option<bool> {
     None
 }
 
@@ -275,25 +294,24 @@ fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
         found(own, Wrong::UseDestroyed, mutex as usize, caller, None);
     } else if kind & !KINDS != 0 {
         found(own, Wrong::Uninitialised, mutex as usize, caller, None);
-    } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE)
-        && let Some(place) = own.find(mutex as usize)
-    {
+    } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE) {
+        look_again(own, mutex as usize, caller);
+    }
+}
+
+/// Reports a thread that is about to lock a lock that it holds and cannot hold twice.
+pub fn look_again(own: &Own, object: usize, caller: &Caller) {
+    if let Some(place) = own.find(object) {
         let site = own.hold(place).site.load(Relaxed);
         let (site, _) = cohort::records::Hold::unpack(site);
         let id = own.thread.id.load(Relaxed);
-        found(
-            own,
-            Wrong::LockTwice,
-            mutex as usize,
-            caller,
-            Some((id, site)),
-        );
+        found(own, Wrong::LockTwice, object, caller, Some((id, site)));
     }
 }
 
 /// Unlocks a lock that the thread holds; otherwise reports misuse.
 #[inline(always)]
-fn unlocking(
+pub fn unlocking(
     how: How,
     object: usize,
     caller: &Caller,
@@ -318,9 +336,8 @@ fn unlocking(
 ///
 /// # Safety
 /// There is memory for a lock at that address.
-/// There is memory for one at that address.
 #[inline(always)]
-unsafe fn initialising(
+pub unsafe fn initialising(
     how: How,
     object: usize,
     caller: &Caller,
@@ -395,38 +412,34 @@ unsafe fn destroying(
 
 /// Waits at a condition. The mutex stays in the thread's list, for a cancelled wait.
 #[inline(always)]
-fn waiting(
+pub fn waiting(
     doing: Doing,
-    cond: *mut Cond,
-    mutex: *mut Mutex,
+    cond: usize,
+    how: How,
+    mutex: usize,
     caller: &Caller,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return wait() };
     if own.form.is_profiled() {
         let wait = || cancellable(None, 0, wait);
-        return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
+        return profile::waiting(&own, doing, cond, how, mutex, caller, wait);
     }
-    let tagged = match holder_of(&own, How::Mutex, mutex as usize) {
+    let tagged = match holder_of(&own, how, mutex) {
         Holder::Tagged(holder) if holder.tag() != NOBODY => Some(holder),
         _ => None,
     };
-    if own.form >= Form::Owner && own.find(mutex as usize).is_none() && own.is_certain() {
-        found(
-            &own,
-            Wrong::WaitUnlocked,
-            mutex as usize,
-            caller,
-            holder(&own, mutex as usize, false),
-        );
+    if own.form >= Form::Owner && own.find(mutex).is_none() && own.is_certain() {
+        let holder = holder(&own, mutex, false);
+        found(&own, Wrong::WaitUnlocked, mutex, caller, holder);
     }
     if own.form == Form::Order {
         // The thread locks the mutex again, whatever else it holds.
-        retakes(&own, mutex as usize, caller);
+        retakes(&own, mutex, caller);
     }
     let tag = tag(caller.returns_to);
     let waits = || {
-        own.begins(doing, cond as usize, mutex as usize, caller);
+        own.begins(doing, how, cond, mutex, caller);
         let result = cancellable(tagged, tag, wait);
         own.ends();
         result
@@ -434,7 +447,7 @@ fn waiting(
     let Some(holder) = tagged else {
         let result = waits();
         if own.form == Form::Order {
-            waited(&own, cond as usize, mutex as usize, result == 0);
+            waited(&own, cond, mutex, result == 0);
         }
         return result;
     };
@@ -482,15 +495,42 @@ unsafe extern "C" fn ends_cancelled(argument: *mut c_void) {
     }
 }
 
-/// Waits for another thread's end.
-fn joining(thread: usize, caller: &Caller, join: impl FnOnce() -> c_int) -> c_int {
+/// Waits for another thread's end, or for an event without a holder.
+fn sleeping(doing: Doing, object: usize, caller: &Caller, sleep: impl FnOnce() -> c_int) -> c_int {
     let Some(own) = own().filter(|own| !own.form.is_profiled()) else {
-        return join();
+        return sleep();
     };
-    own.begins(Doing::Join, thread, 0, caller);
-    let result = joined(thread, || cancellable(None, 0, join));
+    own.begins(doing, How::Mutex, object, 0, caller);
+    let result = cancellable(None, 0, sleep);
     own.ends();
     result
+}
+
+/// Acquires a spin lock.
+fn spinning(
+    doing: Doing,
+    lock: *mut Spin,
+    caller: &Caller,
+    acquire: impl FnOnce() -> c_int,
+) -> c_int {
+    let object = lock as usize;
+    let look = |own: &Own| {
+        if doing == Doing::Lock {
+            look_again(own, object, caller);
+        }
+    };
+    // SAFETY: the program's.
+    let is_held = || Some(spin::is_held(unsafe { &*lock }));
+    acquiring(
+        doing,
+        How::Spin,
+        object,
+        caller,
+        look,
+        at_once,
+        is_held,
+        |_| acquire(),
+    )
 }
 
 /// Records that the thread relocks a mutex that it holds, after the other locks that it holds.
@@ -499,7 +539,7 @@ fn retakes(own: &Own, mutex: usize, caller: &Caller) {
     let Some(place) = own.find(mutex) else { return };
     let (site, how) = cohort::records::Hold::unpack(own.hold(place).site.load(Relaxed));
     own.remove(place);
-    edges::takes(own, mutex, How::Mutex, caller);
+    edges::takes(own, mutex, how, caller);
     own.holds_now(mutex, how, site as usize);
 }
 
@@ -628,7 +668,7 @@ behind! {
             How::Write,
             lock as usize,
             caller,
-            |_| {},
+            |own| look_again(own, lock as usize, caller),
             || beginning(way, || (*lock).begin_to_write()),
             |_| rwlock::write(lock, Wait::Endless),
         )
@@ -711,31 +751,31 @@ entries! {
     }
     pthread_cond_wait => fn cond_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) or condvar::pthread_cond_wait,
     |caller| {
-        waiting(Doing::Condition, cond, mutex, caller, || condvar::pthread_cond_wait(cond, mutex))
+        waiting(Doing::Condition, cond as usize, How::Mutex, mutex as usize, caller, || condvar::pthread_cond_wait(cond, mutex))
     }
     pthread_cond_timedwait =>
     fn cond_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) or condvar::pthread_cond_timedwait,
     |caller| {
-        waiting(Doing::Timed, cond, mutex, caller, || {
+        waiting(Doing::Timed, cond as usize, How::Mutex, mutex as usize, caller, || {
             condvar::pthread_cond_timedwait(cond, mutex, at)
         })
     }
     pthread_cond_clockwait =>
     fn cond_clockwait(cond: *mut Cond, mutex: *mut Mutex, clock: c_int, at: Time;) or condvar::pthread_cond_clockwait,
     |caller| {
-        waiting(Doing::Timed, cond, mutex, caller, || {
+        waiting(Doing::Timed, cond as usize, How::Mutex, mutex as usize, caller, || {
             condvar::pthread_cond_clockwait(cond, mutex, clock, at)
         })
     }
     cnd_wait => fn c11_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) or c11::cnd_wait,
     |caller| {
-        thrd(waiting(Doing::Condition, cond, mutex, caller, || {
+        thrd(waiting(Doing::Condition, cond as usize, How::Mutex, mutex as usize, caller, || {
             condvar::pthread_cond_wait(cond, mutex)
         }))
     }
     cnd_timedwait => fn c11_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) or c11::cnd_timedwait,
     |caller| {
-        thrd(waiting(Doing::Timed, cond, mutex, caller, || {
+        thrd(waiting(Doing::Timed, cond as usize, How::Mutex, mutex as usize, caller, || {
             condvar::pthread_cond_timedwait(cond, mutex, at)
         }))
     }
@@ -750,7 +790,11 @@ entries! {
     sem_post => fn post(semaphore: usize; _b, _c, _d) or observed::sem_post,
     |_caller| { posting(semaphore, || observed::sem_post(semaphore)) }
     sem_wait => fn sem_waiting(semaphore: usize; _b, _c, _d) or observed::sem_wait,
-    |_caller| { pending(semaphore, || observed::sem_wait(semaphore)) }
+    |caller| {
+        pending(semaphore, || {
+            sleeping(Doing::Semaphore, semaphore, caller, || observed::sem_wait(semaphore))
+        })
+    }
     sem_trywait => fn sem_trying(semaphore: usize; _b, _c, _d) or observed::sem_trywait,
     |_caller| { pending(semaphore, || observed::sem_trywait(semaphore)) }
     sem_timedwait => fn sem_timed(semaphore: usize, at: Time; _c, _d) or observed::sem_timedwait,
@@ -758,7 +802,28 @@ entries! {
     sem_clockwait => fn sem_clock(semaphore: usize, clock: c_int, at: Time; _d) or observed::sem_clockwait,
     |_caller| { pending(semaphore, || observed::sem_clockwait(semaphore, clock, at)) }
     pthread_barrier_wait => fn barrier(barrier: usize; _b, _c, _d) or observed::pthread_barrier_wait,
-    |_caller| { meeting(barrier, || observed::pthread_barrier_wait(barrier)) }
+    |caller| {
+        meeting(barrier, || {
+            sleeping(Doing::Barrier, barrier, caller, || observed::pthread_barrier_wait(barrier))
+        })
+    }
+    pthread_spin_init => fn spin_init(lock: *mut Spin, shared: c_int; _c, _d),
+    |caller| {
+        initialising(How::Spin, lock as usize, caller, || spin::pthread_spin_init(lock, shared))
+    }
+    pthread_spin_destroy => fn spin_destroy(lock: *mut Spin; _b, _c, _d),
+    |caller| {
+        destroying(How::Spin, lock as usize, caller, || spin::pthread_spin_destroy(lock))
+    }
+    pthread_spin_lock => fn spin_lock(lock: *mut Spin; _b, _c, _d) or spin::pthread_spin_lock,
+    |caller| { spinning(Doing::Lock, lock, caller, || spin::pthread_spin_lock(lock)) }
+    pthread_spin_trylock => fn spin_try(lock: *mut Spin; _b, _c, _d) or spin::pthread_spin_trylock,
+    |caller| { spinning(Doing::Nothing, lock, caller, || spin::pthread_spin_trylock(lock)) }
+    pthread_spin_unlock => fn spin_unlock(lock: *mut Spin; _b, _c, _d) or spin::pthread_spin_unlock,
+    |caller| {
+        let is_free = || !spin::is_held(&*lock);
+        unlocking(How::Spin, lock as usize, caller, is_free, || spin::pthread_spin_unlock(lock))
+    }
     pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
     fn tryrdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_tryrdlock,
     |caller| {
@@ -839,10 +904,14 @@ entries! {
     }
     pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d),
     |caller| {
-        joining(thread, caller, || observed::pthread_join(thread, value))
+        joined(thread, || {
+            sleeping(Doing::Join, thread, caller, || observed::pthread_join(thread, value))
+        })
     }
     thrd_join => fn c11_join(thread: usize, value: *mut c_int; _c, _d),
     |caller| {
-        joining(thread, caller, || observed::thrd_join(thread, value))
+        joined(thread, || {
+            sleeping(Doing::Join, thread, caller, || observed::thrd_join(thread, value))
+        })
     }
 }

@@ -21,13 +21,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence};
 
-/// Call site of an entry.
-#[derive(Clone, Copy)]
-pub struct Caller {
-    pub returns_to: usize,
-    pub stack: usize,
-    pub frame: usize,
-}
+pub use cohort::door::CallSite as Caller;
 
 /// Holds that a forked child is given.
 const MIRRORED: usize = 64;
@@ -913,12 +907,13 @@ impl Own {
 
     /// Records that the thread begins to wait.
     #[inline]
-    pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {
+    pub fn begins(&self, doing: Doing, how: How, object: usize, mutex: usize, caller: &Caller) {
         if mutex != 0 {
             self.thread.told.store(0, Relaxed);
         }
         let waiting = Waiting {
             doing,
+            how,
             object: object as u64,
             mutex: mutex as u64,
             place: [caller.returns_to, caller.stack, caller.frame].map(|at| at as u64),

@@ -216,7 +216,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
                 lock.is_word().then_some(&lock.identity)
             }
-            How::Condition => None,
+            _ => None,
         }
     }
 }
@@ -226,7 +226,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
 /// # Safety
 /// As for [`room`].
 #[inline(always)]
-unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
+pub unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
     // SAFETY: the caller's.
     let class = match unsafe { room(how, object) } {
         Some(room) => handed::class_of(room.load(Relaxed)),
@@ -302,7 +302,7 @@ pub fn initialised(own: &Own, how: How, object: usize, caller: &Caller) {
 /// # Safety
 /// As for [`room`].
 #[inline(always)]
-unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
+pub unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
     // SAFETY: the caller's.
     unsafe {
         match how {
@@ -320,7 +320,7 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
                     _ => lock.lock.is_locked(),
                 })
             }
-            How::Condition => None,
+            _ => None,
         }
     }
 }
@@ -533,8 +533,9 @@ fn find_count(own: &Own, lock: u64, site: u64) -> Option<(&'static Count, bool)>
 }
 
 /// Runs a lock operation, counts it and, if drawn, times it. It `begin`s as an unobserved operation
-/// does, and continues with `lock`.
+/// does, and continues with `lock`. `is_taken` says whether the lock is held, if known.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "three steps of one operation")]
 pub fn locking(
     own: &Own,
     doing: Doing,
@@ -542,6 +543,7 @@ pub fn locking(
     object: usize,
     caller: &Caller,
     begin: impl FnOnce() -> Option<bool>,
+    is_taken: impl FnOnce() -> Option<bool>,
     lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
     // SAFETY: the program's, which is about to lock it.
@@ -552,8 +554,8 @@ pub fn locking(
         has_taken(own, how, object, caller.returns_to);
         return 0;
     }
-    // Marks of sleepers can make the fast path fail although the lock is free. SAFETY: as above.
-    let taken = unsafe { is_taken(how, object) };
+    // Marks of sleepers can make the fast path fail although the lock is free.
+    let taken = is_taken();
     let waits = doing != Doing::Nothing && taken != Some(false);
     let contended = waits && taken == Some(true);
     let tells = tells_its_mode();
@@ -599,7 +601,7 @@ fn wait_for(
     caller: &Caller,
     lock: impl FnOnce() -> c_int,
 ) -> Waited {
-    own.begins(doing, lock_id, 0, caller);
+    own.begins(doing, Hold::unpack(site).1, lock_id, 0, caller);
     let place = make_place(own, lock_id as u64, site);
     let drawn = drawing().waits(own, place);
     let mut stack = 0;
@@ -792,6 +794,7 @@ pub fn waiting(
     own: &Own,
     doing: Doing,
     cond: usize,
+    how: How,
     mutex: usize,
     caller: &Caller,
     wait: impl FnOnce() -> c_int,
@@ -800,7 +803,7 @@ pub fn waiting(
     let (cond, lock) = unsafe {
         (
             identify(own, How::Condition, cond),
-            identify(own, How::Mutex, mutex),
+            identify(own, how, mutex),
         )
     };
     let begins = now();
@@ -809,13 +812,13 @@ pub fn waiting(
         let timed = hold.number.swap(0, Relaxed);
         if timed != 0 {
             let site = hold.site.load(Relaxed);
-            leaves(How::Mutex, mutex, lock, Timed::of_word(timed).doubled);
+            leaves(how, mutex, lock, Timed::of_word(timed).doubled);
             put_sample(own, &held(lock, site, timed, begins, place));
         }
     }
     let site = Hold::pack(caller.returns_to as u64, How::Condition);
     let drawn = drawing().waits(own, make_place(own, cond as u64, site));
-    own.begins(doing, cond, lock, caller);
+    own.begins(doing, how, cond, lock, caller);
     let result = wait();
     let granted = now();
     let told = own.thread.told.load(Acquire);
@@ -839,21 +842,27 @@ pub fn waiting(
     }
     if is_locked(result) || result == ETIMEDOUT {
         let waited = (told & WAS_TAKEN != 0).then(|| granted.saturating_sub(over));
-        relocked(own, mutex, lock, caller.returns_to, waited);
+        relocked(own, (how, mutex), lock, caller.returns_to, waited);
     }
     result
 }
 
 /// Records that the thread has reacquired a mutex after a wait at a condition; `waited` is its wait
 /// for the mutex, if any.
-fn relocked(own: &Own, mutex: usize, lock: usize, returns_to: usize, waited: Option<u64>) {
-    takes(own, How::Mutex, mutex, lock);
+fn relocked(
+    own: &Own,
+    (how, mutex): (How, usize),
+    lock: usize,
+    returns_to: usize,
+    waited: Option<u64>,
+) {
+    takes(own, how, mutex, lock);
     own.lets_go(lock);
-    let site = Hold::pack(returns_to as u64, How::Mutex);
+    let site = Hold::pack(returns_to as u64, how);
     let place = make_place(own, lock as u64, site);
     let drawn = waited.and_then(|_| drawing().waits(own, place));
     let due = count(own, lock as u64, site, waited.is_some());
-    own.holds_now(lock, How::Mutex, returns_to);
+    own.holds_now(lock, how, returns_to);
     if let (Some(doubled), Some(lasted)) = (drawn, waited) {
         let sample = Sample {
             lock: lock as u64,

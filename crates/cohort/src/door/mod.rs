@@ -22,11 +22,14 @@ mod cohorts;
 mod flaw;
 mod order;
 mod patience;
+pub mod recorder;
 mod tally;
 #[cfg(not(world = "machine"))]
 mod uncounted;
 #[cfg(not(world = "native"))]
 mod unmoved;
+#[cfg(not(observed))]
+mod unobserved;
 
 #[cfg(world = "native")]
 #[path = "native/mod.rs"]
@@ -57,6 +60,7 @@ internal! {
     [cohort_raw::Counter]
     [cohort_raw::recipe::Level]
     [flaw::Flaw]
+    [recorder::{Call, CallSite, Doing, How, Recorder}]
     [order::{Order, Strength}]
     [patience::{at_most, runs_out, sleep_unless_starved, sleep_within}]
     [tally::Tallied]
@@ -78,6 +82,8 @@ pub use uncounted::{count, tally, tally_moment, tally_state};
 pub(crate) use uncounted::{count, tally, tally_moment, tally_state};
 #[cfg(not(world = "native"))]
 pub use unmoved::{Home, to_its_end};
+#[cfg(not(observed))]
+pub use unobserved::{call_site, may_be_observed, recorder};
 /// The clock of deadlines: see [`Deadline::monotonic`](cohort_raw::Deadline::monotonic).
 pub use world::now;
 

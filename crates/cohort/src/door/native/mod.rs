@@ -16,6 +16,8 @@ mod image;
 mod memory;
 mod monitor;
 mod noted;
+#[cfg(observed)]
+mod observed;
 mod place;
 mod spinner;
 mod start;
@@ -43,6 +45,8 @@ pub use memory::{
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};
+#[cfg(observed)]
+pub use observed::{call_site, may_be_observed, recorder};
 pub use place::{cache_groups, cohort, cpu, distance, lowest_of, set_cohorts};
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,

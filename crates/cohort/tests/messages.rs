@@ -63,7 +63,7 @@ fn a_refusal_says_what_to_use_instead() {
         (
             "cohort::Mutex::<u32, cohort::basic::Mcs>::from(1)\
              .try_lock_for(std::time::Duration::ZERO);",
-            "the waiters of `Mcs` cannot give up",
+            "waiters of `Mcs` have no timeout",
             "use the default lock",
         ),
         (
@@ -74,7 +74,7 @@ fn a_refusal_says_what_to_use_instead() {
         ),
         (
             "fn locks(data: &cohort::Mutex<u32, cohort::rwlock::RawRwLock>) { data.locking(|_| ()); }",
-            "`RawRwLock` is no lock",
+            "`RawRwLock` is not a lock",
             "takes the locks",
         ),
         (
@@ -86,7 +86,7 @@ fn a_refusal_says_what_to_use_instead() {
         (
             "cohort::Mutex::<u32, cohort::compose::Gated<cohort::basic::Mcs>>::from(1)\
              .try_lock_for(std::time::Duration::ZERO);",
-            "the waiters of `Gated<Mcs",
+            "waiters of `Gated<Mcs",
             "use the default lock",
         ),
     ] {

@@ -46,6 +46,9 @@ pub static HASWELL: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("haswell
 /// A machine with eight nodes, one or two hops apart.
 pub static SUNFIRE: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("sunfire-x4800"));
 
+/// A machine with 192 CPUs in one cache group.
+pub static AMPERE: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("ampereone-192"));
+
 fn hardware(name: &str) -> Arc<Hardware> {
     let machine = shipped::find(name).unwrap_or_else(|| panic!("{name} is not shipped"));
     Arc::new(Hardware::new(&machine))

@@ -135,6 +135,8 @@ flaws! {
 policies! {
     /// A waiter never pauses between a look and its exchange.
     STAY_IN_STEP = "futex.stay-in-step";
+    /// Waiters spin beside any number of others.
+    SPIN_ON = "futex.spin-on";
 }
 
 /// How long bargers may pass sleepers before a release hands the lock over; up to a unit of `STAMP`
@@ -193,7 +195,7 @@ impl Failures {
 
     /// Whether too many waiters spin: the caller should sleep.
     fn show_crowd(&self) -> bool {
-        self.0 > SLEEP_IN_MOVES / cpus() && policy() == WaitPolicy::Park
+        self.0 > SLEEP_IN_MOVES / cpus() && policy() == WaitPolicy::Park && !mutant(policy::SPIN_ON)
     }
 
     /// Before an exchange.

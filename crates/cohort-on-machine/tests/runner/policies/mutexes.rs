@@ -2,7 +2,7 @@
 
 use super::super::crowds::{Raw, Served};
 use super::super::loads::small;
-use super::super::trial::{HASWELL, KUNPENG};
+use super::super::trial::{AMPERE, HASWELL, KUNPENG};
 use super::{
     Case, Check, MILLISECOND, PAUSE, SECTION, THREADS, crossing, handed_beyond, lasting,
     least_share, sections, used,
@@ -29,6 +29,7 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("malthusian.set-nobody-aside", few_circulate),
     ("malthusian.promote-nobody", the_eldest_comes_back),
     ("futex.stay-in-step", waiters_fall_out_of_step),
+    ("futex.spin-on", few_spin_in_a_large_group),
     ("futex.take-no-turns", holders_keep_the_lock_for_a_turn),
     ("futex.keep-turns", absent_holders_end_turns),
     ("futex-hmcs.queue-nobody", default_stays_near),
@@ -102,6 +103,25 @@ fn waiters_fall_out_of_step(case: Case) -> bool {
     };
     let outcome = used(Raw(FutexHmcs::new()), &KUNPENG, options, 8, [30, 0]);
     least_share(&outcome) > 0.0
+}
+
+/// Under oversubscription of a large cache group, waiters that lose the lock to others sleep.
+fn few_spin_in_a_large_group(case: Case) -> bool {
+    let served = |case| {
+        let lock = Raw(FutexHmcs::new());
+        sections(&used(
+            lock,
+            &AMPERE,
+            crowd(case),
+            256,
+            [SECTION, 24 * PAUSE],
+        ))
+    };
+    let unlimited = Case {
+        flaw: Some("futex.spin-on"),
+        ..case
+    };
+    served(case) > 1.2 * served(unlimited)
 }
 
 /// Threads that reacquire at once take turns of milliseconds.

@@ -382,10 +382,7 @@ mod tests {
                 "wait = \"snooze\"\n",
                 "c.toml:1:8: found `snooze`, expected `park`",
             ),
-            (
-                "lock = \"systm\"\n",
-                "c.toml:1:8: no lock is called `systm`",
-            ),
+            ("lock = \"systm\"\n", "c.toml:1:8: unknown lock `systm`"),
             ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
             (
@@ -408,7 +405,7 @@ mod tests {
             ),
             (
                 "[[mutex]]\nname = \"m\"\nlock = \"mcz\"\n",
-                "c.toml:3:8: no lock is called `mcz`",
+                "c.toml:3:8: unknown lock `mcz`",
             ),
             (
                 "[[mutex]]\nlock = \"mcs\"\n",

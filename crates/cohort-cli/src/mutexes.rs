@@ -311,7 +311,10 @@ mod tests {
         };
         assert_eq!(all(&["mcs", "tas", "clh", "ticket", "k42", "tas"]), Ok(()));
         for (locks, why) in [
-            (&["tas", "clh", "ticket", "k42", "ttas"][..], "room for 4"),
+            (
+                &["tas", "clh", "ticket", "k42", "ttas"][..],
+                "supports 4 locks",
+            ),
             (&["futex", "futex-hmcs"], "variants of one lock"),
             (
                 &["clof:ticket-mcs@core,system", "clof:mcs-ticket@core,system"],

@@ -23,10 +23,12 @@ fn succeeds(output: &Output) {
 /// A copy of both packages with another version number.
 fn other_version(folder: &Path) -> PathBuf {
     for package in ["cohort", "cohort-raw"] {
-        copy(
-            &root().join("crates").join(package).join("src"),
-            &folder.join("crates").join(package).join("src"),
-        );
+        for part in ["src", "examples"] {
+            let from = root().join("crates").join(package).join(part);
+            if from.exists() {
+                copy(&from, &folder.join("crates").join(package).join(part));
+            }
+        }
         for file in ["Cargo.toml", "build.rs"] {
             let from = root().join("crates").join(package).join(file);
             if from.exists() {

@@ -264,7 +264,7 @@ pub mod tests {
                 "mcs",
                 true,
                 None,
-                "shorter",
+                "shorten",
             ),
             (
                 |_| (),

@@ -8,7 +8,7 @@
 
 use cohort::delegation::SanlPlus;
 use cohort::{Delegated, Mutex};
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 static ACCOUNTS: Mutex<[i64; 2]> = Mutex::new([7, 7]);
@@ -28,10 +28,12 @@ fn audit(journal: &Delegated<Vec<i64>, SanlPlus>, both_hold_one: &Barrier) {
 }
 
 fn main() {
-    let journal = Delegated::from(Vec::new());
-    let both_hold_one = Barrier::new(2);
-    thread::scope(|scope| {
-        scope.spawn(|| transfer(&journal, &both_hold_one));
-        scope.spawn(|| audit(&journal, &both_hold_one));
+    let shared = Arc::new((Delegated::from(Vec::new()), Barrier::new(2)));
+    let threads = [transfer, audit].map(|work| {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || work(&shared.0, &shared.1))
     });
+    for thread in threads {
+        thread.join().expect("it never ends");
+    }
 }

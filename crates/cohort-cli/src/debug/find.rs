@@ -617,11 +617,8 @@ fn sleeper(
     }
     for held in &thread.holds {
         let what = lock(process, held.object, held.how.noun());
-        let _ = write!(
-            does,
-            "\n      holds {what} since {}",
-            at(process, held.site)
-        );
+        let since = at(process, held.site);
+        let _ = write!(does, "\n      holds {what}\n        since {since}");
     }
     let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
     Part {

@@ -331,29 +331,36 @@ impl Stacks {
         };
         let names = self.names(&path);
         let mut frames = Vec::new();
+        // Leading frames of Cohort's interface: the reported place is the call of it, inlined there.
+        let mut own = 0;
         for loader in [&names.loader, &names.split_off].into_iter().flatten() {
             let Ok(mut found) = loader.find_frames(offset) else {
                 continue;
             };
             while let Ok(Some(frame)) = found.next() {
-                let function = frame
-                    .function
-                    .and_then(|name| Some(visible(&name.demangle().ok()?)));
+                let function = frame.function.and_then(|name| {
+                    let is_rust = name.language == Some(addr2line::gimli::DW_LANG_Rust);
+                    let name = visible(&name.demangle().ok()?);
+                    Some(if is_rust { without_types(&name) } else { name })
+                });
                 let location = frame.location;
+                let file = location.as_ref().and_then(|at| at.file);
+                if own == frames.len() && (is_own(function.as_deref()) || is_of_crate(file)) {
+                    own += 1;
+                }
                 frames.push(Frame {
                     function,
-                    file: location.as_ref().and_then(|at| at.file).map(shortened),
+                    file: file.map(shortened),
                     line: location.and_then(|at| at.line),
                     ..bare.clone()
                 });
             }
             if frames.iter().any(|frame| frame.line.is_some()) {
-                // The reported place is the call of a lock's interface, inlined there.
-                let own = frames.iter().take_while(|frame| is_own(frame)).count();
                 frames.drain(..if own < frames.len() { own } else { 0 });
                 return frames;
             }
             frames.clear();
+            own = 0;
         }
         vec![Frame {
             function: names.nearest(offset),
@@ -489,10 +496,37 @@ impl Names {
     }
 }
 
-/// Whether a frame is of Cohort's interface for Rust or C++.
-fn is_own(frame: &Frame) -> bool {
-    let function = frame.function.as_deref().unwrap_or_default();
+/// Whether a function is of Cohort's interface for Rust or C++.
+fn is_own(function: Option<&str>) -> bool {
+    let function = function.unwrap_or_default();
     function.trim_start_matches('<').starts_with("cohort::")
+}
+
+/// Whether a source file is of the crate `cohort`, in a checkout or in cargo's registry.
+fn is_of_crate(file: Option<&str>) -> bool {
+    let file = file.unwrap_or_default();
+    let mut versions = file.split("/cohort-").skip(1);
+    file.contains("/cohort/src/") || versions.any(|rest| rest.starts_with(char::is_numeric))
+}
+
+/// A Rust function's name without type arguments: those of an inlined closure fill pages.
+fn without_types(name: &str) -> String {
+    if name.starts_with('<') {
+        return name.to_owned();
+    }
+    let mut plain = String::new();
+    let mut depth = 0;
+    let mut before = ' ';
+    for letter in name.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+        before = letter;
+    }
+    plain
 }
 
 /// The length of a file that may be a program or a library. A device or a pipe may have no end, and what the
@@ -631,6 +665,34 @@ mod tests {
     use super::*;
     use std::io::{self, SeekFrom};
     use std::time::Duration;
+
+    #[test]
+    fn types_are_left_out_of_rust_names() {
+        for (name, plain) in [
+            ("main", "main"),
+            ("lock<[i64; 2], cohort::numa::FutexHmcs>", "lock"),
+            ("call<fn(u8) -> Vec<u8>, ()>", "call"),
+            ("<T as Trait<u8>>::run", "<T as Trait<u8>>::run"),
+        ] {
+            assert_eq!(without_types(name), plain);
+        }
+    }
+
+    #[test]
+    fn own_sources_are_known_wherever_they_are() {
+        for file in [
+            "/w/crates/cohort/src/mutex.rs",
+            "/r/cohort-0.1.0/src/mutex.rs",
+        ] {
+            assert!(is_of_crate(Some(file)), "{file}");
+        }
+        for file in [
+            "/w/crates/cohort-cli/src/run.rs",
+            "/w/cohort/examples/abba.rs",
+        ] {
+            assert!(!is_of_crate(Some(file)), "{file}");
+        }
+    }
 
     #[test]
     fn only_what_is_mangled_is_demangled() {

@@ -747,7 +747,11 @@ fn a_limit_of_file_sizes_is_told_and_harms_nobody() {
         let output = output.expect("bash runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{said}");
-        assert_eq!(said.matches("cannot observe this process").count(), 1, "{said}");
+        assert_eq!(
+            said.matches("cannot observe this process").count(),
+            1,
+            "{said}"
+        );
     }
 }
 

@@ -468,7 +468,7 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     }
     for (options, why) in [
         (["-D", "A", "-U", "A"], "A is both defined and undefined"),
-        (["-D", "A", "-D", "1 +"], "`1 +` is no name of a macro"),
+        (["-D", "A", "-D", "1 +"], "`1 +` is not a macro name"),
     ] {
         let mut command = cohort();
         let command = command.arg("delegate").args(options).arg("a.c");

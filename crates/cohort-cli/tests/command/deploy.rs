@@ -64,7 +64,7 @@ fn the_library_alone_serves_a_program() {
     let (output, said) = ran(command);
     assert_eq!(output.stdout, b"counted\n");
     assert!(
-        said.starts_with("cohort: COHORT_LOCK=mcz names no lock"),
+        said.starts_with("cohort: COHORT_LOCK=mcz is not a lock of this library"),
         "{said}"
     );
     let (output, _) = ran(under(&library, &["cat", "/proc/self/maps"]));

@@ -120,7 +120,7 @@ fn finished_rows_are_kept_over_a_signal() {
     let mut output = child.stdout.take().expect("a pipe");
     output.read_to_string(&mut shown).expect("text");
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{rest}");
-    assert!(rest.contains("1 of 2 rows"), "{rest}");
+    assert!(rest.contains("1 of 2 claims"), "{rest}");
     assert!(shown.contains("K13") && !shown.contains("F12"), "{shown}");
     let again = |ids: &[&str]| {
         let mut command = cohort();
@@ -135,7 +135,7 @@ fn finished_rows_are_kept_over_a_signal() {
     assert!(told.contains("1 complete claim"), "{told}");
     // Reported rows are not kept.
     let (fresh, told) = again(&["K13"]);
-    assert!(!told.contains("kept"), "{told}");
+    assert!(!told.contains("complete claim"), "{told}");
     assert_eq!(kept, fresh);
 }
 

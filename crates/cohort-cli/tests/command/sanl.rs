@@ -64,7 +64,7 @@ fn what_a_profile_writes_is_used_there_and_warned_of_elsewhere() {
     assert!(drawn.contains("fruitless polls") && drawn.contains("sanl-distance-first"));
     bench(folder, "i5-12500", "sanl.toml")
         .code(0)
-        .stdout(contains("the numbers of sanl.toml").and(contains("sanl/7/20us")))
+        .stdout(contains("Thresholds of tuned locks: sanl.toml").and(contains("sanl/7/20us")))
         .stderr(is_empty());
     bench(folder, "xeon-e7-4850x4", "sanl.toml")
         .code(0)

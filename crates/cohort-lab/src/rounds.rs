@@ -498,7 +498,7 @@ time.sleep(60)'";
         );
         assert!(asked.elapsed() < Duration::from_secs(30));
         let why = played.series[0].failure.as_ref().unwrap();
-        assert!(why.contains("does not end by itself"), "{why}");
+        assert!(why.contains("does not terminate"), "{why}");
         assert!(matches!(played.listens[..], [Address::Port(_)]), "{why}");
     }
 }

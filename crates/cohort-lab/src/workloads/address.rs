@@ -264,6 +264,10 @@ mod tests {
             seconds: 0.05,
             ..LOAD
         };
-        assert!(under(&Nothing, &load).unwrap_err().contains("together"));
+        assert!(
+            under(&Nothing, &load)
+                .unwrap_err()
+                .contains("mutual exclusion")
+        );
     }
 }

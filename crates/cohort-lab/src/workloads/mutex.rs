@@ -146,7 +146,7 @@ mod tests {
         assert!(
             under(&Nothing, &crowded.load)
                 .unwrap_err()
-                .contains("together")
+                .contains("mutual exclusion")
         );
     }
 

@@ -339,7 +339,7 @@ mod tests {
         let verdict = Comparison::new(&Metric::Wall, &all).rows[1].verdict.clone();
         assert_eq!(
             verdict.as_deref(),
-            Some("2.0 times faster (others used the CPUs in 1 of 7 rounds)")
+            Some("2.0 times faster (other processes used the CPUs in 1 of 7 rounds)")
         );
     }
 }

@@ -237,7 +237,7 @@ mod tests {
         assert!(like.why.contains("with similar levels"), "{like:?}");
         // No shipped machine has cache groups and nodes alone.
         let other = found(&by(&[("cache", 4), ("numa", 16)], 64));
-        assert!(other.why.contains("in the mean"), "{other:?}");
+        assert!(other.why.contains("on average over"), "{other:?}");
         let flat = found(&by(&[("core", 2)], 8));
         assert_eq!(flat.lock, LOCKS[0].name);
     }

@@ -5,13 +5,13 @@
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
-static int items;
+static int items, is_waiting;
 
 static void *take(void *nothing)
 {
     pthread_mutex_lock(&table);
     pthread_mutex_lock(&queue);
-    while (items == 0)
+    for (is_waiting = 1; items == 0;)
         pthread_cond_wait(&filled, &queue);
     items--;
     pthread_mutex_unlock(&queue);
@@ -35,11 +35,9 @@ static void until_taken(void)
 {
     for (;;) {
         pthread_mutex_lock(&queue);
-        int is_free = pthread_mutex_trylock(&table) == 0;
-        if (is_free)
-            pthread_mutex_unlock(&table);
+        int waits = is_waiting;
         pthread_mutex_unlock(&queue);
-        if (!is_free)
+        if (waits)
             return;
     }
 }

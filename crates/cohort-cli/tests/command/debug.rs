@@ -209,7 +209,7 @@ const BUGS: &[(&str, &str, &[&str])] = &[
             "holds the mutex table",
             "take  bugs/nested_monitor.c:15",
             "put  bugs/nested_monitor.c:24",
-            "main  bugs/nested_monitor.c:53",
+            "main  bugs/nested_monitor.c:51",
             "was killed",
         ],
     ),
@@ -337,7 +337,7 @@ const OWN_BUGS: &[(&str, &str, &[&str])] = &[
         "delegated.c",
         "stuck",
         &[
-            "deadlock: a thread waits for a lock that it holds itself",
+            "deadlock: a thread waits for a lock that it already holds",
             "waits for the cohort mutex table",
             "main own/delegated.c:20",
             "add own/delegated.c:11",

@@ -286,8 +286,8 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         "order",
         &[
             "acquired in different orders",
-            "takes the lock journal",
-            "takes the lock accounts",
+            "acquires the lock journal",
+            "acquires the lock accounts",
             "transfer  bugs/inversion.c:11",
             "audit  bugs/inversion.c:20",
         ],

@@ -1,7 +1,7 @@
 //! Reports of this library's operations to the library that observes the process, if there is one.
 //!
 //! A function of C's interface first asks [`may_be_observed`], and then continues in [`from_here`]
-//! as its last call: the stack is still as at the program's call, whose place the report needs.
+//! as its last call: the stack is still as at the program's call, and the report needs its place.
 #![expect(
     improper_ctypes_definitions,
     reason = "caller and callee are in this file"

@@ -84,7 +84,7 @@ pub struct Wanted {
 const NOTES: &str = "\
 The program runs as under `cohort run`. Every acquisition is counted, a random sample is timed, and \
 waiters and holders are recorded about 1,000 times a second. At the end, stderr shows the locks by \
-lost time: thread-seconds of waiting, by the call sites that waited and those that held the lock.
+lost time: thread-seconds of waiting, by the call sites of the waiters and of the holders.
 
 A lock is named by its variable, else by the call site of its initialisation, else by its most \
 frequent acquiring call site. Files and lines need debug information (-g, /usr/lib/debug, or \

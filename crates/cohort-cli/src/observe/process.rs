@@ -646,7 +646,7 @@ impl Process {
         read.unwrap_or_default()
     }
 
-    /// Whether the kernel has put a thread to sleep: one that was woken is runnable.
+    /// Whether the kernel has put a thread to sleep. A woken thread is runnable.
     pub fn is_asleep(&self, thread: u32) -> bool {
         let stat = self
             .here(thread)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A machine of the quick tier: its commands take a few seconds.
 const SMALL: &str = "xeon-e7-4850x4.toml";
 
-/// The file of means over the other files, whose command simulates nothing.
+/// The file of means over the other files; its command simulates nothing.
 const MEANS: &str = "nodes.toml";
 
 /// The shipped files of a folder by name.

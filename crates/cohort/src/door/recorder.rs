@@ -156,7 +156,7 @@ pub struct CallSite {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Call {
-    /// The operation; [`Doing::Nothing`] for one that never waits.
+    /// The operation; [`Doing::Nothing`] if it never waits.
     pub doing: Doing,
     /// How the lock is held afterwards.
     pub how: How,
@@ -217,7 +217,7 @@ impl Call {
     }
 }
 
-/// A lock of the interface for Rust, whose guards may move to another thread.
+/// A lock of the interface for Rust; its guards may move to another thread.
 #[inline(always)]
 fn call(doing: Doing, how: How, object: usize, is_held: bool) -> Call {
     Call {

@@ -194,7 +194,7 @@ fn modes_last(case: Case) -> bool {
     changes > 1.0 && changes < 4.0
 }
 
-/// A client whose lock is never free queues after `T_w` (Zhang et al. 2017, algorithm 3).
+/// A client of a lock that is never free queues after `T_w` (Zhang et al. 2017, algorithm 3).
 fn clients_queue_after_a_time(case: Case) -> bool {
     let here = Part {
         here: true,

@@ -221,7 +221,7 @@ fn hosted_on_two<H: Host>(lock: impl Fn() -> H, case: Case) -> Outcome {
     used(Served(lock()), &small(), options, 32, [520, 1_300])
 }
 
-/// On two CPUs, a strict lock comes near the throughput of one that any running thread may acquire.
+/// On two CPUs, a strict lock nearly reaches the throughput of a barging lock.
 fn strict_locks_admit_few(case: Case) -> bool {
     let strict = hosted_on_two(host::in_place::<Mcs>, case);
     let open = hosted_on_two(host::in_place::<Futex>, case);

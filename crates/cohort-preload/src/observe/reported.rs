@@ -15,6 +15,7 @@ use cohort::records::{Doing, Wrong};
 use core::ffi::{c_int, c_void};
 
 /// What locks outside this library call.
+// SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub static cohort_recorder: Recorder = Recorder {
     version: VERSION,

@@ -14,10 +14,10 @@
 //! at once, it would sleep again, and each hand-over of the mutex would cost two sleeps. So the
 //! signaller first offers the waiter to the mutex, which may *adopt* it: the sleeping thread
 //! becomes a waiter of the mutex, and the release wakes it. A single waiter that went to sleep on
-//! another CPU than its signaller's is woken instead, and so is one on a machine with a single CPU:
-//! by the time it runs the mutex is usually free, and the signaller saves the second system call.
-//! The signaller may access the mutex until it has notified the waiter, whether or not it holds the
-//! mutex: a waiter acquires its mutex before it does anything else.
+//! another CPU than its signaller's is woken instead: by the time it runs there the mutex is
+//! usually free, and the signaller saves the second system call. The signaller may access the mutex
+//! until it has notified the waiter, whether or not it holds the mutex: a waiter acquires its mutex
+//! before it does anything else.
 //!
 //! | `state` of a waiter | meaning | set by |
 //! |---|---|---|
@@ -33,7 +33,7 @@
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, cpus, flaws, mutant, orders, pool,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, flaws, mutant, orders, pool,
     priority, runs_out, should_spin, sleep_on, sleep_within, spin_before_sleep, to_its_end, wake,
 };
 use crate::host::{Census, Generation, Pool};
@@ -671,11 +671,10 @@ impl Waiter {
         }
     }
 
-    /// Returns whether the woken waiter probably preempts the caller, and finds the mutex held.
-    /// Otherwise the mutex is probably free by then: the waiter runs on another CPU while the caller
-    /// releases it, or, on a single CPU, after the caller has used its time slice.
-    fn preempts(&self, caller: u32, cpus: u32) -> bool {
-        self.cpu.load(Order::RELAXED) == caller && cpus > 1
+    /// Returns whether the woken waiter is likely to need the caller's CPU. Otherwise it runs on
+    /// another CPU while the caller releases the mutex, and finds the mutex free.
+    fn waits_for_this_cpu(&self) -> bool {
+        self.cpu.load(Order::RELAXED) == cpu()
     }
 
     /// Notifies the selected waiter: its mutex adopts it, or it is woken. After the notification
@@ -684,7 +683,7 @@ impl Waiter {
     fn let_go(&self, how: u32, mutexes: &impl Adopt) {
         // An awake waiter needs neither.
         let adopted = self.state.load(Order::RELAXED) == CHOSEN
-            && (how == BROADCAST || self.preempts(cpu(), cpus()))
+            && (how == BROADCAST || self.waits_for_this_cpu())
             && mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };
         let before = self.state.swap(told, CONDVAR_TELL);
@@ -698,6 +697,7 @@ impl Waiter {
 #[cfg(all(test, world = "native"))]
 mod tests {
     use super::*;
+    use crate::door::cpus;
     use cohort_raw::Deadline;
     use core::cell::Cell;
 
@@ -731,13 +731,6 @@ mod tests {
             let left = unsafe { condvar.leave(&WAITERS, waiter) };
             assert_eq!(left.waited, waited);
         }
-    }
-
-    #[test]
-    fn a_waiter_preempts_its_signaller_on_the_same_of_several_cpus() {
-        let waiter = Waiter::default();
-        waiter.cpu.store(3, Order::RELAXED);
-        assert!(waiter.preempts(3, 4) && !waiter.preempts(2, 4) && !waiter.preempts(3, 1));
     }
 
     #[test]

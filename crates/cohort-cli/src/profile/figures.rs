@@ -87,6 +87,20 @@ pub struct Spread {
     pub floor: f64,
 }
 
+impl Spread {
+    /// The same with a mean of no more than that: the time during which all of this took place,
+    /// divided by its number. Few samples, one with an interruption, can lie above it.
+    pub fn at_most(mut self, most: f64) -> Self {
+        let Mean { value, low, high } = self.mean;
+        self.mean = Mean {
+            value: value.min(most),
+            low: low.map(|low| low.min(most)),
+            high: high.map(|high| high.min(most.max(FLOOR))),
+        };
+        self
+    }
+}
+
 /// Durations, rounded by less than one per cent, with their weights.
 type Rounded = BTreeMap<u64, f64>;
 
@@ -525,6 +539,19 @@ mod tests {
             (mean - (46.0 * 10.0 + 4.0 * 40.0) / 11.0).abs() < 1.0,
             "{mean}"
         );
+    }
+
+    #[test]
+    fn one_holder_at_a_time_holds_for_no_longer_than_the_program_runs() {
+        let durations = durations((0..240).map(|_| (5, 20_000)).chain([(27_000, 20_000)]));
+        let spread = spread_of(&Pair {
+            strata: [(5_000_000, Some(&durations)), (0, None)],
+            look: None,
+            records: 0.0,
+        });
+        assert!(spread.mean.value > 100.0, "{spread:?}");
+        let mean = spread.at_most(40e6 / 5e6).mean;
+        assert_eq!((mean.value, mean.high), (8.0, Some(FLOOR)));
     }
 
     #[test]

@@ -425,7 +425,7 @@ impl Gatherer {
     /// The profile of a program that used these CPU seconds.
     pub fn finish(self, program: &str, lock: &str, cpu: f64) -> Profile {
         let cost = self.cost(cpu.max(self.cpu_before));
-        let (locks, conditions, stacks) = self.merged.finish();
+        let (locks, conditions, stacks) = self.merged.finish(self.ran.as_secs_f64());
         Profile {
             cohort_profile: VERSION,
             program: program.to_owned(),

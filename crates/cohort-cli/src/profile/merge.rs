@@ -1,6 +1,6 @@
 //! Combines the lock operations of a program's processes under the locks' names.
 
-use super::figures::{Look, Mixture, Pair, Range, Seen};
+use super::figures::{Look, Mixture, Pair, Range, Seen, Spread};
 use super::gather::{Gathered, Looks, Sampled, SeenAt};
 use super::handed::Handed;
 use super::{Condition, Lock, NamedBy, Queue, Site};
@@ -338,8 +338,8 @@ impl Merged {
         }
     }
 
-    /// The sorted result.
-    pub fn finish(self) -> (Vec<Lock>, Vec<Condition>, Stacks) {
+    /// The sorted result of programs that ran for that many seconds.
+    pub fn finish(self, ran: f64) -> (Vec<Lock>, Vec<Condition>, Stacks) {
         let mut locks: Vec<(Lock, HashMap<Vec<Frame>, f64>)> = Vec::new();
         let mut conditions = Vec::new();
         for ((kind, name), one) in self.locks {
@@ -352,7 +352,7 @@ impl Merged {
                     wait: one.waits.spread(),
                 });
             } else {
-                locks.push(lock(kind, name, one));
+                locks.push(lock(kind, name, one, ran));
             }
         }
         locks.sort_by(|(one, _), (other, _)| {
@@ -448,7 +448,19 @@ pub const fn taken_for(how: How) -> &'static str {
     }
 }
 
-fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) {
+/// The holds at `objects` locks in that many seconds: one after the other, unless shared.
+fn holds(of: &Mixture, is_shared: bool, objects: usize, count: u64, ran: f64) -> Option<Spread> {
+    let spread = of.spread()?;
+    Some(if is_shared {
+        spread
+    } else {
+        spread.at_most(objects as f64 * ran * 1e9 / count as f64)
+    })
+}
+
+fn lock(kind: &str, name: String, one: One, ran: f64) -> (Lock, HashMap<Vec<Frame>, f64>) {
+    let is_shared = one.sites.keys().any(|(how, _)| how.is_read());
+    let acquired = one.sites.values().map(|place| place.acquired).sum();
     let mut sites: Vec<Site> = one
         .sites
         .into_iter()
@@ -463,7 +475,7 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
             lost: place.lost,
             blamed: place.blamed,
             wait: place.waits.spread(),
-            hold: place.holds.spread(),
+            hold: holds(&place.holds, how.is_read(), one.objects, place.acquired, ran),
         })
         .collect();
     sites.sort_by(|one, other| {
@@ -482,7 +494,7 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
         } else {
             0.0
         },
-        acquired: sites.iter().map(|site| site.acquired).sum(),
+        acquired,
         contended: sites.iter().map(|site| site.contended).sum(),
         lost: Range::around(one.lost, one.variance),
         queue: Queue {
@@ -494,7 +506,7 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
             greatest: one.greatest,
         },
         wait: one.waits.spread(),
-        hold: one.holds.spread(),
+        hold: holds(&one.holds, is_shared, one.objects, acquired, ran),
         handed: one.handed.shares(),
         nested: if one.weight > 0.0 {
             one.nested / one.weight

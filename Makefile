@@ -4,11 +4,14 @@
 #   make install PREFIX=$HOME/.local
 #   make install-c PREFIX=$HOME/.local      # the library for C and C++ alone
 #   make install DESTDIR=/tmp/package PREFIX=/usr
+#   make install PREFIX=/usr LIBDIR=/usr/lib64 MANDIR=/usr/man
 #   make uninstall PREFIX=$HOME/.local
 #   make deb                                # Debian packages, in target/packages
 #   make tarball                            # the preload libraries alone, in target/packages
 
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+MANDIR  ?= $(PREFIX)/share/man
 DESTDIR ?=
 CARGO   ?= cargo
 INSTALL ?= install
@@ -31,7 +34,10 @@ ROOT   := $(DESTDIR)$(PREFIX)
 BIN    := $(ROOT)/bin
 LIB    := $(ROOT)/lib/cohort
 SHARE  := $(ROOT)/share/cohort
-MAN    := $(ROOT)/share/man/man1
+LIBS   := $(DESTDIR)$(LIBDIR)
+CMAKE  := $(LIBS)/cmake/cohort
+MANS   := $(DESTDIR)$(MANDIR)
+MAN    := $(MANS)/man1
 BASH   := $(ROOT)/share/bash-completion/completions
 ZSH    := $(ROOT)/share/zsh/site-functions
 FISH   := $(ROOT)/share/fish/vendor_completions.d
@@ -52,20 +58,32 @@ c:
 
 install-c: c install-library
 
+# The functions of cohort.h, each with a man page that leads to cohort.h(3).
+FUNCTIONS = $(shell grep '^cohort_' crates/cohort-c/symbols.txt \
+    | grep -vE '^cohort_gls_[a-z0-9_]+_(lock|trylock|clocklock|timedlock|unlock)$$')
+
 # These two targets build nothing: they install $(C) and $(COHORT).
 install-library:
-	$(INSTALL) -D -m 644 $(C)/libcohort.a $(ROOT)/lib/libcohort.a
-	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(ROOT)/lib/libcohort.so.$(VERSION)
-	ln -sf libcohort.so.$(VERSION) $(ROOT)/lib/$(SONAME)
-	ln -sf $(SONAME) $(ROOT)/lib/libcohort.so
-	$(INSTALL) -d $(ROOT)/include $(ROOT)/lib/pkgconfig
+	$(INSTALL) -D -m 644 $(C)/libcohort.a $(LIBS)/libcohort.a
+	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(LIBS)/libcohort.so.$(VERSION)
+	ln -sf libcohort.so.$(VERSION) $(LIBS)/$(SONAME)
+	ln -sf $(SONAME) $(LIBS)/libcohort.so
+	$(INSTALL) -d $(ROOT)/include $(LIBS)/pkgconfig $(CMAKE)
 	$(INSTALL) -m 644 crates/cohort-c/include/* $(ROOT)/include
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@RPATH@|$(RPATH)|' crates/cohort-c/cohort.pc.in \
-	    > $(ROOT)/lib/pkgconfig/cohort.pc
-	$(INSTALL) -d $(ROOT)/share/man/man3
-	$(INSTALL) -m 644 crates/cohort-c/man/*.3 $(ROOT)/share/man/man3
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(patsubst $(PREFIX)%,$${prefix}%,$(LIBDIR))|; s|@VERSION@|$(VERSION)|; s|@RPATH@|$(RPATH)|' \
+	    crates/cohort-c/cohort.pc.in > $(LIBS)/pkgconfig/cohort.pc
+	sed 's|@UP@|$(shell realpath -ms --relative-to=$(LIBDIR) $(PREFIX))|' \
+	    crates/cohort-c/cohortConfig.cmake > $(CMAKE)/cohortConfig.cmake
+	sed 's|@VERSION@|$(VERSION)|' \
+	    crates/cohort-c/cohortConfigVersion.cmake > $(CMAKE)/cohortConfigVersion.cmake
+	$(INSTALL) -d $(MANS)/man3
+	$(INSTALL) -m 644 crates/cohort-c/man/*.3 $(MANS)/man3
+	for function in $(FUNCTIONS); do \
+	    echo '.so man3/cohort.h.3' > $(MANS)/man3/$$function.3; \
+	done
 	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
-	ln -sf ../share/cohort/cohort.py $(ROOT)/lib/libcohort.so.$(VERSION)-gdb.py
+	ln -sf $(shell realpath -ms --relative-to=$(LIBDIR) $(PREFIX))/share/cohort/cohort.py \
+	    $(LIBS)/libcohort.so.$(VERSION)-gdb.py
 
 install: all install-c install-command
 
@@ -89,10 +107,11 @@ uninstall:
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
 	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py
-	rm -f $(ROOT)/lib/libcohort.a $(ROOT)/lib/libcohort.so* $(ROOT)/lib/pkgconfig/cohort.pc
+	rm -f $(LIBS)/libcohort.a $(LIBS)/libcohort.so* $(LIBS)/pkgconfig/cohort.pc
+	rm -f $(CMAKE)/cohortConfig.cmake $(CMAKE)/cohortConfigVersion.cmake
 	rm -f $(addprefix $(ROOT)/include/,cohort.h cohort.hpp cohort_tsan.h)
-	rm -f $(ROOT)/share/man/man3/cohort.h.3 $(ROOT)/share/man/man3/cohort.hpp.3
-	-rmdir $(LIB) $(SHARE) 2>/dev/null
+	rm -f $(addprefix $(MANS)/man3/,$(addsuffix .3,cohort.h cohort.hpp $(FUNCTIONS)))
+	-rmdir $(LIB) $(SHARE) $(CMAKE) 2>/dev/null
 
 # Debian's name of the architecture, and the compiler's name of the system.
 ARCHITECTURE ?= $(shell dpkg --print-architecture 2>/dev/null)

@@ -26,6 +26,9 @@
 #define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
+/* C99's <time.h> does not declare it. */
+struct timespec;
+
 /* Opaque words, all zero while free; in any memory that is private to a process. */
 typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } cohort_mutex_t;
 typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;

@@ -22,13 +22,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
+#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#if __cplusplus >= 202002L && __has_include(<stop_token>)
+#include <stop_token>
+#endif
 
 /* Clang's analysis checks the functions' annotations, not their bodies. */
 #define COHORT_UNCHECKED COHORT_ANNOTATION(no_thread_safety_analysis)
@@ -162,6 +170,19 @@ private:
     cohort_token_t native = COHORT_TOKEN_INIT;
 };
 
+#ifdef __cpp_lib_jthread
+namespace detail {
+/* Calls `wait` with a token that is cancelled once a stop is requested. */
+template <class Wait>
+auto unless(const std::stop_token &stop, Wait wait)
+{
+    token ends;
+    const std::stop_callback cancel(stop, [&ends]() noexcept { ends.cancel(); });
+    return wait(ends);
+}
+} // namespace detail
+#endif
+
 /* Lockable, in 8 bytes.  Locking it twice deadlocks; unlock() throws EPERM if it is free. */
 class COHORT_CAPABILITY mutex {
 public:
@@ -213,6 +234,16 @@ public:
     {
         return cohort_mutex_lock_unless(&native, token.native_handle()) == 0;
     }
+
+#ifdef __cpp_lib_jthread
+    /* False once a stop is requested; from C++20 on. */
+    bool try_lock_unless(const std::stop_token &stop) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_lock_unless(ends);
+        });
+    }
+#endif
 };
 
 /* Lockable repeatedly by one thread; unlock() throws EPERM for other threads, lock() EAGAIN
@@ -366,6 +397,24 @@ public:
         return cohort_rwlock_read_unless(&native, token.native_handle()) == 0;
     }
 
+#ifdef __cpp_lib_jthread
+    /* False once a stop is requested; from C++20 on. */
+    bool try_lock_unless(const std::stop_token &stop) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_lock_unless(ends);
+        });
+    }
+
+    bool try_lock_shared_unless(const std::stop_token &stop)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_lock_shared_unless(ends);
+        });
+    }
+#endif
+
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration)
         COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
@@ -436,6 +485,16 @@ public:
     {
         return cohort_lock_acquire_unless(native, token.native_handle()) == 0;
     }
+
+#ifdef __cpp_lib_jthread
+    /* False once a stop is requested; from C++20 on. */
+    bool try_lock_unless(const std::stop_token &stop) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_lock_unless(ends);
+        });
+    }
+#endif
 
     void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
     {
@@ -590,6 +649,195 @@ template <detail::name Name>
 using lock = lock_of<Name>;
 #endif
 
+namespace detail {
+/* What a section returned or threw.  It may have run on another thread. */
+template <class Result>
+struct outcome {
+    template <class Section>
+    void run(Section &section) noexcept
+    {
+#ifdef __cpp_exceptions
+        try {
+#endif
+            if constexpr (std::is_void_v<Result>)
+                section();
+            else if constexpr (std::is_reference_v<Result>) {
+                auto &&value = section();
+                result = std::addressof(value);
+            } else
+                result.emplace(section());
+#ifdef __cpp_exceptions
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+#endif
+    }
+
+    Result get()
+    {
+#ifdef __cpp_exceptions
+        if (thrown)
+            std::rethrow_exception(std::move(thrown));
+#endif
+        if constexpr (std::is_reference_v<Result>)
+            return static_cast<Result>(*result);
+        else if constexpr (!std::is_void_v<Result>)
+            return *std::move(result);
+    }
+
+private:
+    struct nothing {};
+    using kept = std::conditional_t<
+        std::is_void_v<Result>, nothing,
+        std::conditional_t<std::is_reference_v<Result>, std::remove_reference_t<Result> *,
+                           std::optional<std::remove_reference_t<Result>>>>;
+
+    kept result{};
+#ifdef __cpp_exceptions
+    std::exception_ptr thrown;
+#endif
+};
+
+} // namespace detail
+
+/* A lock to which critical sections are brought as functions: they may run on another thread, which
+ * has the protected data in its cache.  Also BasicLockable, for sections that use thread-local
+ * state.  Destroying it while it is used is undefined. */
+class COHORT_CAPABILITY delegated {
+public:
+    using native_handle_type = cohort_delegated_t *;
+
+    delegated() : native(cohort_delegated_new())
+    {
+        if (!native)
+            detail::fail(ENOMEM, "cohort::delegated");
+    }
+
+    delegated(const delegated &) = delete;
+    delegated &operator=(const delegated &) = delete;
+
+    ~delegated() { cohort_delegated_free(native); }
+
+    /* Runs the section once under mutual exclusion, and returns or throws what it does.  It must
+     * not lock the same lock. */
+    template <class Section>
+    std::invoke_result_t<Section &> run(Section &&section)
+    {
+        using result = std::invoke_result_t<Section &>;
+        struct call {
+            std::remove_reference_t<Section> *section;
+            detail::outcome<result> outcome;
+        } one{std::addressof(section), {}};
+        const auto step = [](void *argument) noexcept {
+            call &one = *static_cast<call *>(argument);
+            one.outcome.run(*one.section);
+        };
+        detail::check(cohort_delegate(native, step, &one), "cohort::delegated::run");
+        return one.outcome.get();
+    }
+
+    void lock() COHORT_ACQUIRE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_delegated_lock(native), "cohort::delegated::lock");
+    }
+
+    void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_delegated_unlock(native), "cohort::delegated::unlock");
+    }
+
+    native_handle_type native_handle() noexcept { return native; }
+
+private:
+    cohort_delegated_t *native;
+};
+
+/* Data that is only reached under its lock: `synchronized<T> data; data.lock()->x = 1;`.  With a
+ * SharedLockable mutex, lock_shared() gives readers a const view. */
+template <class T, class Mutex = mutex>
+class synchronized {
+    template <class View, class Held>
+    class guard {
+    public:
+        View &operator*() const noexcept { return *data; }
+        View *operator->() const noexcept { return data; }
+
+        /* False for a try_lock() that failed: then there is no data. */
+        explicit operator bool() const noexcept { return held.owns_lock(); }
+
+    private:
+        friend synchronized;
+
+        template <class... How>
+        guard(Mutex &mutex, View &view, How... how)
+            : held(mutex, how...), data(held.owns_lock() ? std::addressof(view) : nullptr)
+        {
+        }
+
+        Held held;
+        View *data;
+    };
+
+public:
+    using exclusive = guard<T, std::unique_lock<Mutex>>;
+    using shared = guard<const T, std::shared_lock<Mutex>>;
+
+    /* The data's constructor gets the arguments. */
+    template <class... Arguments, class = std::enable_if_t<std::is_constructible_v<T, Arguments...>>>
+    explicit constexpr synchronized(Arguments &&...arguments)
+        : data(std::forward<Arguments>(arguments)...)
+    {
+    }
+
+    synchronized(const synchronized &) = delete;
+    synchronized &operator=(const synchronized &) = delete;
+
+    [[nodiscard]] exclusive lock() { return exclusive(inner, data); }
+    [[nodiscard]] exclusive try_lock() { return exclusive(inner, data, std::try_to_lock); }
+    [[nodiscard]] shared lock_shared() const { return shared(inner, data); }
+
+    /* Calls the function with the data, under the lock. */
+    template <class Function>
+    decltype(auto) with(Function &&function)
+    {
+        const exclusive held = lock();
+        return std::invoke(std::forward<Function>(function), *held);
+    }
+
+private:
+    mutable Mutex inner;
+    T data;
+};
+
+/* Whether call_once() has been completed with it. */
+class once_flag {
+public:
+    constexpr once_flag() noexcept = default;
+    once_flag(const once_flag &) = delete;
+    once_flag &operator=(const once_flag &) = delete;
+
+private:
+    template <class Function, class... Arguments>
+    friend void call_once(once_flag &, Function &&, Arguments &&...);
+
+    mutex inner;
+    bool is_done = false;
+};
+
+/* Calls the function once for each flag, as std::call_once: callers wait until it has returned; if
+ * it throws, the next caller calls it.  It deadlocks if the function calls it with the same flag. */
+template <class Function, class... Arguments>
+void call_once(once_flag &flag, Function &&function, Arguments &&...arguments)
+{
+    if (__atomic_load_n(&flag.is_done, __ATOMIC_ACQUIRE))
+        return;
+    const std::lock_guard<mutex> guard(flag.inner);
+    if (flag.is_done)
+        return;
+    std::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
+    __atomic_store_n(&flag.is_done, true, __ATOMIC_RELEASE);
+}
+
 using std::cv_status;
 
 /* A condition, in 24 bytes, for any BasicLockable, as std::condition_variable_any.  With
@@ -652,6 +900,23 @@ public:
         return wait_until(lock, detail::after(duration), std::move(predicate));
     }
 
+#ifdef __cpp_lib_jthread
+    /* Also ends once a stop is requested, and returns what the predicate does then.  For the
+     * std::unique_lock of a mutex, timed_mutex or named_lock; from C++20 on. */
+    template <class Mutex, class Predicate>
+    bool wait(std::unique_lock<Mutex> &lock, const std::stop_token &stop, Predicate predicate)
+    {
+        return detail::unless(stop, [&](token &ends) {
+            while (!ends.is_cancelled()) {
+                if (predicate())
+                    return true;
+                sleep_unless(lock, ends);
+            }
+            return static_cast<bool>(predicate());
+        });
+    }
+#endif
+
     native_handle_type native_handle() noexcept { return &native; }
 
 private:
@@ -681,6 +946,26 @@ private:
     int sleep(Lock &lock, int clock, const timespec *at)
     {
         return sleep_by(lock, clock, at);
+    }
+
+    /* Waits until the token is cancelled. */
+    template <class Mutex>
+    void sleep_unless(std::unique_lock<Mutex> &lock, token &ends) COHORT_UNCHECKED
+    {
+        constexpr bool is_named = std::is_base_of_v<named_lock, Mutex>;
+        static_assert(is_named || std::is_base_of_v<mutex, Mutex>,
+                      "a wait with a std::stop_token needs a mutex, timed_mutex or named_lock");
+        int error = EPERM;
+        if (!lock.owns_lock()) {
+        } else if constexpr (is_named) {
+            error = cohort_cond_wait_lock_unless(&native, lock.mutex()->native_handle(),
+                                                 ends.native_handle());
+        } else {
+            error = cohort_cond_wait_unless(&native, lock.mutex()->native_handle(),
+                                            ends.native_handle());
+        }
+        if (error != ECANCELED)
+            detail::check(error, "cohort::condition_variable::wait");
     }
 
     /* An exception of the lock ends the program here: none may pass through C. */

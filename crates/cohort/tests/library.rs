@@ -291,13 +291,55 @@ fn the_examples_in_c_run() {
     examples("c", &[]);
 }
 
+/// C99 without extensions knows less of the system's headers.
+#[test]
+fn the_header_is_of_every_standard() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.path().join("all.c");
+    fs::write(&source, "#include <cohort.h>\nint main(void) { return 0; }\n").unwrap();
+    for standard in ["c99", "c11", "c17"] {
+        let mut cc = command("cc");
+        cc.args(["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+        cc.arg(format!("-std={standard}")).arg(&source);
+        cc.arg(format!("-I{}", in_prefix("include").display()));
+        succeed(&mut cc);
+    }
+}
+
+/// Every function's name leads to a page.
+#[test]
+fn every_function_has_a_page() {
+    let header = fs::read_to_string(in_prefix("include/cohort.h")).unwrap();
+    for name in declared(&header) {
+        let page = in_prefix("share/man/man3").join(format!("{name}.3"));
+        let text = fs::read_to_string(&page).unwrap_or_default();
+        assert_eq!(text, ".so man3/cohort.h.3\n", "{}", page.display());
+    }
+}
+
+#[test]
+fn the_examples_in_cpp_are_built_by_cmake() {
+    if Command::new("cmake").arg("--version").output().is_err() {
+        eprintln!("skip: no cmake here");
+        return;
+    }
+    let build = TempDir::new().unwrap();
+    let mut configure = command("cmake");
+    configure.arg("-S").arg(root().join("examples/cpp"));
+    configure.arg("-B").arg(build.path());
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", PREFIX.path().display()));
+    succeed(&mut configure);
+    succeed(command("cmake").arg("--build").arg(build.path()).arg("-j2"));
+    succeed(command("ctest").arg("--output-on-failure").arg("--test-dir").arg(build.path()));
+}
+
 #[test]
 fn the_examples_in_cpp_run() {
     examples("cpp", &[]);
     let plain = "CXXFLAGS=-O1 -fno-exceptions -fno-rtti";
     examples("cpp", &["EXAMPLES=counter", plain]);
     // Locks with their names in their types.
-    examples("cpp", &["EXAMPLES=named", "STANDARD=c++20"]);
+    examples("cpp", &["EXAMPLES=named sections", "STANDARD=c++20"]);
 }
 
 /// Compiles a program with guarded or unguarded data, by its argument.

@@ -133,6 +133,7 @@ fn packages_are_installed_and_removed() {
         "include/cohort.h",
         "lib/libcohort.so.0",
         "lib/pkgconfig/cohort.pc",
+        "lib/cmake/cohort/cohortConfig.cmake",
         "share/man/man1/cohort-run.1.gz",
         "share/bash-completion/completions/cohort",
         "share/doc/cohort/copyright",

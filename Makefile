@@ -65,7 +65,7 @@ FUNCTIONS = $(shell grep '^cohort_' crates/cohort-c/symbols.txt \
 # These two targets build nothing: they install $(C) and $(COHORT).
 install-library:
 	$(INSTALL) -D -m 644 $(C)/libcohort.a $(LIBS)/libcohort.a
-	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(LIBS)/libcohort.so.$(VERSION)
+	$(INSTALL) -D -m 644 $(C)/libcohort.so.$(VERSION) $(LIBS)/libcohort.so.$(VERSION)
 	ln -sf libcohort.so.$(VERSION) $(LIBS)/$(SONAME)
 	ln -sf $(SONAME) $(LIBS)/libcohort.so
 	$(INSTALL) -d $(ROOT)/include $(LIBS)/pkgconfig $(CMAKE)
@@ -122,7 +122,7 @@ LIBRARIES    := cohort-preload-$(VERSION)-$(SYSTEM_NAME)
 
 deb:
 	rm -rf $(TREE)
-	$(MAKE) install DESTDIR=$(abspath $(TREE)) PREFIX=/usr
+	$(MAKE) install DESTDIR=$(abspath $(TREE)) PREFIX=/usr LIBDIR=/usr/lib/$(SYSTEM_NAME)
 	packaging/deb $(TREE) $(PACKAGES) $(VERSION) $(ARCHITECTURE)
 
 tarball: all

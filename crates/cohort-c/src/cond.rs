@@ -65,6 +65,7 @@ unsafe fn wait_lock(
     patience: &Patience,
 ) -> c_int {
     let queue = at!(cond);
+    let known = (How::Own, lock.addr());
     // SAFETY: the caller's.
     let Some(lock) = (unsafe { lock.as_ref() }) else {
         return EINVAL;
@@ -72,8 +73,10 @@ unsafe fn wait_lock(
     if !lock.is_held() {
         return EPERM;
     }
-    // SAFETY: the program waits with a lock that it holds; all signals come through this module.
-    ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
+    report_between(cond, known, patience, || {
+        // SAFETY: the program waits with a lock that it holds; all signals come through this module.
+        ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
+    })
 }
 
 /// # Safety
@@ -88,14 +91,17 @@ unsafe fn wait_delegated(
     if !unsafe { lock.as_ref() }.is_some_and(|lock| lock.is_held()) {
         return EPERM;
     }
-    // SAFETY: the program waits with a lock that it has locked; all signals come through this
-    // module.
-    ended(unsafe {
-        queue.wait_between(
-            || _ = cohort_delegated_unlock(lock),
-            || _ = cohort_delegated_lock(lock),
-            patience,
-        )
+    let unknown = (How::Condition, cond.addr());
+    report_between(cond, unknown, patience, || {
+        // SAFETY: the program waits with a lock that it has locked; all signals come through this
+        // module.
+        ended(unsafe {
+            queue.wait_between(
+                || _ = cohort_delegated_unlock(lock),
+                || _ = cohort_delegated_lock(lock),
+                patience,
+            )
+        })
     })
 }
 
@@ -116,8 +122,31 @@ unsafe fn wait_between(
     let (Some(release), Some(acquire)) = (release, acquire) else {
         return EINVAL;
     };
-    // SAFETY: the caller's; all signals come through this module.
-    ended(unsafe { queue.wait_between(|| release(argument), || acquire(argument), patience) })
+    let unknown = (How::Condition, cond.addr());
+    report_between(cond, unknown, patience, || {
+        // SAFETY: the caller's; all signals come through this module.
+        ended(unsafe { queue.wait_between(|| release(argument), || acquire(argument), patience) })
+    })
+}
+
+/// Waits as `wait` does, and reports it: with a lock, or with the condition for a lock that reports
+/// its own operations or is unknown.
+fn report_between(
+    cond: *mut cohort_cond_t,
+    (how, object): (How, usize),
+    patience: &Patience,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if !may_be_observed() {
+        return wait();
+    }
+    let doing = if patience.is_endless() {
+        Doing::Condition
+    } else {
+        Doing::Timed
+    };
+    let at = At::inside();
+    at.wait(doing, cond.addr(), how, object, wait)
 }
 
 /// Waits with a mutex as `wait` does, and reports it.

@@ -8,7 +8,7 @@
 )]
 
 pub use cohort::door::may_be_observed;
-use cohort::door::{Call, CallSite, Doing, How, Recorder, recorder};
+use cohort::door::{Call, CallSite, Doing, How, Recorder, call_site, recorder};
 use core::ffi::c_int;
 
 /// A call of the program: its place, and the recorder of the process.
@@ -79,6 +79,16 @@ unsafe extern "C" fn at(
 }
 
 impl At {
+    /// The calling function's own place, a frame inside the program's: for operations with more
+    /// arguments than [`from_here`] passes on.
+    #[inline(always)]
+    pub fn inside() -> Self {
+        Self {
+            site: call_site(),
+            recorder: recorder(),
+        }
+    }
+
     fn call(&self, doing: Doing, how: How, object: usize, is_held: bool) -> Call {
         Call {
             doing,

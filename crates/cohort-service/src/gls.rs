@@ -1,8 +1,9 @@
 //! Locks by reference, with guards; and [by address](address), for C and other languages.
 
 use crate::kind::Kind;
+use crate::reported::{acquiring, ending, releasing};
 use cohort::catalogue::LOCKS;
-use cohort::door::now;
+use cohort::door::{Doing, now};
 use cohort::host::served::{Object, Pair, SERVICES, Service};
 use cohort::host::{Arena, Pool};
 use cohort::made::Made;
@@ -210,7 +211,7 @@ impl Drop for Guard<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            held.unlock();
+            releasing(held);
         }
     }
 }
@@ -240,9 +241,10 @@ fn key<T: ?Sized>(of: &T) -> usize {
 /// assert!(gls::try_lock(&shared[1]).is_some());
 /// # drop(first);
 /// ```
-#[inline]
+#[cfg_attr(feature = "observe", inline(always))]
+#[cfg_attr(not(feature = "observe"), inline)]
 pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
-    let held = TABLE.lock(None, key(of));
+    let held = acquiring(Doing::Lock, key(of), |key| TABLE.lock(None, key));
     Guard::new(held.expect("a reference is not null"))
 }
 
@@ -256,9 +258,11 @@ pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
 /// let held = gls::try_lock(&shared);
 /// assert!(held.is_some() && gls::try_lock(&shared).is_none());
 /// ```
-#[inline]
+#[cfg_attr(feature = "observe", inline(always))]
+#[cfg_attr(not(feature = "observe"), inline)]
 pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
-    TABLE.try_lock(None, key(of)).ok().map(Guard::new)
+    let held = acquiring(Doing::Nothing, key(of), |key| TABLE.try_lock(None, key));
+    held.ok().map(Guard::new)
 }
 
 /// Blocks until the lock of that address is held, for at most `timeout`.
@@ -272,13 +276,12 @@ pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
 /// assert!(gls::lock_for(&shared, Duration::from_millis(2)).is_none());
 /// # drop(held);
 /// ```
+#[cfg_attr(feature = "observe", inline(always))]
 pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
     let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let patience = Patience::until(Deadline::monotonic(now().saturating_add(nanoseconds)));
-    TABLE
-        .lock_within(None, key(of), &patience)
-        .ok()
-        .map(Guard::new)
+    let lock = |key| TABLE.lock_within(None, key, &patience);
+    acquiring(Doing::Timed, key(of), lock).ok().map(Guard::new)
 }
 
 /// Forgets the lock of that address; its memory goes to other keys. To be called before the
@@ -298,7 +301,7 @@ pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
 /// assert_eq!(gls::free(&*shared), Ok(()));
 /// ```
 pub fn free<T: ?Sized>(of: &T) -> Result<(), Refusal> {
-    TABLE.free(key(of))
+    ending(key(of), |key| TABLE.free(key))
 }
 
 /// Makes room for the locks of that many addresses at once, so that the table does not grow step by

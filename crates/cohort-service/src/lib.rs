@@ -20,3 +20,4 @@
 
 pub mod gls;
 pub mod kind;
+mod reported;

@@ -87,7 +87,8 @@
 //! - `lock_api`: the traits of that crate, and `compat`.
 //! - `serde`: serialises the data behind a lock as if it were bare.
 //! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
-//! - `observe`: [`Mutex`], [`Condvar`] and [`Delegated`] report to `cohort debug`, `profile` and `top`.
+//! - `observe`: [`Mutex`], [`RwLock`], [`ReentrantMutex`], [`Condvar`] and [`Delegated`] report to
+//!   `cohort debug`, `profile` and `top`.
 //! - `internals`: see below.
 //!
 //! [Instant]: https://doc.rust-lang.org/std/time/struct.Instant.html

@@ -299,14 +299,18 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
 /// Acquires a mutex's lock as `acquire` does, and reports it.
 #[inline(always)]
-fn acquiring<L: RawLock>(lock: &L, doing: Doing, acquire: impl FnOnce() -> bool) -> bool {
+pub(crate) fn acquiring<L: RawLock>(
+    lock: &L,
+    doing: Doing,
+    acquire: impl FnOnce() -> bool,
+) -> bool {
     let object = ptr::from_ref(lock).addr();
     recorder::acquiring(doing, How::Own, object, || lock.is_locked(), acquire)
 }
 
 /// Releases a mutex's lock as `release` does, and reports it.
 #[inline(always)]
-fn releasing<L: RawLock>(lock: &L, release: impl FnOnce()) {
+pub(crate) fn releasing<L: RawLock>(lock: &L, release: impl FnOnce()) {
     recorder::releasing(How::Own, ptr::from_ref(lock).addr(), release);
 }
 
@@ -315,7 +319,7 @@ fn releasing<L: RawLock>(lock: &L, release: impl FnOnce()) {
 /// # Safety
 /// As [`RawLock::acquire`].
 #[inline(always)]
-unsafe fn acquire<L: RawLock>(lock: &L, context: &L::Context) {
+pub(crate) unsafe fn acquire<L: RawLock>(lock: &L, context: &L::Context) {
     acquiring(lock, Doing::Lock, || {
         // SAFETY: the caller's.
         unsafe { lock.acquire(context) };
@@ -328,7 +332,7 @@ unsafe fn acquire<L: RawLock>(lock: &L, context: &L::Context) {
 /// # Safety
 /// As [`RawLock::release`].
 #[inline(always)]
-unsafe fn release<L: RawLock>(lock: &L, context: &L::Context) {
+pub(crate) unsafe fn release<L: RawLock>(lock: &L, context: &L::Context) {
     // SAFETY: the caller's.
     releasing(lock, || unsafe { lock.release(context) });
 }
@@ -355,7 +359,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// words.lock().push("two");
     /// assert_eq!(*words.lock(), ["one", "two"]);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn lock(&self) -> MutexGuard<'_, T, L>
     where
         L: RawLock + ThreadOblivious,
@@ -378,7 +383,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// drop(guard);
     /// assert_eq!(total.try_lock().as_deref(), Some(&1));
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>>
     where
         L: RawTry + ThreadOblivious,
@@ -404,7 +410,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// drop(guard);
     /// assert!(total.lock_within(&Patience::ENDLESS).is_some());
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn lock_within(&self, patience: &Patience) -> Option<MutexGuard<'_, T, L>>
     where
         L: Abortable + ThreadOblivious,
@@ -439,7 +446,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// let total: cohort::Mutex<u64, cohort::basic::Mcs> = cohort::Mutex::from(1);
     /// total.try_lock_for(Duration::from_millis(1));
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, L>>
     where
         L: Abortable + ThreadOblivious,
@@ -457,7 +465,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// assert!(total.lock_unless(&stop).is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn lock_unless(&self, token: &Token) -> Option<MutexGuard<'_, T, L>>
     where
         L: Abortable + ThreadOblivious,
@@ -478,7 +487,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// let words: Mutex<Vec<&str>, Mcs> = Mutex::from(vec!["one"]);
     /// assert_eq!(words.locking(|words| words.len()), 1);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R
     where
         L: RawLock,
@@ -503,7 +513,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// assert_eq!(total.try_locking(|total| *total), Some(1));
     /// total.locking(|_| assert_eq!(total.try_locking(|total| *total), None));
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R>
     where
         L: RawTry,
@@ -530,7 +541,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// let past = Patience::until(Deadline::monotonic(1));
     /// total.locking(|_| assert_eq!(total.locking_within(&past, |total| *total), None));
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn locking_within<R>(
         &self,
         patience: &Patience,

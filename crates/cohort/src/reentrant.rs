@@ -8,9 +8,10 @@
 
 use crate::context::Kept;
 use crate::defer::Defer;
+use crate::door::recorder::Doing;
 use crate::door::{AtomicUsize, Cell, Order, thread};
 use crate::fairly::ReleaseFairly;
-use crate::mutex::patience;
+use crate::mutex::{acquiring, patience, releasing};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Outcome, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
@@ -307,9 +308,10 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// let (outer, inner) = (total.lock(), total.lock());
     /// assert_eq!(*outer + *inner, 2);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
         // SAFETY: guaranteed by `enter`; so for all below.
-        let guard = self.enter(|lock, context| unsafe {
+        let guard = self.enter(Doing::Lock, |lock, context| unsafe {
             lock.acquire(context);
             true
         });
@@ -327,12 +329,15 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// });
     /// # drop(guard);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>>
     where
         L: RawTry,
     {
         // SAFETY: as above.
-        self.enter(|lock, context| unsafe { lock.try_acquire(context) })
+        self.enter(Doing::Nothing, |lock, context| unsafe {
+            lock.try_acquire(context)
+        })
     }
 
     /// Blocks until the mutex is locked or the timeout ends.
@@ -349,28 +354,33 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// });
     /// assert_eq!(*guard, 1);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<ReentrantMutexGuard<'_, T, L>>
     where
         L: Abortable,
     {
         let patience = patience(timeout);
         // SAFETY: as above.
-        self.enter(|lock, context| unsafe {
+        self.enter(Doing::Timed, |lock, context| unsafe {
             lock.acquire_within(context, &patience) == Outcome::Acquired
         })
     }
 
     /// Adds a guard to a held lock, or to the lock that `acquire` acquires. The context is new, in
     /// a block that stays, as the lock does, until the last guard has released it; or for ever.
+    #[cfg_attr(observed, inline(always))]
     fn enter(
         &self,
+        doing: Doing,
         acquire: impl FnOnce(&L, &L::Context) -> bool,
     ) -> Option<ReentrantMutexGuard<'_, T, L>> {
         // Not `then_some`: a guard created for nothing would be dropped.
-        self.hold.enter(acquire).then(|| ReentrantMutexGuard {
-            mutex: self,
-            here: PhantomData,
-        })
+        self.hold
+            .enter(doing, acquire)
+            .then(|| ReentrantMutexGuard {
+                mutex: self,
+                here: PhantomData,
+            })
     }
 }
 
@@ -383,11 +393,12 @@ impl<L: RawLock> Hold<L> {
 
     /// Adds a guard for the calling thread, and makes it the owner by `acquire` unless it already
     /// is; false if it did not acquire.
-    fn enter(&self, acquire: impl FnOnce(&L, &L::Context) -> bool) -> bool {
+    #[cfg_attr(observed, inline(always))]
+    fn enter(&self, doing: Doing, acquire: impl FnOnce(&L, &L::Context) -> bool) -> bool {
         if !self.is_callers() {
             // If the lock panics, its queue may still contain the context.
             let context = ManuallyDrop::new(Kept::new());
-            let acquired = acquire(&self.lock, context.get());
+            let acquired = acquiring(&self.lock, doing, || acquire(&self.lock, context.get()));
             let context = ManuallyDrop::into_inner(context);
             if !acquired {
                 return false;
@@ -422,7 +433,7 @@ impl<L: RawLock> Hold<L> {
         leave(self);
         let _last = Defer(|| {
             // SAFETY: as in `lock`.
-            self.enter(|lock, context| unsafe {
+            self.enter(Doing::Lock, |lock, context| unsafe {
                 lock.acquire(context);
                 true
             });
@@ -441,7 +452,7 @@ impl<L: RawLock> Hold<L> {
             // SAFETY: as above.
             let context = self.context.with_mut(|held| unsafe { (*held).take() });
             if let Some(context) = context {
-                release(&self.lock, context.get());
+                releasing(&self.lock, || release(&self.lock, context.get()));
             }
         }
     }

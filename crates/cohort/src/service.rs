@@ -864,6 +864,14 @@ pub struct Held<L: 'static> {
 }
 
 impl<L: Lockable> Held<L> {
+    /// Its key.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> usize {
+        // Constant while the lock is held.
+        self.entry.key.load(Order::RELAXED)
+    }
+
     /// Releases it.
     #[inline]
     pub fn unlock(self) {

@@ -519,15 +519,12 @@ fn asleep(
         let place = threads.iter().position(|thread| thread.id == *id)?;
         let waiting = threads[place].waiting?;
         let is_lasting = match waiting.doing {
-            Doing::Nothing | Doing::Timed => false,
             Doing::Join => true,
             Doing::Condition | Doing::Semaphore | Doing::Barrier => {
                 is_private(process, *id, &waiting)
             }
             // Another process may hold a shared lock.
-            Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => {
-                !waits.from(place).is_empty()
-            }
+            doing => doing.is_for_lock() && !waits.from(place).is_empty(),
         };
         (is_lasting && process.is_asleep(*id)).then_some((place, waiting))
     };
@@ -574,6 +571,12 @@ fn asleep(
         parts,
     });
     true
+}
+
+/// Whether the mutex of a wait at a condition is known: not in the wait with functions that release
+/// and acquire it.
+const fn knows_mutex(waiting: &Waiting) -> bool {
+    waiting.mutex != 0 && waiting.mutex != waiting.object
 }
 
 /// Whether no other process can wake a thread there, by the C library's mark in the object. Cohort's
@@ -689,7 +692,7 @@ fn two_mutexes(
     };
     let at_conditions = threads.iter().filter_map(|thread| {
         let waiting = thread.waiting?;
-        let waits = waiting.mutex != 0 && !thread.is_gone && !is_held(waiting.mutex);
+        let waits = knows_mutex(&waiting) && !thread.is_gone && !is_held(waiting.mutex);
         waits.then_some((thread, waiting))
     });
     let at_conditions: Vec<_> = at_conditions.collect();

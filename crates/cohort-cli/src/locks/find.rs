@@ -164,12 +164,12 @@ const fn of(how: How) -> Kind {
 /// The kind of a recorded wait, if for a known lock.
 const fn for_which(waiting: &Waiting) -> Option<Kind> {
     match waiting.doing {
-        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => Some(of(waiting.how)),
+        doing if doing.is_for_lock() => Some(of(waiting.how)),
         Doing::Condition => Some(Kind::Condition),
         Doing::Timed => Some(Kind::Word),
         Doing::Semaphore => Some(Kind::Other("semaphore")),
         Doing::Barrier => Some(Kind::Other("barrier")),
-        Doing::Nothing | Doing::Join => None,
+        _ => None,
     }
 }
 

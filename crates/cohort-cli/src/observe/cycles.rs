@@ -27,15 +27,17 @@ impl Waits {
                 let Some(waiting) = thread.waiting.filter(|_| !thread.is_gone) else {
                     return Vec::new();
                 };
-                let of_lock = |keeps_out: fn(How) -> bool| {
-                    holders
-                        .get(&waiting.object)
-                        .into_iter()
-                        .flatten()
-                        .filter(|(_, held)| keeps_out(held.how))
-                        .map(|(holder, held)| (*holder, Some(*held)))
-                        .collect()
-                };
+                let keeping_out =
+                    |keeps_out: &dyn Fn(usize, How) -> bool| -> Vec<(usize, Option<Held>)> {
+                        holders
+                            .get(&waiting.object)
+                            .into_iter()
+                            .flatten()
+                            .filter(|(holder, held)| keeps_out(*holder, held.how))
+                            .map(|(holder, held)| (*holder, Some(*held)))
+                            .collect()
+                    };
+                let of_lock = |keeps_out: fn(How) -> bool| keeping_out(&|_, how| keeps_out(how));
                 match waiting.doing {
                     Doing::Lock => of_lock(How::is_exclusive),
                     Doing::Read => of_lock(How::is_write),
@@ -51,6 +53,14 @@ impl Waits {
                         behind
                     }
                     Doing::Write => of_lock(|how| how.is_read() || how.is_write()),
+                    Doing::ReadUpgradably => {
+                        of_lock(|how| how.is_write() || how == How::OwnUpgradable)
+                    }
+                    // A second read lock of this thread keeps it out, too.
+                    Doing::Upgrade => keeping_out(&|holder, how| {
+                        holder != place && how.is_write()
+                            || how.is_read() && !(holder == place && how == How::OwnUpgradable)
+                    }),
                     Doing::Join => threads
                         .iter()
                         .enumerate()
@@ -196,6 +206,30 @@ mod tests {
             ];
             assert_eq!(Waits::of(&threads).cycles().len(), wanted, "{doing:?}");
         }
+    }
+
+    #[test]
+    fn an_upgrade_waits_for_other_readers_and_they_for_it() {
+        let readers = |second: Doing| {
+            [
+                thread(1, Doing::Upgrade, 20, &[(20, How::OwnUpgradable)]),
+                thread(2, second, 20, &[(20, How::OwnRead)]),
+            ]
+        };
+        for (second, wanted) in [
+            (Doing::Nothing, 0),
+            (Doing::Read, 0),
+            (Doing::ReadUpgradably, 1),
+            (Doing::Write, 2),
+        ] {
+            let cycles = Waits::of(&readers(second)).cycles();
+            assert_eq!(cycles.len(), wanted, "{second:?}: {cycles:?}");
+        }
+        let held = [(20, How::OwnRead), (20, How::OwnUpgradable)];
+        let alone = [thread(1, Doing::Upgrade, 20, &held)];
+        assert_eq!(Waits::of(&alone).cycles(), [[0]]);
+        let alone = [thread(1, Doing::Upgrade, 20, &held[1..])];
+        assert!(Waits::of(&alone).cycles().is_empty());
     }
 
     #[test]

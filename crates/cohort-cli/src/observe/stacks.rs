@@ -499,14 +499,20 @@ impl Names {
 /// Whether a function is of Cohort's interface for Rust or C++.
 fn is_own(function: Option<&str>) -> bool {
     let function = function.unwrap_or_default();
-    function.trim_start_matches('<').starts_with("cohort::")
+    let function = function.trim_start_matches('<');
+    function.starts_with("cohort::") || function.starts_with("cohort_service::")
 }
 
-/// Whether a source file is of the crate `cohort`, in a checkout or in cargo's registry.
+/// Whether a source file is of the crates `cohort` or `cohort-service`, in a checkout or in cargo's
+/// registry.
 fn is_of_crate(file: Option<&str>) -> bool {
     let file = file.unwrap_or_default();
-    let mut versions = file.split("/cohort-").skip(1);
-    file.contains("/cohort/src/") || versions.any(|rest| rest.starts_with(char::is_numeric))
+    let mut packages = file.split("/cohort").skip(1);
+    packages.any(|rest| {
+        let rest = rest.strip_prefix("-service").unwrap_or(rest);
+        let version = rest.strip_prefix('-');
+        rest.starts_with("/src/") || version.is_some_and(|one| one.starts_with(char::is_numeric))
+    })
 }
 
 /// A Rust function's name without type arguments: those of an inlined closure fill pages.
@@ -683,6 +689,8 @@ mod tests {
         for file in [
             "/w/crates/cohort/src/mutex.rs",
             "/r/cohort-0.1.0/src/mutex.rs",
+            "/w/crates/cohort-service/src/gls.rs",
+            "/r/cohort-service-0.1.0/src/gls.rs",
         ] {
             assert!(is_of_crate(Some(file)), "{file}");
         }

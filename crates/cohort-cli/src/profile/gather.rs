@@ -657,11 +657,8 @@ fn spaced(spacing: u32, drawn: u64, wanted: f64) -> u32 {
 /// The lock that a thread waits for, and the site in its recorded form.
 fn awaits(waiting: &Waiting) -> Option<(u64, u64)> {
     let is_for_lock = match waiting.doing {
-        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => true,
         Doing::Timed => waiting.mutex == 0,
-        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Semaphore | Doing::Barrier => {
-            false
-        }
+        doing => doing.is_for_lock(),
     };
     let [site, ..] = waiting.place;
     is_for_lock.then(|| (waiting.object, Hold::pack(site, waiting.how)))

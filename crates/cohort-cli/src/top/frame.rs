@@ -355,11 +355,8 @@ impl Row {
 fn lock_awaited(moment: &Moment) -> Option<u64> {
     let waiting = moment.waiting.filter(|_| !moment.is_gone)?;
     let is_for_lock = match waiting.doing {
-        Doing::Lock | Doing::Read | Doing::ReadBehind | Doing::Write => true,
         Doing::Timed => waiting.mutex == 0,
-        Doing::Nothing | Doing::Join | Doing::Condition | Doing::Semaphore | Doing::Barrier => {
-            false
-        }
+        doing => doing.is_for_lock(),
     };
     is_for_lock.then_some(waiting.object)
 }

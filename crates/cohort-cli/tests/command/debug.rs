@@ -344,6 +344,16 @@ const OWN_BUGS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "between.c",
+        "stuck",
+        &[
+            "every thread waits without a deadline",
+            "waits at the condition filled",
+            "take own/between.c:21",
+            "main own/between.c:31",
+        ],
+    ),
+    (
         "twice.c",
         "owner",
         &[
@@ -485,9 +495,9 @@ fn own_locks_are_profiled() {
     assert_eq!(sections["acquired"], 8_000, "{sections}");
 }
 
-/// The crate's mutexes and delegated data report with the feature `observe`.
-#[test]
-fn a_deadlock_of_the_crate_is_found() {
+/// Builds the examples of a crate that have deadlocks, with the feature `observe`; returns their
+/// folder.
+fn observed_examples(package: &str, names: &[&str]) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("observed");
     let mut cargo = Command::new(env!("CARGO"));
     for (name, _) in std::env::vars_os() {
@@ -497,27 +507,124 @@ fn a_deadlock_of_the_crate_is_found() {
         }
     }
     let output = cargo
-        .args(["build", "--quiet", "--release", "--package", "cohort"])
-        .args(["--example", "abba", "--features", "observe"])
-        .arg("--target-dir")
+        .args(["build", "--quiet", "--release", "--package", package])
+        .args(names.iter().flat_map(|name| ["--example", name]))
+        .args(["--features", "observe", "--target-dir"])
         .arg(&target)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{output:?}");
-    let program = target.join("release/examples/abba");
-    let (status, said) = debugged(&program, "stuck", "futex-hmcs");
-    assert_eq!(status, Some(1), "{said}");
-    let said = in_one_line(&said);
-    for words in [
-        "2 threads wait for each other",
-        "waits for the cohort mutex",
-        "waits for the delegated lock",
-        "abba.rs:20",
-        "abba.rs:26",
-    ] {
-        assert!(said.contains(words), "no {words:?} in {said}");
+    target.join("release/examples")
+}
+
+/// Runs a program with arguments at a level; returns its exit status and the output.
+fn debugged_with(program: &Path, arguments: &[&str], level: &str) -> (Option<i32>, String) {
+    let output = cohort()
+        .args(["debug", "--level", level, "--"])
+        .arg(program)
+        .args(arguments)
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+/// Each deadlock of the examples: program, argument, and report.
+const RUST_BUGS: &[(&str, &str, &[&str])] = &[
+    (
+        "abba",
+        "",
+        &[
+            "waits for the cohort mutex abba::ACCOUNTS",
+            "waits for the delegated lock",
+            "abba.rs:20",
+            "abba.rs:26",
+        ],
+    ),
+    (
+        "deadlocks",
+        "rwlocks",
+        &[
+            "waits for the cohort rwlock deadlocks::ACCOUNTS",
+            "waits for the cohort rwlock deadlocks::JOURNAL",
+            "transfer",
+            "deadlocks.rs:26",
+            "audit",
+            "deadlocks.rs:32",
+        ],
+    ),
+    (
+        "deadlocks",
+        "reentrant",
+        &[
+            "waits for the cohort mutex deadlocks::TREE",
+            "waits for the cohort mutex deadlocks::CACHE",
+            "insert",
+            "deadlocks.rs:39",
+            "evict",
+            "deadlocks.rs:45",
+        ],
+    ),
+    (
+        "deadlocks",
+        "upgrade",
+        &[
+            "waits for the cohort rwlock deadlocks::JOURNAL",
+            "append",
+            "deadlocks.rs:52",
+            "look_and_append",
+            "deadlocks.rs:59",
+        ],
+    ),
+    (
+        "keys",
+        "abba",
+        &[
+            "waits for the key keys::ACCOUNTS",
+            "waits for the key keys::JOURNAL",
+            "transfer",
+            "keys.rs:21",
+            "audit",
+            "keys.rs:29",
+        ],
+    ),
+];
+
+/// The crates' locks report with the feature `observe`.
+#[test]
+fn each_deadlock_of_the_crates_is_found() {
+    let folder = observed_examples("cohort", &["abba", "deadlocks"]);
+    observed_examples("cohort-service", &["keys"]);
+    for (name, argument, expected) in RUST_BUGS {
+        for level in ["stuck", "owner"] {
+            let (status, said) = debugged_with(&folder.join(name), &[argument], level);
+            assert_eq!(status, Some(1), "{name} {argument} at {level}: {said}");
+            let said = in_one_line(&said);
+            for words in expected.iter().chain(&["2 threads wait for each other"]) {
+                assert!(
+                    said.contains(words),
+                    "{name} {argument} at {level}: no {words:?} in {said}"
+                );
+            }
+        }
+    }
+}
+
+/// Upgraded, downgraded and recursive holds, forgotten guards, reused memory and panics leave no
+/// wrong record.
+#[test]
+fn right_uses_of_the_crates_locks_are_not_reported() {
+    let folder = observed_examples("cohort", &["abba", "deadlocks"]);
+    observed_examples("cohort-service", &["keys"]);
+    for name in ["deadlocks", "keys"] {
+        for level in ["stuck", "owner", "order"] {
+            let (status, said) = debugged_with(&folder.join(name), &["right"], level);
+            assert_eq!(status, Some(0), "{name} at {level}: {said}");
+            let begin = format!("cohort: no findings at level `{level}` in ");
+            assert!(said.starts_with(&begin), "{name}: {said}");
+        }
     }
 }
 

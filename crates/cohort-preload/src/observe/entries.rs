@@ -410,7 +410,8 @@ unsafe fn destroying(
     result
 }
 
-/// Waits at a condition. The mutex stays in the thread's list, for a cancelled wait.
+/// Waits at a condition. The mutex stays in the thread's list, for a cancelled wait. If the program
+/// releases and acquires it by functions of its own, it is unknown, and the condition instead of it.
 #[inline(always)]
 pub fn waiting(
     doing: Doing,
@@ -429,7 +430,8 @@ pub fn waiting(
         Holder::Tagged(holder) if holder.tag() != NOBODY => Some(holder),
         _ => None,
     };
-    if own.form >= Form::Owner && own.find(mutex).is_none() && own.is_certain() {
+    let knows_mutex = how != How::Condition;
+    if own.form >= Form::Owner && knows_mutex && own.find(mutex).is_none() && own.is_certain() {
         let holder = holder(&own, mutex, false);
         found(&own, Wrong::WaitUnlocked, mutex, caller, holder);
     }

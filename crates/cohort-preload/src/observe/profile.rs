@@ -840,7 +840,8 @@ pub fn waiting(
         };
         put_sample(own, &sample);
     }
-    if is_locked(result) || result == ETIMEDOUT {
+    let knows_mutex = how != How::Condition;
+    if knows_mutex && (is_locked(result) || result == ETIMEDOUT) {
         let waited = (told & WAS_TAKEN != 0).then(|| granted.saturating_sub(over));
         relocked(own, (how, mutex), lock, caller.returns_to, waited);
     }

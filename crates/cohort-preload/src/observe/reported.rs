@@ -2,7 +2,7 @@
 //!
 //! Such a lock has no room for a number, a class or a tag in its bytes: its holder is in the
 //! thread's record at every level, and memory reused for another lock is another lock only after a
-//! reported beginning or end.
+//! reported beginning or end, or if the thread itself acquires it while it is free.
 
 use super::entries::{acquiring, at_once, initialising, is_locked, look_again, unlocking, waiting};
 use super::own::{Form, Own, own};
@@ -47,11 +47,25 @@ fn identity(own: &Own, call: &Call) -> usize {
     }
 }
 
+/// Ends holds of an earlier lock at that address, which the thread never released: a guard can be
+/// forgotten, and the lock's memory reused without a report.
+fn forget_earlier(call: &Call) {
+    let is_alone = call.how.is_exclusive() || call.how.is_write();
+    if call.is_held || !is_alone {
+        return;
+    }
+    if let Some(own) = own() {
+        while own.lets_go(identity(&own, call)) {}
+    }
+}
+
 unsafe extern "C" fn lock(call: &Call, step: Step, data: *mut c_void) -> bool {
+    forget_earlier(call);
     // SAFETY: the caller's.
     let lock = unsafe { taking(step, data) };
     let look = |own: &Own| {
-        if call.doing == Doing::Lock && call.how.is_exclusive() {
+        let is_alone = call.doing == Doing::Lock && call.how.is_exclusive();
+        if is_alone || call.doing == Doing::Write {
             look_again(own, call.object, &call.site);
         }
     };

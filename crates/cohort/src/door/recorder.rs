@@ -4,7 +4,7 @@
 //! program's pthread locks. It exports a [`Recorder`]. Locks in `libcohort` or in the program find
 //! it there and pass their operations to it, so one wait-for graph has all locks of a process.
 
-use super::{call_site, may_be_observed, recorder};
+use super::{call_site, caught, may_be_observed, panic_on, recorder};
 use core::ffi::{CStr, c_void};
 use core::ptr;
 
@@ -38,6 +38,10 @@ pub enum Doing {
     Semaphore = 8,
     /// Waiting at a barrier.
     Barrier = 9,
+    /// Taking a read lock that can become a write lock, of which there is one at a time.
+    ReadUpgradably = 10,
+    /// Making it a write lock.
+    Upgrade = 11,
 }
 
 impl Doing {
@@ -54,8 +58,24 @@ impl Doing {
             7 => Self::ReadBehind,
             8 => Self::Semaphore,
             9 => Self::Barrier,
+            10 => Self::ReadUpgradably,
+            11 => Self::Upgrade,
             _ => Self::Nothing,
         }
+    }
+
+    /// Whether it waits for a lock, without a deadline.
+    #[must_use]
+    pub const fn is_for_lock(self) -> bool {
+        matches!(
+            self,
+            Self::Lock
+                | Self::Read
+                | Self::Write
+                | Self::ReadBehind
+                | Self::ReadUpgradably
+                | Self::Upgrade
+        )
     }
 }
 
@@ -83,6 +103,8 @@ pub enum How {
     Section = 9,
     /// A pthread spin lock.
     Spin = 10,
+    /// A rwlock of Cohort's, for reading, and upgradable.
+    OwnUpgradable = 11,
 }
 
 impl How {
@@ -99,6 +121,7 @@ impl How {
             8 => Self::Key,
             9 => Self::Section,
             10 => Self::Spin,
+            11 => Self::OwnUpgradable,
             _ => Self::Mutex,
         }
     }
@@ -115,7 +138,7 @@ impl How {
     /// Whether it is a rwlock, for reading.
     #[must_use]
     pub const fn is_read(self) -> bool {
-        matches!(self, Self::Read | Self::OwnRead)
+        matches!(self, Self::Read | Self::OwnRead | Self::OwnUpgradable)
     }
 
     /// Whether it is a rwlock, for writing.
@@ -132,7 +155,7 @@ impl How {
             Self::Read | Self::Write => "rwlock",
             Self::Condition => "condition",
             Self::Own => "cohort mutex",
-            Self::OwnRead | Self::OwnWrite => "cohort rwlock",
+            Self::OwnRead | Self::OwnWrite | Self::OwnUpgradable => "cohort rwlock",
             Self::Key => "key",
             Self::Section => "delegated lock",
             Self::Spin => "spin lock",
@@ -201,9 +224,26 @@ pub struct Recorder {
 }
 
 impl Call {
-    /// Runs a step as one of the recorder's functions records it.
+    /// Runs a step as one of the recorder's functions records it. A panic passes by the recorder,
+    /// for which the step has then failed.
     #[inline(always)]
     pub fn run<F: FnOnce() -> bool>(&self, around: Around, step: F) -> bool {
+        let mut panic = None;
+        let is_done = self.run_to_its_end(around, || match caught(step) {
+            Ok(is_done) => is_done,
+            Err(reason) => {
+                panic = Some(reason);
+                false
+            }
+        });
+        if let Some(reason) = panic {
+            panic_on(reason);
+        }
+        is_done
+    }
+
+    #[inline(always)]
+    fn run_to_its_end<F: FnOnce() -> bool>(&self, around: Around, step: F) -> bool {
         /// # Safety
         /// The data is a step that has not run, and that no one else accesses.
         unsafe extern "C" fn steps<F: FnOnce() -> bool>(data: *mut c_void) -> bool {
@@ -261,6 +301,17 @@ pub fn releasing(how: How, object: usize, release: impl FnOnce()) {
         call(Doing::Nothing, how, object, true).run(recorder.unlock, step);
     } else {
         release();
+    }
+}
+
+/// Reports that the lock at that address has ended, unless it is held.
+#[inline(always)]
+pub fn ending(how: How, object: usize, is_held: bool) {
+    if may_be_observed()
+        && let Some(recorder) = recorder()
+    {
+        // SAFETY: the recorder reads the call alone.
+        unsafe { (recorder.end)(&call(Doing::Nothing, how, object, is_held)) };
     }
 }
 

@@ -3,12 +3,11 @@
 extern crate std;
 
 use crate::context::Kept;
-use crate::mutex::{Mutex, patience};
+use crate::door::recorder::Doing;
+use crate::mutex::{Mutex, acquire, acquiring, patience, release};
 use crate::numa::FutexHmcs;
-use crate::rwlock::{RwLock, read_at_last};
-use cohort_raw::{
-    Abortable, Outcome, Patience, RawLock, RawShared, RawTry, Recursion, ThreadOblivious,
-};
+use crate::rwlock::{RwLock, TOO_MANY, read_at_last};
+use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -88,7 +87,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         let context = ManuallyDrop::new(Kept::new());
         // SAFETY: a new context, in a block. Its guard keeps the block and the lock until the
         // release; if the guard is forgotten, both stay. So for all below.
-        unsafe { self.raw().acquire(context.get()) };
+        unsafe { acquire(self.raw(), context.get()) };
         self.arc_guard(ManuallyDrop::into_inner(context))
     }
 
@@ -117,7 +116,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     {
         let context = ManuallyDrop::new(Kept::new());
         // SAFETY: as above.
-        let locked = unsafe { self.raw().try_acquire(context.get()) };
+        let try_acquire = || unsafe { self.raw().try_acquire(context.get()) };
+        let locked = acquiring(self.raw(), Doing::Nothing, try_acquire);
         let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.arc_guard(context))
     }
@@ -137,10 +137,12 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         L: Abortable,
     {
         let context = ManuallyDrop::new(Kept::new());
+        let patience = patience(timeout);
         // SAFETY: as above.
-        let outcome = unsafe { self.raw().acquire_within(context.get(), &patience(timeout)) };
+        let acquire = || unsafe { self.raw().acquire_within(context.get(), &patience) };
+        let acquired = acquiring(self.raw(), Doing::Timed, || acquire() == Outcome::Acquired);
         let context = ManuallyDrop::into_inner(context);
-        (outcome == Outcome::Acquired).then(|| self.arc_guard(context))
+        acquired.then(|| self.arc_guard(context))
     }
 }
 
@@ -157,8 +159,8 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*guard, 1);
     /// ```
     pub fn read_arc(self: &Arc<Self>) -> ArcReadGuard<T> {
-        // SAFETY: the lock has no contexts, and its guard keeps it until the release.
-        unsafe { RawShared::read(self.raw(), &(), Recursion::Allowed) };
+        let taken = self.raw().begin_read(Doing::Read, &Patience::ENDLESS);
+        assert!(taken, "{TOO_MANY}");
         self.arc_reader()
     }
 
@@ -187,7 +189,7 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*guard, 1);
     /// ```
     pub fn try_read_arc(self: &Arc<Self>) -> Option<ArcReadGuard<T>> {
-        let taken = self.raw().try_read(Recursion::Allowed);
+        let taken = self.raw().begin_try_read();
         taken.then(|| self.arc_reader())
     }
 
@@ -202,8 +204,8 @@ impl<T: ?Sized> RwLock<T> {
     /// # drop(guard);
     /// ```
     pub fn try_read_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcReadGuard<T>> {
-        let outcome = self.raw().read(Recursion::Allowed, &patience(timeout));
-        (outcome == Outcome::Acquired).then(|| self.arc_reader())
+        let taken = self.raw().begin_read(Doing::Timed, &patience(timeout));
+        taken.then(|| self.arc_reader())
     }
 
     /// [`RwLock::read_recursive`], by a guard that keeps the lock alive (feature `std`). With half
@@ -217,7 +219,14 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*guard, *total.read_arc_recursive());
     /// ```
     pub fn read_arc_recursive(self: &Arc<Self>) -> ArcReadGuard<T> {
-        read_at_last(|| self.raw().read_again(&Patience::ENDLESS));
+        let read = || self.raw().begin_read_again(Doing::Read, &Patience::ENDLESS);
+        read_at_last(|| {
+            if read() {
+                Outcome::Acquired
+            } else {
+                Outcome::GaveUp
+            }
+        });
         self.arc_reader()
     }
 
@@ -231,7 +240,7 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*total.read(), 2);
     /// ```
     pub fn write_arc(self: &Arc<Self>) -> ArcWriteGuard<T> {
-        let _ = self.raw().write(&Patience::ENDLESS);
+        let _ = self.raw().begin_write(Doing::Write, &Patience::ENDLESS);
         self.arc_writer()
     }
 
@@ -245,7 +254,7 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*total.read(), 2);
     /// ```
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcWriteGuard<T>> {
-        let taken = self.raw().try_write();
+        let taken = self.raw().begin_try_write();
         taken.then(|| self.arc_writer())
     }
 
@@ -260,8 +269,8 @@ impl<T: ?Sized> RwLock<T> {
     /// # drop(guard);
     /// ```
     pub fn try_write_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcWriteGuard<T>> {
-        let outcome = self.raw().write(&patience(timeout));
-        (outcome == Outcome::Acquired).then(|| self.arc_writer())
+        let taken = self.raw().begin_write(Doing::Timed, &patience(timeout));
+        taken.then(|| self.arc_writer())
     }
 }
 
@@ -315,7 +324,7 @@ impl<T: ?Sized, L: RawLock> Drop for ArcMutexGuard<T, L> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for the acquisition; it keeps the mutex alive.
-        unsafe { self.mutex.raw().release(self.context.get()) };
+        unsafe { release(self.mutex.raw(), self.context.get()) };
     }
 }
 
@@ -323,7 +332,7 @@ impl<T: ?Sized> Drop for ArcReadGuard<T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for one of the readers.
-        unsafe { self.lock.raw().release_read() };
+        unsafe { self.lock.raw().end_read() };
     }
 }
 
@@ -331,7 +340,7 @@ impl<T: ?Sized> Drop for ArcWriteGuard<T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for the writer.
-        unsafe { self.lock.raw().release_write() };
+        unsafe { self.lock.raw().end_write() };
     }
 }
 

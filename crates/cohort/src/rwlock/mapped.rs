@@ -164,7 +164,7 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for one of the readers.
-        unsafe { lock.release_read_fairly() };
+        unsafe { lock.end_read_fairly() };
     }
 
     /// Narrows the guard to a part of the part.
@@ -228,7 +228,7 @@ impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for the writer.
-        unsafe { lock.release_write_fairly() };
+        unsafe { lock.end_write_fairly() };
     }
 
     /// Narrows the guard to a part of the part.
@@ -314,7 +314,7 @@ impl<T: ?Sized> Drop for MappedReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for one of the readers.
-        unsafe { self.lock.release_read() };
+        unsafe { self.lock.end_read() };
     }
 }
 
@@ -322,7 +322,7 @@ impl<T: ?Sized> Drop for MappedWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for the writer.
-        unsafe { self.lock.release_write() };
+        unsafe { self.lock.end_write() };
     }
 }
 

@@ -17,6 +17,7 @@ pub mod phase;
 #[cfg(not(internals))]
 mod phase;
 mod raw;
+mod reported;
 #[cfg(internals)]
 pub mod table;
 #[cfg(not(internals))]
@@ -33,13 +34,14 @@ pub use mapped::{MappedReadGuard, MappedWriteGuard};
 #[cfg(internals)]
 pub use object::Object;
 pub use raw::RawRwLock;
-pub(crate) use raw::read_at_last;
+pub(crate) use raw::{TOO_MANY, read_at_last};
 #[cfg(internals)]
 pub use table::Table;
 pub use upgradable::UpgradableGuard;
 pub use writers::{Abandoning, ForWriters};
 
 use crate::defer::Defer;
+use crate::door::recorder::{Doing, How};
 use crate::door::{Cell, to_its_end};
 use crate::heed::heeding;
 use crate::mutex::patience;
@@ -173,6 +175,54 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 }
 
+/// Acquires a lock for reading, and reports it.
+///
+/// # Safety
+/// As [`RawShared::read`].
+#[inline(always)]
+unsafe fn read<L: RawShared>(lock: &L, context: &L::Context) {
+    reported::reading(lock, Doing::Read, || {
+        // SAFETY: the caller's.
+        unsafe { lock.read(context, Recursion::Allowed) };
+        true
+    });
+}
+
+/// Acquires a lock for writing, and reports it.
+///
+/// # Safety
+/// As [`RawShared::write`].
+#[inline(always)]
+unsafe fn write<L: RawShared>(lock: &L, context: &L::Context) {
+    reported::writing(lock, Doing::Write, || {
+        // SAFETY: the caller's.
+        unsafe { lock.write(context) };
+        true
+    });
+}
+
+/// Ends a read, and reports it.
+///
+/// # Safety
+/// As [`RawShared::release_read`].
+#[inline(always)]
+unsafe fn release_read<L: RawShared>(lock: &L, context: &L::Context) {
+    // SAFETY: the caller's.
+    reported::releasing(lock, How::OwnRead, || unsafe { lock.release_read(context) });
+}
+
+/// Ends a write, and reports it.
+///
+/// # Safety
+/// As [`RawShared::release_write`].
+#[inline(always)]
+unsafe fn release_write<L: RawShared>(lock: &L, context: &L::Context) {
+    // SAFETY: the caller's.
+    reported::releasing(lock, How::OwnWrite, || unsafe {
+        lock.release_write(context)
+    });
+}
+
 /// Each function states its own bound, so that the compiler's error for an unsuited lock names a
 /// suited one.
 impl<T: ?Sized, L> RwLock<T, L> {
@@ -218,6 +268,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// let words: RwLock<Vec<&str>, CRwWp> = RwLock::from(vec!["one"]);
     /// assert_eq!(words.reading(|words| words.len()), 1);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R
     where
         L: RawShared,
@@ -226,10 +277,10 @@ impl<T: ?Sized, L> RwLock<T, L> {
         // SAFETY: the context is used for this acquisition alone; it and the lock, which is borrowed, stay
         // until the release below.  So for all like it.
         to_its_end(size_of::<L::Context>() > 0, || unsafe {
-            self.lock.read(&context, Recursion::Allowed)
+            read(&self.lock, &context)
         });
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
+        let _last = Defer(|| unsafe { release_read(&self.lock, &context) });
         // SAFETY: the lock is held to read.
         self.data.with(|data| look(unsafe { &*data }))
     }
@@ -243,6 +294,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// words.writing(|words| words.push("two"));
     /// assert_eq!(words.into_inner(), ["one", "two"]);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn writing<R>(&self, change: impl FnOnce(&mut T) -> R) -> R
     where
         L: RawShared,
@@ -250,10 +302,10 @@ impl<T: ?Sized, L> RwLock<T, L> {
         let context = L::Context::default();
         // SAFETY: as in `reading`.
         to_its_end(size_of::<L::Context>() > 0, || unsafe {
-            self.lock.write(&context)
+            write(&self.lock, &context)
         });
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = Defer(|| unsafe { self.lock.release_write(&context) });
+        let _last = Defer(|| unsafe { release_write(&self.lock, &context) });
         // SAFETY: the lock is held to write.
         self.data.with_mut(|data| change(unsafe { &mut *data }))
     }
@@ -268,20 +320,24 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// let looked = total.writing(|_| total.reading_within(&past, |total| *total));
     /// assert_eq!(looked, None);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn reading_within<R>(&self, patience: &Patience, look: impl FnOnce(&T) -> R) -> Option<R>
     where
         L: AbortableShared,
     {
         let context = L::Context::default();
         let held = heeding(patience, |patience| {
-            // SAFETY: as in `reading`.
-            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
-                self.lock
-                    .read_within(&context, Recursion::Allowed, patience)
+            let read = || {
+                let recursion = Recursion::Allowed;
+                // SAFETY: as in `reading`.
+                unsafe { self.lock.read_within(&context, recursion, patience) }
+            };
+            let acquired = to_its_end(size_of::<L::Context>() > 0, || {
+                reported::reading(&self.lock, Doing::Timed, || read() == Outcome::Acquired)
             });
             // SAFETY: acquired above, by this thread and with this context.
-            let release = || unsafe { self.lock.release_read(&context) };
-            (outcome == Outcome::Acquired).then(|| Defer(release))
+            let release = || unsafe { release_read(&self.lock, &context) };
+            acquired.then(|| Defer(release))
         });
         // SAFETY: the lock is held to read.
         held.map(|_held| self.data.with(|data| look(unsafe { &*data })))
@@ -302,6 +358,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// let written = total.reading(|_| total.writing_within(&patience, |total| *total += 1));
     /// assert_eq!(written, None);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn writing_within<R>(
         &self,
         patience: &Patience,
@@ -313,12 +370,13 @@ impl<T: ?Sized, L> RwLock<T, L> {
         let context = L::Context::default();
         let held = heeding(patience, |patience| {
             // SAFETY: as in `reading`.
-            let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
-                self.lock.write_within(&context, patience)
+            let write = || unsafe { self.lock.write_within(&context, patience) };
+            let acquired = to_its_end(size_of::<L::Context>() > 0, || {
+                reported::writing(&self.lock, Doing::Timed, || write() == Outcome::Acquired)
             });
             // SAFETY: acquired above, by this thread and with this context.
-            let release = || unsafe { self.lock.release_write(&context) };
-            (outcome == Outcome::Acquired).then(|| Defer(release))
+            let release = || unsafe { release_write(&self.lock, &context) };
+            acquired.then(|| Defer(release))
         });
         // SAFETY: the lock is held to write.
         held.map(|_held| self.data.with_mut(|data| change(unsafe { &mut *data })))
@@ -399,7 +457,7 @@ impl<T: ?Sized> RwLock<T> {
     /// The calling thread reads, by a guard that was forgotten.
     pub unsafe fn force_unlock_read(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.release_read() };
+        unsafe { self.lock.end_read() };
     }
 
     /// Ends a write after its guard was forgotten.
@@ -417,7 +475,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub unsafe fn force_unlock_write(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.release_write() };
+        unsafe { self.lock.end_write() };
     }
 
     /// Ends a read after its guard was forgotten, as [`ReadGuard::unlock_fair`] does.
@@ -434,7 +492,7 @@ impl<T: ?Sized> RwLock<T> {
     /// As [`force_unlock_read`](Self::force_unlock_read).
     pub unsafe fn force_unlock_read_fair(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.release_read_fairly() };
+        unsafe { self.lock.end_read_fairly() };
     }
 
     /// Ends a write after its guard was forgotten, as [`WriteGuard::unlock_fair`] does.
@@ -451,7 +509,7 @@ impl<T: ?Sized> RwLock<T> {
     /// As [`force_unlock_write`](Self::force_unlock_write).
     pub unsafe fn force_unlock_write_fair(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.release_write_fairly() };
+        unsafe { self.lock.end_write_fairly() };
     }
 
     /// Recreates a forgotten read guard.
@@ -496,10 +554,11 @@ impl<T: ?Sized> RwLock<T> {
     /// let (one, another) = (total.read(), total.read());
     /// assert_eq!(*one, *another);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        // SAFETY: the lock has no contexts, and is borrowed by the guard.
-        unsafe { RawShared::read(&self.lock, &(), Recursion::Allowed) };
+        let taken = self.lock.begin_read(Doing::Read, &Patience::ENDLESS);
+        assert!(taken, "{TOO_MANY}");
         self.reader()
     }
 
@@ -518,10 +577,11 @@ impl<T: ?Sized> RwLock<T> {
     ///     drop(guard);
     /// });
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn read_recursive(&self) -> ReadGuard<'_, T> {
-        let outcome = self.lock.read_again(&Patience::ENDLESS);
-        assert!(outcome == Outcome::Acquired, "{}", raw::TOO_MANY);
+        let taken = self.lock.begin_read_again(Doing::Read, &Patience::ENDLESS);
+        assert!(taken, "{TOO_MANY}");
         self.reader()
     }
 
@@ -536,9 +596,11 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(total.try_read_recursive().is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_read_recursive(&self) -> Option<ReadGuard<'_, T>> {
-        self.lock.try_read_again().then(|| self.reader())
+        let read = || self.lock.try_read_again();
+        reported::reading(&self.lock, Doing::Nothing, read).then(|| self.reader())
     }
 
     /// [`read_recursive`](Self::read_recursive), for at most `timeout`.
@@ -551,10 +613,11 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(total.try_read_recursive_for(soon).is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_read_recursive_for(&self, timeout: Duration) -> Option<ReadGuard<'_, T>> {
-        let outcome = self.lock.read_again(&patience(timeout));
-        (outcome == Outcome::Acquired).then(|| self.reader())
+        let taken = self.lock.begin_read_again(Doing::Timed, &patience(timeout));
+        taken.then(|| self.reader())
     }
 
     /// Takes the lock to read unless a writer holds it or waits ahead; never blocks. A thread that
@@ -567,9 +630,10 @@ impl<T: ?Sized> RwLock<T> {
     /// drop(guard);
     /// assert_eq!(total.try_read().as_deref(), Some(&1));
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
-        let taken = self.lock.try_read(Recursion::Allowed);
+        let taken = self.lock.begin_try_read();
         taken.then(|| self.reader())
     }
 
@@ -587,10 +651,11 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(total.try_read_for(soon).as_deref(), Some(&1));
     /// assert_eq!(format!("{total:?}"), "RwLock { data: 1 }");
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_read_for(&self, timeout: Duration) -> Option<ReadGuard<'_, T>> {
-        let outcome = self.lock.read(Recursion::Allowed, &patience(timeout));
-        (outcome == Outcome::Acquired).then(|| self.reader())
+        let taken = self.lock.begin_read(Doing::Timed, &patience(timeout));
+        taken.then(|| self.reader())
     }
 
     /// Blocks until the data may be read or the token is cancelled, which wakes this thread.
@@ -602,11 +667,12 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(total.read_unless(&stop).is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn read_unless(&self, token: &Token) -> Option<ReadGuard<'_, T>> {
         let patience = Patience::ENDLESS.unless(token);
-        let outcome = self.lock.read(Recursion::Allowed, &patience);
-        (outcome == Outcome::Acquired).then(|| self.reader())
+        let taken = self.lock.begin_read(Doing::Timed, &patience);
+        taken.then(|| self.reader())
     }
 
     /// Blocks until the data may be written.
@@ -616,9 +682,10 @@ impl<T: ?Sized> RwLock<T> {
     /// *total.write() += 1;
     /// assert_eq!(*total.read(), 2);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn write(&self) -> WriteGuard<'_, T> {
-        let _ = self.lock.write(&Patience::ENDLESS);
+        let _ = self.lock.begin_write(Doing::Write, &Patience::ENDLESS);
         self.writer()
     }
 
@@ -631,9 +698,10 @@ impl<T: ?Sized> RwLock<T> {
     /// drop(guard);
     /// assert!(total.try_write().is_some());
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
-        self.lock.try_write().then(|| self.writer())
+        self.lock.begin_try_write().then(|| self.writer())
     }
 
     /// Blocks until the data may be written, for at most `timeout`.
@@ -646,10 +714,11 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(total.try_write_for(Duration::from_millis(1)).is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn try_write_for(&self, timeout: Duration) -> Option<WriteGuard<'_, T>> {
-        let outcome = self.lock.write(&patience(timeout));
-        (outcome == Outcome::Acquired).then(|| self.writer())
+        let taken = self.lock.begin_write(Doing::Timed, &patience(timeout));
+        taken.then(|| self.writer())
     }
 
     /// Blocks until the data may be written or the token is cancelled, which wakes this thread.
@@ -661,10 +730,12 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(total.write_unless(&stop).is_none());
     /// # drop(guard);
     /// ```
-    #[inline]
+    #[cfg_attr(observed, inline(always))]
+    #[cfg_attr(not(observed), inline)]
     pub fn write_unless(&self, token: &Token) -> Option<WriteGuard<'_, T>> {
-        let outcome = self.lock.write(&Patience::ENDLESS.unless(token));
-        (outcome == Outcome::Acquired).then(|| self.writer())
+        let patience = Patience::ENDLESS.unless(token);
+        let taken = self.lock.begin_write(Doing::Timed, &patience);
+        taken.then(|| self.writer())
     }
 }
 
@@ -673,11 +744,12 @@ impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = L::Context::default();
         // SAFETY: as in `reading`.
-        if !unsafe { self.lock.try_read(&context, Recursion::Allowed) } {
+        let read = || unsafe { self.lock.try_read(&context, Recursion::Allowed) };
+        if !reported::reading(&self.lock, Doing::Nothing, read) {
             return write!(f, "RwLock {{ <locked> }}");
         }
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
+        let _last = Defer(|| unsafe { release_read(&self.lock, &context) });
         // SAFETY: the lock is held to read.
         let data: &T = self.data.with(|data| unsafe { &*data });
         f.debug_struct("RwLock").field("data", &data).finish()
@@ -702,8 +774,8 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
     pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads, is borrowed, and is given back when it reads again.
-        unsafe { lock.release_read() };
-        let _last = Defer(|| read_at_last(|| lock.read(Recursion::Allowed, &Patience::ENDLESS)));
+        unsafe { lock.end_read() };
+        let _last = Defer(|| lock.begin_read_at_last());
         pause()
     }
 
@@ -720,8 +792,8 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads, is borrowed, and is given back when it reads again.
-        unsafe { lock.release_read_fairly() };
-        let _last = Defer(|| read_at_last(|| lock.read(Recursion::Allowed, &Patience::ENDLESS)));
+        unsafe { lock.end_read_fairly() };
+        let _last = Defer(|| lock.begin_read_at_last());
         pause()
     }
 
@@ -740,7 +812,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for one of the readers.
-        unsafe { lock.lock.release_read_fairly() };
+        unsafe { lock.lock.end_read_fairly() };
     }
 
     /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be read
@@ -788,9 +860,9 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
     pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard writes, is borrowed, and is given back when it writes again.
-        unsafe { lock.release_write() };
+        unsafe { lock.end_write() };
         let _last = Defer(|| {
-            let _ = lock.write(&Patience::ENDLESS);
+            let _ = lock.begin_write(Doing::Write, &Patience::ENDLESS);
         });
         pause()
     }
@@ -808,9 +880,9 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard writes, is borrowed, and is given back when it writes again.
-        unsafe { lock.release_write_fairly() };
+        unsafe { lock.end_write_fairly() };
         let _last = Defer(|| {
-            let _ = lock.write(&Patience::ENDLESS);
+            let _ = lock.begin_write(Doing::Write, &Patience::ENDLESS);
         });
         pause()
     }
@@ -829,7 +901,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for the writer.
-        unsafe { lock.lock.release_write_fairly() };
+        unsafe { lock.lock.end_write_fairly() };
     }
 
     /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be written
@@ -882,7 +954,7 @@ impl<T: ?Sized> Drop for ReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for one of its readers.
-        unsafe { self.lock.lock.release_read() };
+        unsafe { self.lock.lock.end_read() };
     }
 }
 
@@ -890,7 +962,7 @@ impl<T: ?Sized> Drop for WriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for its writer.
-        unsafe { self.lock.lock.release_write() };
+        unsafe { self.lock.lock.end_write() };
     }
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
     }
 }
 
-pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
+pub(crate) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
 /// How long the head counts acquisitions: long enough to average the intervals between them.
 const SAMPLE_NANOSECONDS: u64 = 4_000;

@@ -1,8 +1,9 @@
 //! Reads of an [`RwLock`] that may become writes, and writes that become reads.
 
-use super::raw::{TOO_MANY, read_at_last};
-use super::{ReadGuard, RwLock, WriteGuard};
+use super::reported::{changing, reading_upgradably, upgrading};
+use super::{ReadGuard, RwLock, TOO_MANY, WriteGuard};
 use crate::defer::Defer;
+use crate::door::recorder::{Doing, How};
 use crate::mutex::patience;
 use cohort_raw::{Outcome, Patience};
 use core::fmt;
@@ -37,9 +38,9 @@ pub struct UpgradableGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Sync> Sync for UpgradableGuard<'_, T> {}
 
 impl<T: ?Sized> RwLock<T> {
-    fn upgradable(&self, outcome: Outcome) -> Option<UpgradableGuard<'_, T>> {
+    fn upgradable(&self, taken: bool) -> Option<UpgradableGuard<'_, T>> {
         // A guard that is made is dropped, too.
-        (outcome == Outcome::Acquired).then(|| UpgradableGuard {
+        taken.then(|| UpgradableGuard {
             lock: self,
             here: PhantomData,
         })
@@ -81,9 +82,11 @@ impl<T: ?Sized> RwLock<T> {
     /// *UpgradableGuard::upgrade(seen) += 1;
     /// assert_eq!(*total.read(), 2);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn upgradable_read(&self) -> UpgradableGuard<'_, T> {
-        let outcome = self.lock.read_upgradably(&Patience::ENDLESS);
-        self.upgradable(outcome)
+        let doing = Doing::ReadUpgradably;
+        let taken = self.lock.begin_read_upgradably(doing, &Patience::ENDLESS);
+        self.upgradable(taken)
             .unwrap_or_else(|| panic!("{TOO_MANY}"))
     }
 
@@ -97,14 +100,10 @@ impl<T: ?Sized> RwLock<T> {
     /// drop(guard);
     /// assert!(total.try_upgradable_read().is_some());
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_upgradable_read(&self) -> Option<UpgradableGuard<'_, T>> {
-        let taken = self.lock.try_read_upgradably();
-        let outcome = if taken {
-            Outcome::Acquired
-        } else {
-            Outcome::GaveUp
-        };
-        self.upgradable(outcome)
+        let read = || self.lock.try_read_upgradably();
+        self.upgradable(reading_upgradably(&self.lock, Doing::Nothing, read))
     }
 
     /// The same, for at most `timeout`.
@@ -116,9 +115,10 @@ impl<T: ?Sized> RwLock<T> {
     /// let guard = total.upgradable_read();
     /// assert!(total.try_upgradable_read_for(Duration::from_millis(1)).is_none());
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<UpgradableGuard<'_, T>> {
-        let outcome = self.lock.read_upgradably(&patience(timeout));
-        self.upgradable(outcome)
+        let patience = patience(timeout);
+        self.upgradable(self.lock.begin_read_upgradably(Doing::Timed, &patience))
     }
 }
 
@@ -133,9 +133,13 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// *UpgradableGuard::upgrade(total.upgradable_read()) += 1;
     /// assert_eq!(*total.read(), 2);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn upgrade(this: Self) -> WriteGuard<'a, T> {
-        // SAFETY: the guard reads upgradably.
-        let _ = unsafe { this.lock.lock.upgrade(&Patience::ENDLESS) };
+        let lock = &this.lock.lock;
+        upgrading(lock, Doing::Upgrade, || {
+            // SAFETY: the guard reads upgradably.
+            unsafe { lock.upgrade(&Patience::ENDLESS) == Outcome::Acquired }
+        });
         Self::writer(this)
     }
 
@@ -154,9 +158,11 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// *UpgradableGuard::try_upgrade(seen).unwrap() += 1;
     /// assert_eq!(*total.read(), 2);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_upgrade(this: Self) -> Result<WriteGuard<'a, T>, Self> {
+        let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably.
-        if unsafe { this.lock.lock.try_upgrade() } {
+        if upgrading(lock, Doing::Nothing, || unsafe { lock.try_upgrade() }) {
             Ok(Self::writer(this))
         } else {
             Err(this)
@@ -178,11 +184,18 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// assert!(UpgradableGuard::try_upgrade_for(seen, soon).is_err());
     /// # drop(reader);
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn try_upgrade_for(this: Self, timeout: Duration) -> Result<WriteGuard<'a, T>, Self> {
-        // SAFETY: the guard reads upgradably.
-        match unsafe { this.lock.lock.upgrade(&patience(timeout)) } {
-            Outcome::Acquired => Ok(Self::writer(this)),
-            Outcome::GaveUp => Err(this),
+        let lock = &this.lock.lock;
+        let patience = patience(timeout);
+        let is_alone = upgrading(lock, Doing::Timed, || {
+            // SAFETY: the guard reads upgradably.
+            unsafe { lock.upgrade(&patience) == Outcome::Acquired }
+        });
+        if is_alone {
+            Ok(Self::writer(this))
+        } else {
+            Err(this)
         }
     }
 
@@ -199,8 +212,10 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn downgrade(this: Self) -> ReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
-        // SAFETY: the guard read upgradably.
-        unsafe { lock.lock.end_upgradable() };
+        changing(&lock.lock, How::OwnUpgradable, How::OwnRead, || {
+            // SAFETY: the guard read upgradably.
+            unsafe { lock.lock.end_upgradable() }
+        });
         lock.reader()
     }
 
@@ -215,9 +230,13 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// UpgradableGuard::with_upgraded(&mut seen, |total| *total += 1);
     /// assert!(*seen == 2 && total.try_read().is_some() && total.try_upgradable_read().is_none());
     /// ```
+    #[cfg_attr(observed, inline(always))]
     pub fn with_upgraded<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the guard reads upgradably.
-        let _ = unsafe { this.lock.lock.upgrade_for_a_while(&Patience::ENDLESS) };
+        let lock = &this.lock.lock;
+        upgrading(lock, Doing::Upgrade, || {
+            // SAFETY: the guard reads upgradably.
+            unsafe { lock.upgrade_for_a_while(&Patience::ENDLESS) == Outcome::Acquired }
+        });
         // SAFETY: it writes for a while.
         unsafe { Self::change(this, change) }
     }
@@ -236,8 +255,10 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// assert_eq!(*seen, 2);
     /// ```
     pub fn try_with_upgraded<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably.
-        let alone = unsafe { this.lock.lock.try_upgrade_for_a_while() };
+        let upgrade = || unsafe { lock.try_upgrade_for_a_while() };
+        let alone = upgrading(lock, Doing::Nothing, upgrade);
         // SAFETY: it writes for a while.
         alone.then(|| unsafe { Self::change(this, change) })
     }
@@ -263,10 +284,14 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         timeout: Duration,
         change: impl FnOnce(&mut T) -> R,
     ) -> Option<R> {
-        // SAFETY: the guard reads upgradably.
-        let outcome = unsafe { this.lock.lock.upgrade_for_a_while(&patience(timeout)) };
+        let lock = &this.lock.lock;
+        let patience = patience(timeout);
+        let alone = upgrading(lock, Doing::Timed, || {
+            // SAFETY: the guard reads upgradably.
+            unsafe { lock.upgrade_for_a_while(&patience) == Outcome::Acquired }
+        });
         // SAFETY: it writes for a while.
-        (outcome == Outcome::Acquired).then(|| unsafe { Self::change(this, change) })
+        alone.then(|| unsafe { Self::change(this, change) })
     }
 
     /// Runs `change` on the data, and reads on.
@@ -275,8 +300,12 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// The guard has been upgraded for a while.
     unsafe fn change<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> R {
         let lock = this.lock;
-        // SAFETY: the caller's.
-        let _last = Defer(|| unsafe { lock.lock.downgrade() });
+        let _last = Defer(|| {
+            changing(&lock.lock, How::OwnWrite, How::OwnUpgradable, || {
+                // SAFETY: the caller's.
+                unsafe { lock.lock.downgrade() }
+            });
+        });
         // SAFETY: the guard has exclusive access to the data.
         lock.data.with_mut(|data| change(unsafe { &mut *data }))
     }
@@ -295,11 +324,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
-        unsafe {
-            lock.end_upgradable();
-            lock.release_read();
-        }
-        let _last = Defer(|| read_at_last(|| lock.read_upgradably(&Patience::ENDLESS)));
+        unsafe { lock.end_read_upgradably() };
+        let _last = Defer(|| lock.begin_read_upgradably_at_last());
         pause()
     }
 
@@ -316,11 +342,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
-        unsafe {
-            lock.end_upgradable_fairly();
-            lock.release_read_fairly();
-        }
-        let _last = Defer(|| read_at_last(|| lock.read_upgradably(&Patience::ENDLESS)));
+        unsafe { lock.end_read_upgradably_fairly() };
+        let _last = Defer(|| lock.begin_read_upgradably_at_last());
         pause()
     }
 
@@ -338,10 +361,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard read upgradably, and stood for one of the readers.
-        unsafe {
-            lock.lock.end_upgradable_fairly();
-            lock.lock.release_read_fairly();
-        }
+        unsafe { lock.lock.end_read_upgradably_fairly() };
     }
 
     /// Lets the lock's waiters acquire it, and blocks until the data may be read upgradably again.
@@ -381,8 +401,10 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
     pub fn downgrade(this: Self) -> ReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
-        // SAFETY: the guard was its writer's.
-        unsafe { lock.lock.downgrade() };
+        changing(&lock.lock, How::OwnWrite, How::OwnRead, || {
+            // SAFETY: the guard was its writer's.
+            unsafe { lock.lock.downgrade() }
+        });
         lock.reader()
     }
 
@@ -405,8 +427,10 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
     pub fn downgrade_to_upgradable(this: Self) -> UpgradableGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
-        // SAFETY: the guard was its writer's.
-        unsafe { lock.lock.downgrade_to_upgradable() };
+        changing(&lock.lock, How::OwnWrite, How::OwnUpgradable, || {
+            // SAFETY: the guard was its writer's.
+            unsafe { lock.lock.downgrade_to_upgradable() }
+        });
         UpgradableGuard {
             lock,
             here: PhantomData,
@@ -426,10 +450,7 @@ impl<T: ?Sized> Deref for UpgradableGuard<'_, T> {
 impl<T: ?Sized> Drop for UpgradableGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the guard reads upgradably, and stands for one of the readers.
-        unsafe {
-            self.lock.lock.end_upgradable();
-            self.lock.lock.release_read();
-        }
+        unsafe { self.lock.lock.end_read_upgradably() };
     }
 }
 

@@ -22,6 +22,7 @@ mod edges;
 mod entries;
 mod file;
 mod handed;
+pub mod marks;
 mod modules;
 mod own;
 mod price;

@@ -1,0 +1,1 @@
+../../cohort-c/include/cohort-debug.h

@@ -7,7 +7,7 @@ use cohort::Capability;
 use cohort::catalogue::{self, COPYING, DELEGATES, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name};
-use cohort::recipe::{Basic, LEVELS};
+use cohort::recipe::{Basic, LEVELS, TREE_LEVELS};
 use cohort::tree::Kind;
 use comfy_table::Cell;
 use serde::Serialize;
@@ -410,7 +410,7 @@ fn notes() -> String {
         Basic::ALL.map(Basic::name).join(", "),
         Basic::ABORTABLE.map(Basic::name).join(", "),
         Kind::ALL.map(Kind::name).join("-, "),
-        LEVELS,
+        TREE_LEVELS,
         Basic::STACKED[Basic::ALL.len()..]
             .iter()
             .map(|lock| lock.name())

@@ -8,6 +8,9 @@ use core::ops::Deref;
 /// Greatest number of locks in a composition.
 pub const LEVELS: usize = 4;
 
+/// Greatest number of levels of a tree of queues, the system's included.
+pub const TREE_LEVELS: usize = 5;
+
 /// A level of a machine's hierarchy, at which threads are in cohorts (Chehab et al. 2021 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -210,8 +213,9 @@ pub struct Few<T, const N: usize> {
 /// The locks of a composition, smallest cohort first.
 pub type Locks = Few<Basic, LEVELS>;
 
-/// The levels of a composition's locks but the top one, smallest cohort first.
-pub type Levels = Few<Level, { LEVELS - 1 }>;
+/// The levels of a composition's locks but the top one, or of a tree's queues but the system's,
+/// smallest cohort first.
+pub type Levels = Few<Level, { TREE_LEVELS - 1 }>;
 
 impl<T: Copy, const N: usize> Few<T, N> {
     /// An empty list; `filler` is never visible.
@@ -385,7 +389,7 @@ impl Recipe {
             word >>= 3;
             three as usize
         };
-        let mut levels = [Level::Package; LEVELS - 1];
+        let mut levels = [Level::Package; TREE_LEVELS - 1];
         for level in levels.iter_mut().rev() {
             *level = Level::ALL[next()];
         }

@@ -1,7 +1,7 @@
 //! A tree of queues as data: its kind, its number of levels, and how its waiters time out (Chabbi,
 //! Fagan and Mellor-Crummey 2015; Chabbi and Mellor-Crummey 2016; Chabbi et al. 2017).
 
-use crate::recipe::{LEVELS, Level, Levels};
+use crate::recipe::{Level, Levels, TREE_LEVELS};
 
 /// A kind of tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,8 @@ pub struct Abandonment {
 pub struct Tree {
     /// Its kind.
     pub kind: Kind,
-    /// How many levels have queues, including the whole system's: 1 to [`LEVELS`].
+    /// How many levels have queues, including the whole system's: 1 to
+    /// [`TREE_LEVELS`].
     pub depth: u8,
     /// How its waiters time out, if they can.
     pub abandonment: Abandonment,
@@ -89,14 +90,16 @@ impl Tree {
     /// The default levels below the whole system of a tree with that many levels: the catalogue's.
     #[must_use]
     pub fn usual_levels(&self) -> Levels {
-        const BELOW: [&[Level]; LEVELS] = [
+        const BELOW: [&[Level]; TREE_LEVELS] = [
             &[],
             &[Level::Numa],
             &[Level::Core, Level::Numa],
             &[Level::Core, Level::CacheGroup, Level::Numa],
+            &[Level::Core, Level::CacheGroup, Level::Numa, Level::Package],
         ];
         let below = usize::from(self.depth).saturating_sub(1);
         let levels = BELOW.get(below).copied().unwrap_or_default();
-        Levels::of(levels).unwrap_or_else(|| unreachable!("a tree is no deeper than a composition"))
+        Levels::of(levels)
+            .unwrap_or_else(|| unreachable!("a tree has no more levels than a list of them"))
     }
 }

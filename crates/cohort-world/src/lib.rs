@@ -155,6 +155,14 @@ pub trait World: Room + Sized + 'static {
     /// A line for notes, at no cost; `None` where impossible.
     fn margin(&mut self) -> Option<Arc<Self::Memory>>;
 
+    /// Whether each cohort has a place of its own in the lock of that name.
+    ///
+    /// # Errors
+    /// The level with too many cohorts, and what to do.
+    fn has_room(&self, _name: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A fresh lock with contexts for that many threads; `None` if the catalogue has no lock of
     /// that name.
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>>;

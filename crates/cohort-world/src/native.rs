@@ -222,9 +222,9 @@ impl World for Native {
             Some(info) => make(self, info.identifier, threads, spins),
             None => {
                 let name = cohort::catalogue::read(name).ok()?;
-                let topology = Arc::clone(&self.host.topology);
+                let levels = super::names::levels_on(&name, &self.host.topology);
                 trees::make(self, &name, threads, spins)
-                    .or_else(|| compositions::make(self, &topology, &name, threads, spins))
+                    .or_else(|| compositions::make(self, &levels, &name, threads, spins, false))
             }
         }
     }

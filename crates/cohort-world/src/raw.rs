@@ -841,15 +841,17 @@ fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
 }
 
 /// Declares, for a build of the locks, the function that creates a lock with refinements that the
-/// catalogue lacks.
+/// catalogue lacks. Where a level `is_large`, a composition is built at run time: compiled ones have
+/// a low lock for each of few cohorts.
 macro_rules! composition_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(
             room: &mut dyn $crate::Room,
-            topology: &$crate::Topology,
+            levels: &[cohort::recipe::Level],
             name: &cohort::name::Name<'_>,
             threads: usize,
             spins: bool,
+            is_large: bool,
         ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
             use cohort::name::{Build, BypassPolicy, Lock};
             use $($build)::+::compose::{abortables, generated};
@@ -883,12 +885,11 @@ macro_rules! composition_maker {
                 }
             }
 
-            let levels = $crate::names::levels_on(name, topology);
             let making = Making {
                 room,
                 plan: Plan {
                     locks: name.locks().unwrap_or_default(),
-                    levels: &levels,
+                    levels,
                     bound: name.bound,
                 },
                 threads,
@@ -927,6 +928,9 @@ macro_rules! composition_maker {
                 }
                 Lock::Composed(locks)
                     if name.build == Some(Build::Stacked)
+                        || is_large
+                            && name.build.is_none()
+                            && cohort::recipe::Basic::are_stackable(&locks)
                         || !spins
                         || !cohort::recipe::Basic::are_compiled(&locks) =>
                 {

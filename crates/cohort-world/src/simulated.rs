@@ -4,9 +4,11 @@
 mod facts;
 mod heard;
 mod lines;
+mod room;
 
 pub use facts::Facts;
 pub use lines::Lines;
+pub use room::Crowded;
 
 use super::names::assigned;
 use super::raw::{self, Polling, polling};
@@ -220,6 +222,11 @@ impl World for Simulated {
         Some(self.memory(1))
     }
 
+    fn has_room(&self, name: &str) -> Result<(), String> {
+        let crowded = self.simulator.crowded(name, &self.settings.cohorts);
+        crowded.map_or(Ok(()), |crowded| Err(crowded.to_string()))
+    }
+
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         self.adapting += usize::from(super::heard::adapts(name));
         if name == NO_LOCK {
@@ -331,8 +338,12 @@ impl Simulated {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }
         let simulator = Arc::clone(&self.simulator);
-        trees::make(self, &name, threads, spins)
-            .or_else(|| compositions::make(self, &simulator.topology, &name, threads, spins))
+        trees::make(self, &name, threads, spins).or_else(|| {
+            let levels = super::names::levels_on(&name, &simulator.topology);
+            let cohorts = self.settings.cohorts.clone();
+            let is_large = simulator.exceeds_compiled(&levels, &cohorts);
+            compositions::make(self, &levels, &name, threads, spins, is_large)
+        })
     }
 }
 

@@ -335,6 +335,11 @@ macro_rules! for_each_lock {
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2, Chehab et al. 2021 §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            hmcs_5, $crate::numa::Hmcs5, Apart, ["hmcs-5@core,cache,numa,package,system"],
+            "tree of queues: cores, cache groups, NUMA nodes, packages, the system",
+            "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2, Chehab et al. 2021 §5",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             ahmcs_3, $crate::numa::Ahmcs3, Apart, ["ahmcs", "ahmcs-3@core,numa,system"],
             "as hmcs-3; threads enter at the level with recent contention",
             "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",

@@ -4,7 +4,7 @@
 use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
 use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_LOCKS, Servable};
-use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe};
+use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe, TREE_LEVELS};
 use cohort::tree::{Abandonment, Kind, Tree};
 
 /// The number of random names.
@@ -106,7 +106,7 @@ impl Chance {
     /// A tree that is not in the catalogue.
     fn tree(&mut self) -> Name<'static> {
         let kind = self.one(&Kind::ALL);
-        let depth = 1 + self.below(LEVELS);
+        let depth = 1 + self.below(TREE_LEVELS);
         let abandonment = if kind.gives_up() {
             Abandonment {
                 naive: self.below(2) == 0,
@@ -337,7 +337,7 @@ fn mistakes_are_named() {
         ("clof:mcs-mcs@nuam,system", "did you mean `numa`?"),
         ("clof:mcs-mcs@,system", "``"),
         ("mcs/100", "accepts no `/`"),
-        ("hmcs-5", "1 to 4 levels"),
+        ("hmcs-6", "1 to 5 levels"),
         ("hmcs-t-0", "`hmcs-t-1`"),
         ("hmcs-t-99999", "1 to 4"),
         ("hmcs-t-2@core,numa,system", "2 levels"),

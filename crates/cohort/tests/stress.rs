@@ -197,6 +197,7 @@ mod every {
         (@destroyed hmcs_3, $lock:ty) => {};
         (@destroyed hmcs_4, $lock:ty) => {};
         (@destroyed hmcs_4_package, $lock:ty) => {};
+        (@destroyed hmcs_5, $lock:ty) => {};
         (@destroyed hmcs_t_1, $lock:ty) => {};
         (@destroyed hmcs_t_2, $lock:ty) => {};
         (@destroyed hmcs_t_3, $lock:ty) => {};

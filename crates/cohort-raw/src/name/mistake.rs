@@ -6,7 +6,7 @@ use super::words::{
     ABORTABLE, Assignment, Build, BypassPolicy, NAIVE, PEERS, PESSIMISTIC, PREFIX, Refinement,
     SYSTEM,
 };
-use crate::recipe::{Basic, LEVELS, Level};
+use crate::recipe::{Basic, LEVELS, Level, TREE_LEVELS};
 use crate::tree::Kind;
 use core::fmt::{self, Formatter};
 
@@ -73,7 +73,10 @@ impl fmt::Display for Mistake<'_> {
                 let known = Basic::TOPS.into_iter().chain(Basic::STACKED);
                 close(f, word, known.map(Basic::name))
             }
-            Self::TooDeep => write!(f, "a composition has at most {LEVELS} levels"),
+            Self::TooDeep => write!(
+                f,
+                "a composition has at most {LEVELS} levels, a tree {TREE_LEVELS}"
+            ),
             Self::BelowTop => {
                 f.write_str("the locks below the top are ")?;
                 list(f, Basic::ALL.into_iter().map(Basic::name))?;
@@ -95,7 +98,7 @@ impl fmt::Display for Mistake<'_> {
             ),
             Self::TreeDepth(kind) => write!(
                 f,
-                "a tree has 1 to {LEVELS} levels: `{0}-1` to `{0}-{LEVELS}`",
+                "a tree has 1 to {TREE_LEVELS} levels: `{0}-1` to `{0}-{TREE_LEVELS}`",
                 kind.name()
             ),
             Self::TreeLevels(depth) => write!(

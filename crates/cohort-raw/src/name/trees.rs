@@ -9,7 +9,7 @@ use super::mistake::Mistake;
 use super::said::{Lock, Name};
 use super::words::{ENDLESS, NAIVE, PEERS, PESSIMISTIC};
 use crate::list::cut;
-use crate::recipe::{Bound, LEVELS};
+use crate::recipe::{Bound, TREE_LEVELS};
 use crate::tree::{Abandonment, Kind, Tree};
 
 impl Catalogue {
@@ -22,7 +22,7 @@ impl Catalogue {
             is_number.then_some((kind, depth))
         })?;
         let depth = match depth.parse() {
-            Ok(depth) if (1..=LEVELS as u8).contains(&depth) => depth,
+            Ok(depth) if (1..=TREE_LEVELS as u8).contains(&depth) => depth,
             _ => return Some(Err(Mistake::TreeDepth(kind))),
         };
         let tree = Tree {

@@ -19,7 +19,7 @@ impl Checked for Hmcs2 {
     };
 }
 
-as_in! { "hmcs_2": Hmcs3, Hmcs4, Hmcs4Package }
+as_in! { "hmcs_2": Hmcs3, Hmcs4, Hmcs4Package, Hmcs5 }
 
 looked_for_in![
     "hmcs_2::",

@@ -59,7 +59,7 @@ impl Below for Nothing {
 }
 
 /// `Low` in each cohort, below `High`.
-type Step<Low, High> = AClof<Low, High, Chosen, 128, 64>;
+type Step<Low, High> = AClof<Low, High, Chosen, 128, { generated::COHORTS }>;
 
 impl<B: Below> Below for More<B> {
     fn on<P: Form, High: Shareable + Resumable, V: AbortableVisitor>(

@@ -58,7 +58,7 @@
 //! A lock that was moved while held cannot be used, as [with `Clof`](super::clof).
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, Home, constructor, flaws, mutant, now};
+use crate::door::{Cell, Home, constructor, flaws, mutant, node_places, now};
 use crate::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Hosting, Inherit, Outcome,
@@ -205,8 +205,13 @@ impl<Low, C> Cohort<Low, C> {
 /// # drop(guard);
 /// ```
 #[repr(C)]
-pub struct AClof<Low, High, At = Numa, const HAND_OFFS: u32 = 100, const COHORTS: usize = 16>
-where
+pub struct AClof<
+    Low,
+    High,
+    At = Numa,
+    const HAND_OFFS: u32 = 100,
+    const COHORTS: usize = { node_places(16) },
+> where
     High: RawLock,
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],

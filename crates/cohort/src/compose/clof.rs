@@ -56,7 +56,7 @@
 //! that was moved while held, as a forgotten guard allows, [cannot be used](Home).
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, Home, PAGE, constructor, flaws, mutant, now, place_here};
+use crate::door::{Cell, Home, PAGE, constructor, flaws, mutant, node_places, now, place_here};
 use crate::padded::CachePadded;
 use cohort_raw::{
     DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, Patience, RawLock, RawTry,
@@ -363,8 +363,13 @@ impl<Low, C> Cohort<Low, C> {
 /// assert!(!total.raw().is_locked());
 /// ```
 #[repr(C)]
-pub struct Clof<Low, High, At = Numa, const HAND_OFFS: u32 = 128, const COHORTS: usize = 16>
-where
+pub struct Clof<
+    Low,
+    High,
+    At = Numa,
+    const HAND_OFFS: u32 = 128,
+    const COHORTS: usize = { node_places(16) },
+> where
     High: RawLock,
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],

@@ -148,6 +148,12 @@ cohort_locks! {
     abortable: "a-c-bo-bo" = ACBoBo, "a-c-bo-clh" = ACBoClh
 }
 
+/// Whether the catalogue has a cohort lock of that printed name.
+#[must_use]
+pub fn is_listed(name: &str) -> bool {
+    NAMES.lines().any(|known| known == name) || gives_up(name)
+}
+
 /// Whether waiters of the cohort lock of that printed name can give up.
 #[must_use]
 pub fn gives_up(name: &str) -> bool {

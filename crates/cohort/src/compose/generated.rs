@@ -12,7 +12,7 @@ use cohort_raw::recipe::{Basic, LEVELS, Locks};
 use cohort_raw::{Capability, DetectsWaiters, Fair, HighLock};
 
 /// The number of cohorts of a level with their own low lock; further cohorts share.
-const COHORTS: usize = 64;
+pub const COHORTS: usize = 64;
 
 /// A lock for any level of a generated composition.
 pub trait Part: Shareable + HighLock + DetectsWaiters + Fair {}

@@ -33,4 +33,4 @@ pub use on_pages::OnPages;
 pub use plan::{AbortableVisitor, Composed, Plan, Shareable, Visitor};
 pub use recipe_built::RecipeBuilt;
 pub use stacked::Stacked;
-pub(crate) use tree::Tree;
+pub(crate) use tree::{INNER, INNER_NODES, LEAVES, NODE_LEAVES, Tree};

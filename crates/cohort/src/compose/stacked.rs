@@ -19,7 +19,7 @@
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
 use super::{Composed, Plan, Tree};
-use crate::door::{AtomicPtr, Order, cohort, flaws, mutant, pool};
+use crate::door::{AtomicPtr, Order, cohort, flaws, inner_places, leaf_places, mutant, pool};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use cohort_raw::recipe::{Basic, LEVELS, Recipe};
@@ -110,7 +110,11 @@ impl StackedContext {
 /// let total: Mutex<u64, Three> = Mutex::from_raw(Three::planned(&plan), 1);
 /// total.locking(|total| *total += 1);
 /// ```
-pub struct Stacked<T, const LEAVES: usize = 128, const INNER: usize = 64> {
+pub struct Stacked<
+    T,
+    const LEAVES: usize = { leaf_places(128) },
+    const INNER: usize = { inner_places(64) },
+> {
     root: CachePadded<Any>,
     recipe: Recipe,
     cohorts: Tree<Cohort, LEAVES, INNER>,

@@ -4,7 +4,7 @@
 //! Cohorts beyond the number of places share one.  For a lock that keeps its waiters' way up in
 //! their cohorts, that is slower, but safe.
 
-use crate::door::{AtomicPtr, constructor, orders, repeated};
+use crate::door::{AtomicPtr, constructor, inner_places, leaf_places, orders, repeated};
 use crate::host::Pool;
 use core::ptr;
 
@@ -14,6 +14,18 @@ orders! {
     /// Sees it.
     TREE_FIND = Acquire;
 }
+
+/// Places of a tree with a level of cores.
+pub(crate) const LEAVES: usize = leaf_places(512);
+
+/// Places of its other levels, if they are two or chosen at construction.
+pub(crate) const INNER: usize = inner_places(128);
+
+/// Places of a tree's only level, of NUMA nodes.
+pub(crate) const NODE_LEAVES: usize = leaf_places(16);
+
+/// Places of a tree's only other level, of NUMA nodes.
+pub(crate) const INNER_NODES: usize = inner_places(16);
 
 /// Places for `LEAVES` cohorts of the smallest level and `INNER` of all others together.
 #[derive(Debug)]

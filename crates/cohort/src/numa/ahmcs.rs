@@ -33,7 +33,7 @@
 use super::Hmcs;
 use super::hmcs::Entry;
 use super::shape::ChosenShape;
-use crate::compose::{CacheGroup, Core, Numa};
+use crate::compose::{CacheGroup, Core, INNER, INNER_NODES, LEAVES, Numa};
 use crate::door::{Cell, mutant, policies};
 use crate::wait::MayPark;
 
@@ -107,7 +107,7 @@ unsafe impl Entry for WhereMet {
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P, 128, WhereMet>;
+pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), LEAVES, INNER_NODES, P, 128, WhereMet>;
 /// `ahmcs-4@core,cache,numa,system`.
 ///
 /// ```
@@ -117,7 +117,7 @@ pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P, 128, WhereMet>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, WhereMet>;
+pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), LEAVES, INNER, P, 128, WhereMet>;
 /// The lock with levels chosen at construction.
 ///
 /// ```
@@ -127,7 +127,7 @@ pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, 
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyAhmcs<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P, 128, WhereMet>;
+pub type AnyAhmcs<P = MayPark, S = ChosenShape> = Hmcs<S, LEAVES, INNER, P, 128, WhereMet>;
 
 #[cfg(all(test, world = "native"))]
 mod tests {

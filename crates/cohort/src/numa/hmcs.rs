@@ -1,4 +1,4 @@
-//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level.  The head of a
+//! `hmcs-2` to `hmcs-5`: a tree of `mcs` queues, one for each cohort of each level.  The head of a
 //! cohort's queue enters the queue above on the cohort's behalf.  The holder passes all that it
 //! holds to the next waiter in the lowest queue that has one (Chabbi, Fagan and Mellor-Crummey;
 //! Chabbi et al. 2017 §2).
@@ -32,8 +32,13 @@
 
 use super::linked;
 use super::shape::{ChosenShape, Shape};
-use crate::compose::{CacheGroup, Core, Numa, Package, Tree};
-use crate::door::{Absence, AtomicPtr, Order, constructor, flaws, mutant, orders, thread};
+use crate::compose::{
+    CacheGroup, Core, INNER, INNER_NODES, LEAVES, NODE_LEAVES, Numa, Package, Tree,
+};
+use crate::door::{
+    Absence, AtomicPtr, Order, constructor, flaws, inner_places, leaf_places, mutant, orders,
+    thread,
+};
 use crate::host::{Arena, Pool, pooled_forms};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -430,7 +435,7 @@ pub struct Hmcs<
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Hmcs2<P = MayPark> = Hmcs<(Numa,), 16, 0, P>;
+pub type Hmcs2<P = MayPark> = Hmcs<(Numa,), NODE_LEAVES, 0, P>;
 /// `hmcs-3@core,numa,system`.
 ///
 /// ```
@@ -440,7 +445,7 @@ pub type Hmcs2<P = MayPark> = Hmcs<(Numa,), 16, 0, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
+pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), LEAVES, INNER_NODES, P>;
 /// `hmcs-4@core,cache,numa,system`.
 ///
 /// ```
@@ -450,7 +455,7 @@ pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
+pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), LEAVES, INNER, P>;
 /// `hmcs-4@cache,numa,package,system`, for machines with several nodes per package.
 ///
 /// ```
@@ -460,7 +465,19 @@ pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
+pub type Hmcs4Package<P = MayPark> =
+    Hmcs<(CacheGroup, Numa, Package), { leaf_places(64) }, { inner_places(32) }, P>;
+/// `hmcs-5@core,cache,numa,package,system`, for the largest machines.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hmcs5};
+///
+/// let total: Mutex<u64, Hmcs5> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
+pub type Hmcs5<P = MayPark> =
+    Hmcs<(Core, CacheGroup, Numa, Package), LEAVES, { inner_places(192) }, P>;
 /// The lock with levels chosen at construction.
 ///
 /// ```
@@ -472,7 +489,7 @@ pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P
 /// let total: Mutex<u64, AnyHmcs> = Mutex::from_raw(AnyHmcs::shaped(shape), 1);
 /// *total.lock() += 1;
 /// ```
-pub type AnyHmcs<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P>;
+pub type AnyHmcs<P = MayPark, S = ChosenShape> = Hmcs<S, LEAVES, INNER, P>;
 /// [`AnyHmcs`] with the fast path of `hmcs-t`: a thread that finds the system's queue empty enters
 /// no other.
 ///
@@ -485,7 +502,7 @@ pub type AnyHmcs<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P>;
 /// let total: Mutex<u64, AnyHmcsFast> = Mutex::from_raw(AnyHmcsFast::shaped(shape), 1);
 /// *total.lock() += 1;
 /// ```
-pub type AnyHmcsFast<P = MayPark, S = ChosenShape> = Hmcs<S, 512, 128, P, 128, ByFastPath>;
+pub type AnyHmcsFast<P = MayPark, S = ChosenShape> = Hmcs<S, LEAVES, INNER, P, 128, ByFastPath>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>

@@ -87,7 +87,7 @@ use super::ahmcs::WhereMet;
 use super::hmcs::{AtLeaf, Entry, NOWHERE};
 use super::linked;
 use super::shape::{ChosenShape, Gives, Shape, Usual};
-use crate::compose::{CacheGroup, Core, Numa, Tree};
+use crate::compose::{CacheGroup, Core, INNER, INNER_NODES, LEAVES, NODE_LEAVES, Numa, Tree};
 use crate::door::{
     AtomicPtr, AtomicU32, Counter, Order, constructor, count, flaws, mutant, orders, pool,
     runs_out, tries_anything,
@@ -1165,7 +1165,7 @@ pub type HmcsT1<P = MayPark> = HmcsT<(), 0, 0, P>;
 /// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
 /// # drop(guard);
 /// ```
-pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), 16, 0, P>;
+pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), NODE_LEAVES, 0, P>;
 /// `hmcs-t-3@core,numa,system`.
 ///
 /// ```
@@ -1177,7 +1177,7 @@ pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), 16, 0, P>;
 /// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
 /// # drop(guard);
 /// ```
-pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
+pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), LEAVES, INNER_NODES, P>;
 /// `hmcs-t-4@core,cache,numa,system`.
 ///
 /// ```
@@ -1189,7 +1189,7 @@ pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
 /// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
 /// # drop(guard);
 /// ```
-pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
+pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), LEAVES, INNER, P>;
 /// The lock with levels and give-up variant chosen at construction.
 ///
 /// ```
@@ -1199,7 +1199,7 @@ pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyHmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, 512, 128, P>;
+pub type AnyHmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, LEAVES, INNER, P>;
 /// [`AnyHmcsT`] with the entries of `ahmcs`: a thread enters where it last found contention.
 ///
 /// ```
@@ -1209,7 +1209,7 @@ pub type AnyHmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, 512, 128, P>;
 /// *total.lock() += 1;
 /// assert_eq!(total.into_inner(), 2);
 /// ```
-pub type AnyAhmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, 512, 128, P, 64, WhereMet>;
+pub type AnyAhmcsT<P = MayPark, S = ChosenShape> = HmcsT<S, LEAVES, INNER, P, 64, WhereMet>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>

@@ -22,7 +22,7 @@ pub use fissile::Fissile;
 pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
-pub use hmcs::{AnyHmcs, AnyHmcsFast, ByFastPath, Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
+pub use hmcs::{AnyHmcs, AnyHmcsFast, ByFastPath, Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package, Hmcs5};
 pub use hmcs_t::{AnyAhmcsT, AnyHmcsT, HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
 pub use near::Near;
 pub use shape::{ChosenShape, Shape, ShapeText, TextShape};
@@ -32,7 +32,7 @@ use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated}
 use crate::padded::CachePadded;
 
 /// NUMA nodes with an entry of their own; further nodes share entries.
-const NODES: usize = 16;
+const NODES: usize = door::node_places(16);
 
 /// A queue's tail for each NUMA node.
 #[derive(Debug)]

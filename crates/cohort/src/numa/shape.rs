@@ -155,7 +155,7 @@ impl Default for ChosenShape {
 
 // SAFETY: the levels of a shape are constant, and no more than a recipe has.
 unsafe impl Shape for ChosenShape {
-    const MOST: usize = cohort_raw::recipe::LEVELS - 1;
+    const MOST: usize = cohort_raw::recipe::TREE_LEVELS - 1;
 
     type Gives = Abandonment;
 

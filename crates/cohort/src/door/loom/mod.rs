@@ -31,8 +31,8 @@ pub(crate) use interrupt::interruption;
 pub use interrupt::{interrupted_after, interrupted_at_step};
 pub use kept::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
-    Kept, OfExecution, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots,
-    unmap_slots,
+    Kept, OfExecution, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of,
+    leaf_places, map_slots, node_places, unmap_slots,
 };
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;

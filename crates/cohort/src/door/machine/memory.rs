@@ -29,6 +29,25 @@ pub const QUEUE_NODES: usize = 16;
 /// As natively: distinct cache groups in the count of an inflated lock's waiters.
 pub const FAT_GROUPS: usize = 16;
 
+/// Places in one lock for NUMA nodes: 64 CPUs each on the largest machine, of 4,096.
+#[must_use]
+pub const fn node_places(_usual: usize) -> usize {
+    64
+}
+
+/// Places in a tree for cohorts of its smallest level: a cohort for each CPU of the largest machine.
+#[must_use]
+pub const fn leaf_places(_usual: usize) -> usize {
+    4096
+}
+
+/// Places in a tree for cohorts of all other levels together: three levels of a quarter of its
+/// leaves.
+#[must_use]
+pub const fn inner_places(usual: usize) -> usize {
+    if usual == 0 { 0 } else { 3 * 1024 }
+}
+
 /// As natively: uncontended looks before a group's arrivals need no registration.
 pub const CALM_LOOKS: u32 = 64;
 

@@ -59,7 +59,8 @@ pub fn cache_groups() -> usize {
 }
 
 /// The levels that may replace a level, the best first.
-const fn levels(level: Level) -> &'static [&'static str] {
+#[must_use]
+pub const fn levels(level: Level) -> &'static [&'static str] {
     match level {
         Level::Core => &["core", "cache", "numa", "package"],
         // No smaller one: CPUs without such a level share their last cache.

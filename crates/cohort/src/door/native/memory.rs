@@ -39,6 +39,24 @@ pub const QUEUE_NODES: usize = 16;
 /// Distinct cache groups in the count of an inflated lock's waiters; further groups share.
 pub const FAT_GROUPS: usize = 16;
 
+/// Places in one lock for NUMA nodes, where the lock is to have that many; further nodes share.
+#[must_use]
+pub const fn node_places(usual: usize) -> usize {
+    usual
+}
+
+/// Places in a tree for cohorts of its smallest level, where it is to have that many.
+#[must_use]
+pub const fn leaf_places(usual: usize) -> usize {
+    usual
+}
+
+/// Places in a tree for cohorts of all other levels together, where it is to have that many.
+#[must_use]
+pub const fn inner_places(usual: usize) -> usize {
+    usual
+}
+
 /// How often a holder finds groups uncontended before their arrivals need no registration.
 pub const CALM_LOOKS: u32 = 64;
 

@@ -40,8 +40,8 @@ pub use hope::{should_spin, spin_before_sleep};
 pub use image::Image;
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
-    OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, place_here,
-    unmap_slots,
+    OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of, leaf_places,
+    map_slots, node_places, place_here, unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};

@@ -282,6 +282,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         seed: arguments.seed,
     };
     let cohorts = cohorts(arguments, &place)?;
+    let locks = with_room(arguments, &place, &cohorts, locks)?;
     let tunings = match &arguments.config {
         Some(file) => config::read(file, &place)?,
         None => Tunings::USUAL,
@@ -499,6 +500,49 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
         }
     }
     Ok(locks)
+}
+
+/// The locks with a place for each cohort of the machine. Refuses a named lock with too few places,
+/// and omits it from `all`.
+fn with_room(
+    arguments: &Arguments,
+    place: &Place,
+    cohorts: &[(String, Vec<usize>)],
+    mut locks: Vec<String>,
+) -> Result<Vec<String>, Problem> {
+    let (Place::There(simulator), Some(named)) = (place, &arguments.on) else {
+        return Ok(locks);
+    };
+    let all = arguments.locks.iter().any(|name| name == choice::ALL);
+    let mut why = None;
+    locks.retain(|lock| {
+        let crowded = simulator.crowded(lock, cohorts);
+        let has_room = crowded.is_none();
+        why = why.take().or(crowded);
+        has_room
+    });
+    let Some(why) = why else {
+        return Ok(locks);
+    };
+    let why = format!("{}: {why}", hierarchy_of(named));
+    if !all && !arguments.locks.is_empty() {
+        return Err(Problem::usage(why));
+    }
+    problem::tell(format!("{why}; locks with too few places are left out"));
+    Ok(locks)
+}
+
+/// Where the levels of that machine are written: its file and line, or its name.
+fn hierarchy_of(named: &str) -> String {
+    let text = std::fs::read_to_string(named).unwrap_or_default();
+    let is_hierarchy = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default();
+        key.trim() == "hierarchy"
+    };
+    match text.lines().position(is_hierarchy) {
+        Some(line) => format!("{named}:{}", line + 1),
+        None => named.to_owned(),
+    }
 }
 
 /// The printed name of a lock on any simulated machine, independent of the workload.

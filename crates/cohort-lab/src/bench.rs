@@ -165,6 +165,7 @@ pub fn find(name: &str) -> Option<&'static Info> {
 }
 
 fn play<L: Workload, W: World>(mut world: W, setting: &Setting) -> Result<Outcome, String> {
+    world.has_room(&setting.lock)?;
     let shared = L::prepare(&mut world, setting);
     let topology = Arc::new(world.topology().clone());
     let (hertz, seed) = (world.hertz(), setting.seed);

@@ -606,3 +606,146 @@ fn waiters_get_past_a_holder_that_reacquires_at_once() {
         assert!(served.iter().all(|sections| *sections != 0), "{served:?}");
     }
 }
+
+/// The levels of a machine of 4,096 CPUs in 64 nodes.
+const LEVELS: &str = "package:16 numa:4 cache:4 core:8 pu:2";
+
+/// That machine's file, with these levels.
+fn big(hierarchy: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("big.toml");
+    let text = include_str!("big.toml");
+    assert!(text.contains(LEVELS));
+    std::fs::write(&path, text.replace(LEVELS, hierarchy)).expect("a file");
+    let path = path.to_str().expect("a plain path").to_owned();
+    (folder, path)
+}
+
+/// What a point of a run on [`big`] says.
+struct Large {
+    lock: String,
+    threads: usize,
+    per_thread: Vec<f64>,
+    /// The part of the hand-overs that stays in a node.
+    local: f64,
+}
+
+fn large(machine: &str, locks: &str, threads: &str) -> Vec<Large> {
+    let said = output(&[
+        "bench",
+        "--on",
+        machine,
+        "--workload",
+        "loop",
+        "--locks",
+        locks,
+        "--threads",
+        threads,
+        "--placement",
+        "scattered",
+        "--seconds",
+        "0.004",
+        "--json",
+    ]);
+    let said: Value = serde_json::from_slice(&said).expect("JSON");
+    let points = said["points"].as_array().expect("points").iter();
+    points
+        .map(|point| {
+            let middle = &point["middle"];
+            let counts = middle["per_thread"].as_array().expect("threads");
+            let hand_overs = middle["migrations"].as_array().expect("levels");
+            let count = |within: &[&str]| -> f64 {
+                let here = |level: &&Value| within.contains(&level["within"].as_str().unwrap());
+                let here = hand_overs.iter().filter(here);
+                here.map(|level| level["count"].as_f64().unwrap()).sum()
+            };
+            let near = count(&["core", "cache", "numa"]);
+            Large {
+                lock: point["lock"].as_str().expect("a name").to_owned(),
+                threads: point["threads"].as_u64().expect("a number") as usize,
+                per_thread: counts.iter().map(|count| count.as_f64().unwrap()).collect(),
+                local: near / (near + count(&["package", "system"])).max(1.0),
+            }
+        })
+        .collect()
+}
+
+/// No two of 64 nodes share a low lock: of 1,024 threads, 16 to a node, a cohort lock passes within
+/// a node but for one hand-over in 101. No thread gains or loses more than its cohort's longest
+/// turn: with a mean of m acquisitions and at most t in a turn, Jain's index is m² / (m² + t²).
+#[test]
+fn every_cohort_of_a_machine_of_4096_cpus_has_its_own_place() {
+    let (_folder, machine) = big(LEVELS);
+    let points = large(&machine, "mcs,c-mcs-mcs,hmcs-5/2,hmcs-5", "1,64,1024");
+    assert_eq!(points.len(), 12);
+    for point in points {
+        let Large {
+            lock,
+            threads,
+            per_thread,
+            local,
+        } = point;
+        let mean = per_thread.iter().sum::<f64>() / threads as f64;
+        let squares = per_thread.iter().map(|count| count * count).sum::<f64>();
+        let jain = mean * mean * threads as f64 / squares;
+        let in_a_node = (threads / 64).max(1) as f64;
+        let turn = match lock.as_str() {
+            "mcs" => Some(1.0),
+            "c-mcs-mcs" => Some(101.0 / in_a_node),
+            // Two in a row at each of four levels.
+            "hmcs-5/2" => Some(16.0),
+            // A package's turn, 128⁴ acquisitions, is longer than the run.
+            _ => None,
+        };
+        if let Some(turn) = turn {
+            let least = mean * mean / (mean * mean + turn * turn);
+            assert!(jain >= least, "{lock} × {threads}: {jain} < {least}");
+        }
+        assert!(mean > 1.0, "{lock} × {threads}: {mean}");
+        if threads == 1024 && ["c-mcs-mcs", "hmcs-5"].contains(&lock.as_str()) {
+            assert!(local > 0.95, "{lock}: {local}");
+        }
+    }
+}
+
+/// More cohorts than a lock has room for: where they are written, and what to do.
+#[test]
+fn a_lock_without_room_for_each_cohort_is_refused_by_file_and_line() {
+    let (_folder, machine) = big("package:13 numa:5 cache:4 core:4 pu:2");
+    let bench = |locks: &str| {
+        let mut command = cohort();
+        command.args([
+            "bench",
+            "--on",
+            &machine,
+            "--workload",
+            "loop",
+            "--locks",
+            locks,
+        ]);
+        command.args(["--threads", "1", "--seconds", "0.0001"]);
+        command.assert()
+    };
+    for lock in [
+        "c-mcs-mcs",
+        "futex-hmcs",
+        "clof:mcs-mcs@numa,system/compiled",
+    ] {
+        let named = format!("`{lock}` has room for ");
+        bench(lock).code(2).stderr(
+            contains("big.toml:4: the level `numa` has 65 cohorts")
+                .or(contains("big.toml:4: the level `cache` has 260 cohorts"))
+                .and(contains(named))
+                .and(contains("; use hmcs-2@")),
+        );
+    }
+    for lock in [
+        "mcs",
+        "hmcs-5",
+        "clof:mcs-mcs@core,system",
+        "hmcs-2@numa,system",
+    ] {
+        bench(lock).success();
+    }
+    bench("hmcs-6").code(2).stderr(contains("1 to 5 levels"));
+}

@@ -29,10 +29,10 @@ use crate::tune::sanl;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use cohort::name::Lock;
-use experiment::{FIRST_SEED, Point, Points, Simulators};
+use experiment::{FIRST_SEED, Point, Points, Simulators, cpu_time};
 use rayon::prelude::*;
 use stands::Search;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -156,17 +156,46 @@ fn planned_of(claim: &'static Claim, seeds: usize) -> BTreeSet<Point> {
     points
 }
 
-/// Estimated CPU time of these claims' runs with `seeds` seeds.
+/// Estimated CPU time of these claims' runs with `seeds` seeds, with all counterfactuals. Runs the
+/// beginning of the longest points; other points count by their virtual time. Blocks.
 #[must_use]
 pub fn expected(claims: &[&'static Claim], seeds: usize) -> Duration {
     let simulators = Simulators::default();
-    let points: BTreeSet<Point> = claims
-        .iter()
-        .flat_map(|claim| planned_of(claim, seeds))
+    let mut points = BTreeSet::new();
+    for claim in claims {
+        points.extend(planned_of(claim, seeds));
+        let (found, seeds) = (Found::default(), claim.seeds(seeds));
+        points.extend(wanted(claim.counterfactuals, &found, &seeds));
+    }
+    let mut alike: BTreeMap<Point, u32> = BTreeMap::new();
+    for point in points {
+        *alike.entry(point.with_first_seed()).or_default() += 1;
+    }
+    let mut alike: Vec<(Point, u32, u64)> = alike
+        .into_iter()
+        .map(|(point, runs)| {
+            let load = point.load(&simulators);
+            (point, runs, load)
+        })
         .collect();
-    let points = points.iter().map(|point| point.cost(&simulators));
-    points.sum::<Duration>() + PROFILE * profiled(claims).len() as u32
+    alike.sort_by_key(|(_, runs, load)| std::cmp::Reverse(load * u64::from(*runs)));
+    let (long, short) = alike.split_at(alike.len().min(TRIALS));
+    let tried: Vec<(Duration, u64)> = long
+        .par_iter()
+        .filter_map(|(point, runs, load)| {
+            let time = point.tried(&simulators)? * *runs;
+            Some((time, load * u64::from(*runs)))
+        })
+        .collect();
+    let time: Duration = tried.iter().map(|(time, _)| *time).sum();
+    let load: u64 = tried.iter().map(|(_, load)| *load).sum();
+    let rest = short.iter().map(|(_, runs, load)| load * u64::from(*runs));
+    let rest = time.mul_f64(rest.sum::<u64>() as f64 / load.max(1) as f64);
+    time + rest + PROFILE * profiled(claims).len() as u32
 }
+
+/// The greatest number of points that [`expected`] tries: some seconds for all claims.
+const TRIALS: usize = 128;
 
 /// Estimated duration of a machine's profile.
 const PROFILE: Duration = Duration::from_secs(10);
@@ -309,7 +338,7 @@ fn run_points(
     let missing = wanted.into_iter().filter(|point| !points.knows(point));
     let mut missing: Vec<Point> = missing.collect();
     // Long ones first, so that they do not end up alone on one CPU.
-    missing.sort_by_key(|point| std::cmp::Reverse(point.cost(simulators)));
+    missing.sort_by_key(|point| std::cmp::Reverse(point.load(simulators)));
     let ran: Result<Vec<_>, Interrupted> = missing
         .into_par_iter()
         .map(|point| {
@@ -326,12 +355,6 @@ fn run_points(
         points.add(point, outcome, took);
     }
     Ok(())
-}
-
-/// The CPU time of the calling thread, which runs one point.
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 #[cfg(test)]
@@ -461,6 +484,35 @@ mod tests {
             .iter()
             .map(|row| (row.id.to_owned(), row.verdict_text()));
         assert_eq!(rows.collect::<Vec<_>>(), recorded);
+    }
+
+    /// The beginning of a run stands for the rest within a factor of two, with timeouts and without;
+    /// a speed common to all points was eleven times too high for rows with timeouts.
+    #[test]
+    fn a_points_time_is_estimated_from_its_beginning() {
+        use crate::bench::{Knobs, Span};
+
+        let simulators = Simulators::default();
+        let alone = Experiment::new(
+            "xeon-e7-4850x4",
+            "loop",
+            Placement::Compact,
+            Sweep::Threads(&[40]),
+        )
+        .lasting(10);
+        let timed = alone.with(Knobs {
+            timeout: Some(Span::Cycles(1_000)),
+            ..Knobs::NONE
+        });
+        for experiment in [alone, timed] {
+            let point = experiment.points(&["hmcs-t-2"], FIRST_SEED).remove(0);
+            let tried = point.tried(&simulators).unwrap().as_secs_f64();
+            let began = cpu_time();
+            point.run(&simulators).unwrap();
+            let took = (cpu_time() - began).as_secs_f64();
+            let ratio = tried / took;
+            assert!((0.5..2.0).contains(&ratio), "{tried} of {took} s");
+        }
     }
 
     /// Each lock counts at its own best number of threads.

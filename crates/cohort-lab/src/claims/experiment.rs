@@ -17,8 +17,8 @@ use std::time::Duration;
 /// with all seeds.
 pub(super) const FIRST_SEED: u64 = 1;
 
-/// Estimated nanoseconds of a CPU for each microsecond of a simulated thread.
-const EVENT: u64 = 300;
+/// The part of a point's virtual time that a trial simulates.
+const TRIAL: u64 = 64;
 
 /// Number of distinguishable curves in a picture.
 const DISTINCT: usize = 12;
@@ -348,16 +348,54 @@ impl Point {
         )
     }
 
-    /// Estimated CPU time, from the minimal virtual time: a simulated thread takes [`EVENT`]
-    /// nanoseconds per microsecond.
-    pub(super) fn cost(&self, simulators: &Simulators) -> Duration {
+    /// Its least virtual time, in nanoseconds, times its threads.
+    pub(super) fn load(&self, simulators: &Simulators) -> u64 {
         let simulator = simulators.get(self.machine);
-        let Ok((info, setting)) = self.setting() else {
-            return Duration::ZERO;
+        let length = self
+            .setting()
+            .map(|(info, setting)| self.settings(info, &simulator, &setting).length);
+        length.map_or(0, |length| {
+            (length.warm_up + length.least) * self.threads as u64
+        })
+    }
+
+    /// The same point with the first seed.
+    pub(super) fn with_first_seed(&self) -> Self {
+        Self {
+            seed: FIRST_SEED,
+            ..self.clone()
+        }
+    }
+
+    /// Estimated CPU time, from the speed of its beginning: run for a [part](TRIAL) of its least
+    /// virtual time, and for twice that part, it takes the difference for each part. None if it
+    /// cannot run.
+    pub(super) fn tried(&self, simulators: &Simulators) -> Option<Duration> {
+        let once = self.trial(1, simulators)?;
+        let twice = self.trial(2, simulators)?;
+        let part = twice.saturating_sub(once);
+        Some(once + part * (TRIAL as u32 - 1))
+    }
+
+    /// The CPU time of so many parts.
+    fn trial(&self, parts: u64, simulators: &Simulators) -> Option<Duration> {
+        let simulator = simulators.get(self.machine);
+        let (info, setting) = self.setting().ok()?;
+        let mut settings = self.settings(info, &simulator, &setting);
+        let counted = (settings.length.warm_up + settings.length.least) * parts / TRIAL;
+        settings.length = Length {
+            warm_up: 0,
+            settled: 0,
+            settled_by: 0,
+            least: counted,
+            most: counted,
+            given_up: counted,
+            unserved: 0,
         };
-        let length = self.settings(info, &simulator, &setting).length;
-        let virtual_time = length.warm_up + length.least;
-        Duration::from_nanos(virtual_time / 1_000 * self.threads as u64 * EVENT)
+        settings.cpus = self.cpus(simulator.topology()).ok()?;
+        let began = cpu_time();
+        bench::run(info, simulator.world(settings), &setting).ok()?;
+        Some(cpu_time().saturating_sub(began))
     }
 
     fn setting(&self) -> Result<(&'static bench::Info, Setting), String> {
@@ -471,6 +509,12 @@ fn tunings(machine: &str) -> Tunings {
         sanl: shipped_thresholds(machine).unwrap_or(Tunings::USUAL.sanl),
         ..Tunings::USUAL
     }
+}
+
+/// The CPU time of the calling thread, which runs one point.
+pub(super) fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 /// The machines, each prepared once.

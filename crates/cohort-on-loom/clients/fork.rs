@@ -87,6 +87,11 @@ pub fn one_word() -> OneWord {
     OneWord(lock)
 }
 
+/// That lock, unused.
+pub fn new_word() -> OneWord {
+    OneWord(RawRwLock::new())
+}
+
 impl Host for OneWord {
     fn lock(&self) {
         let _ = self.0.write(&Patience::ENDLESS);
@@ -368,6 +373,109 @@ pub fn writes(lock: impl Readable, threads: usize) {
         if thread == 0 {
             assert!(!lock.is_busy(), "a thread is left behind");
         }
+    });
+}
+
+/// Makes an attempt to lock that does not wait.
+pub fn attempts<H: Host>(host: &H) -> bool {
+    host.lock_within(&Patience::NONE)
+}
+
+/// The first thread forks while it holds the lock to write and others try to read. Another thread
+/// of the child makes an attempt to write, and is the first to find what the parent's threads left,
+/// while the first releases the lock and reads.
+pub fn writes_beside_another<L: Readable>(lock: L, attempt: fn(&L) -> bool) {
+    let shared = Arc::new((lock, Cell::new(0)));
+    let before = Arc::clone(&shared);
+    together(2, move |thread| {
+        let (lock, count) = &*before;
+        if thread == 0 {
+            // The other reads, or is about to.
+            yield_now();
+            lock.lock();
+            yield_now();
+            fork();
+        } else if lock.read_at_once() {
+            read(count);
+            assert!(lock.unlock(), "the holder does not hold it");
+        }
+    });
+    let after = Arc::clone(&shared);
+    let child = together(2, move |thread| {
+        let (lock, count) = &*after;
+        if thread == 0 {
+            // The other arrives.
+            yield_now();
+            assert!(lock.unlock(), "the holder does not hold it");
+            lock.read();
+            read(count);
+        } else if attempt(lock) {
+            add_one(count);
+        } else {
+            return;
+        }
+        assert!(lock.unlock(), "the holder does not hold it");
+    });
+    if child.is_some() {
+        assert!(!shared.0.is_busy(), "a thread is left behind");
+    }
+}
+
+/// A thread forks beside a free lock. In the child, a writer is the first to find what the parent's
+/// threads left, while a reader of the child turns back.
+pub fn meets_a_reader(lock: impl Readable) {
+    let shared = Arc::new((lock, Cell::new(0)));
+    together(1, |_| fork());
+    let after = Arc::clone(&shared);
+    let child = together(2, move |thread| {
+        let (lock, count) = &*after;
+        if thread == 0 {
+            // The other is about to read.
+            yield_now();
+            lock.lock();
+            yield_now();
+            add_one(count);
+        } else if lock.read_at_once() {
+            read(count);
+        } else {
+            return;
+        }
+        assert!(lock.unlock(), "the holder does not hold it");
+    });
+    if child.is_some() {
+        assert!(!shared.0.is_busy(), "a thread is left behind");
+    }
+}
+
+/// The first thread writes, and forks as it reads upgradably, while another tries to: the child's
+/// only reader is the only one.
+pub fn upgrades_alone() {
+    let shared = Arc::new((RawRwLock::new(), Cell::new(0)));
+    together(2, move |thread| {
+        let (lock, count) = &*shared;
+        if thread > 0 {
+            let _ = lock.read_upgradably(&Patience::ENDLESS);
+            read(count);
+            // SAFETY: held to read upgradably.
+            return unsafe {
+                lock.end_upgradable();
+                lock.release_read();
+            };
+        }
+        // The other is about to read.
+        yield_now();
+        let _ = lock.write(&Patience::ENDLESS);
+        // SAFETY: held to write.
+        unsafe { lock.downgrade_to_upgradable() };
+        yield_now();
+        fork();
+        // SAFETY: held to read upgradably.
+        let alone = unsafe { lock.try_upgrade() };
+        assert!(alone, "a thread is left behind");
+        add_one(count);
+        // SAFETY: held to write.
+        unsafe { lock.release_write() };
+        assert!(!lock.is_locked(), "a thread is left behind");
     });
 }
 

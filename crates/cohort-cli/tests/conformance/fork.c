@@ -252,6 +252,49 @@ static void rwlock_with_waiters(const void *write)
     join_child(child);
 }
 
+static void *read_on(void *argument)
+{
+    struct house *house = argument;
+    while (atomic_load(&house->joined) == 0) {
+        OK(pthread_rwlock_rdlock(&house->rwlock));
+        OK(pthread_rwlock_unlock(&house->rwlock));
+    }
+    return NULL;
+}
+
+/* A child has threads before it releases what it inherited: no reader of the
+ * parent, about to wait for the lock, keeps them out. */
+static void rwlock_beside_threads(const void *with)
+{
+    (void)with;
+    struct house house = {.rwlock = PTHREAD_RWLOCK_INITIALIZER};
+    pthread_t readers[WAITERS];
+    for (int i = 0; i < WAITERS; i++)
+        readers[i] = start(read_on, &house);
+    for (int i = 0; i < 200; i++) {
+        OK(pthread_rwlock_wrlock(&house.rwlock));
+        pid_t child = fork_watched();
+        if (child == 0) {
+            pthread_t threads[2];
+            for (int j = 0; j < 2; j++)
+                threads[j] = start(write_and_read, &house);
+            sched_yield();
+            OK(pthread_rwlock_unlock(&house.rwlock));
+            for (int j = 0; j < 2; j++)
+                join(threads[j]);
+            CHECK_EQ(house.count, 2 * TURNS);
+            OK(pthread_rwlock_trywrlock(&house.rwlock));
+            _exit(0);
+        }
+        OK(pthread_rwlock_unlock(&house.rwlock));
+        join_child(child);
+        progress();
+    }
+    atomic_store(&house.joined, 1);
+    for (int i = 0; i < WAITERS; i++)
+        join(readers[i]);
+}
+
 static struct house guarded = {.mutex = PTHREAD_MUTEX_INITIALIZER,
                                .cond = PTHREAD_COND_INITIALIZER,
                                .rwlock = PTHREAD_RWLOCK_INITIALIZER};
@@ -435,6 +478,7 @@ CASES(CASE_WITH("held-with-waiters/normal", held_with_waiters, &kinds[NORMAL]),
       BEYOND("cond-with-waiters", cond_with_waiters),
       BEYOND("rwlock-read-with-waiters", rwlock_with_waiters),
       {"rwlock-written-with-waiters", rwlock_with_waiters, &write_held, true},
+      BEYOND("rwlock-written-beside-threads", rwlock_beside_threads),
       CASE("hammered", hammered),
       CASE("from-many-threaded-child", from_many_threaded_child),
       CASE("spawned", spawned))

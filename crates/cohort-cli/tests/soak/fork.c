@@ -147,13 +147,26 @@ static void *in_child(void *set)
     return NULL;
 }
 
+static pthread_t threads[CHILD_THREADS];
+
+static void start_threads(struct set *set, struct dice *dice)
+{
+    note("child starts threads", 0);
+    child_seed = ((uint64_t)roll(dice, UINT32_MAX) << 32) | 1;
+    for (int i = 0; i < CHILD_THREADS; i++)
+        OK(pthread_create(&threads[i], NULL, in_child, set));
+}
+
+static void join_threads(void)
+{
+    for (int i = 0; i < CHILD_THREADS; i++)
+        OK(pthread_join(threads[i], NULL));
+}
+
 /* A lock that was given back: every way to take it works, and the first try as well. */
-static void child(struct set *set, struct dice *dice)
+static void try_all(struct set *set, struct dice *dice)
 {
     bool reads_first = one_in(dice, 2);
-    let_go(set);
-    /* Its owner is a thread of the parent's. */
-    init_recursive(set);
     note("child tries", 0);
     OK(pthread_mutex_trylock(&set->mutex));
     OK(pthread_mutex_unlock(&set->mutex));
@@ -177,14 +190,26 @@ static void child(struct set *set, struct dice *dice)
         OK(pthread_rwlock_rdlock(rwlock));
         OK(pthread_rwlock_unlock(rwlock));
     }
-    note("child starts threads", 0);
-    child_seed = ((uint64_t)roll(dice, UINT32_MAX) << 32) | 1;
-    pthread_t threads[CHILD_THREADS];
-    for (int i = 0; i < CHILD_THREADS; i++)
-        OK(pthread_create(&threads[i], NULL, in_child, set));
-    in_child(set);
-    for (int i = 0; i < CHILD_THREADS; i++)
-        OK(pthread_join(threads[i], NULL));
+}
+
+/* Its threads begin when its locks are free, or wait for those that it holds. */
+static void child(struct set *set, struct dice *dice)
+{
+    /* Its owner is a thread of the parent's. */
+    init_recursive(set);
+    if (one_in(dice, 2)) {
+        start_threads(set, dice);
+        usleep(roll(dice, 1000));
+        let_go(set);
+        join_threads();
+        try_all(set, dice);
+    } else {
+        let_go(set);
+        try_all(set, dice);
+        start_threads(set, dice);
+        in_child(set);
+        join_threads();
+    }
     _exit(0);
 }
 

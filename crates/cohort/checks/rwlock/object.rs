@@ -88,6 +88,15 @@ models![
     quick("fork::rw_object_beside", FORK_2, || {
         fork::looks_on_grants(object::hosted(host::in_place::<Tas>()), 2)
     }),
+    lighter("fork::rw_object_written_beside_another", FORK_2, || {
+        fork::writes_beside_another(
+            object::hosted(host::in_place::<Tas>()),
+            host::Host::try_lock,
+        )
+    }),
+    quick("fork::rw_object_meets_a_reader", FORK_2, || {
+        fork::meets_a_reader(object::hosted(host::in_place::<Tas>()))
+    }),
     quick("fork::rw_object_inflated", FORK, || {
         fork::holds(object::hosted(host::inflated::<Anderson<2>>()), 2)
     }),

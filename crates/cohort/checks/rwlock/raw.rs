@@ -135,6 +135,16 @@ models![
         fork::multiplies(fork::one_word(), 2)
     }),
     quick("fork::rwlock_upgraded", FORK, fork::upgrades),
+    quick("fork::rwlock_upgraded_alone", FORK_2, fork::upgrades_alone),
+    quick("fork::rwlock_new_written", FORK_2, || {
+        fork::writes(fork::new_word(), 2)
+    }),
+    lighter("fork::rwlock_written_beside_another", FORK_2, || {
+        fork::writes_beside_another(fork::one_word(), fork::attempts)
+    }),
+    quick("fork::rwlock_meets_a_reader", FORK_2, || {
+        fork::meets_a_reader(fork::one_word())
+    }),
 ];
 
 on_machine! {

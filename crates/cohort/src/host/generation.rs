@@ -77,16 +77,17 @@ impl Generation {
                 spinner.moment();
                 continue;
             }
-            let busy = here | BUSY;
+            // A new object has nothing to clear.
+            let claimed = if seen == 0 { here } else { here | BUSY };
             if self
                 .0
-                .compare_exchange(seen, busy, GENERATION_CLAIM, Order::RELAXED)
+                .compare_exchange(seen, claimed, GENERATION_CLAIM, Order::RELAXED)
                 .is_ok()
             {
                 if seen != 0 {
                     repair();
+                    self.0.store(here, GENERATION_REPAIRED);
                 }
-                self.0.store(here, GENERATION_REPAIRED);
                 return;
             }
         }

@@ -52,8 +52,10 @@
 //! [`Recursion::Excluded`] turns all of this off.
 //!
 //! **In a forked child** the marks of the parent's threads are cleared, once: by the first thread
-//! that heeds or sets a mark, or releases a marked lock. Holders stay, since a child cannot tell
-//! which are its own. Readers counted beside a writer hold nothing and are cleared too.
+//! that heeds or sets a mark, releases a marked lock, or counts itself without an exchange. Holders
+//! stay, since a child cannot tell which are its own. Readers counted beside a writer hold nothing
+//! and are cleared too. They are the parent's: a reader of the child may turn back only after the
+//! clearing, and a writer of the child that acquired before it found no reader counted.
 
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::basic::Futex;
@@ -62,7 +64,7 @@ use crate::basic::futex::{
 };
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, at_most, constructor, count_reads, counts_reads, cpus,
-    flaws, is_alone, mutant, nap, now, orders, runs_out, sleep_within, thread, wake,
+    flaws, may_fork, mutant, nap, now, orders, runs_out, sleep_within, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -107,6 +109,9 @@ flaws! {
     WAIT_AGAIN = "rwlock.wait-again";
     KEEP_GHOSTS = "rwlock.keep-ghosts";
     HEED_PARENTS = "rwlock.heed-parents";
+    ARRIVE_UNSETTLED = "rwlock.arrive-unsettled";
+    LOOK_ONCE_FOR_WRITER = "rwlock.look-once-for-writer";
+    ARRIVE_WITH_GATE = "rwlock.arrive-with-gate";
 }
 
 /// While `COUNTS` is set, the count; otherwise when a reader passed waiting writers.
@@ -491,8 +496,8 @@ impl RawRwLock {
     /// all but one of many simultaneous readers.
     #[inline]
     fn arrive_at(&self, word: u32, barred: u32, counts: bool) -> bool {
-        if word & (barred | COUNTS) != 0 {
-            return word & barred == 0 && self.arrive_counted(barred);
+        if word & (barred | COUNTS) != 0 || !self.may_turn_back() {
+            return word & barred == 0 && self.arrive_by_exchange(barred);
         }
         let word = self.word.fetch_add(1, RW_READ);
         if word & barred != 0 {
@@ -503,11 +508,20 @@ impl RawRwLock {
         true
     }
 
-    /// The same, by exchanges, while acquisitions are counted. An increment of a count that has
-    /// ended would stay, and later acquisitions would not find the word at rest.
+    /// Whether a reader that is counted too early can be told from the parent's: only after the
+    /// parent's have been cleared.
+    #[inline(always)]
+    fn may_turn_back(&self) -> bool {
+        !may_fork() || self.generation.is_settled() || mutant(flaw::ARRIVE_UNSETTLED)
+    }
+
+    /// The same, by exchanges: while acquisitions are counted, and at the process's first arrival.
+    /// An increment of a count that has ended would stay, and later acquisitions would not find the
+    /// word at rest.
     #[cold]
     #[inline(never)]
-    fn arrive_counted(&self, barred: u32) -> bool {
+    fn arrive_by_exchange(&self, barred: u32) -> bool {
+        self.settle();
         self.try_read_past(barred).is_ok()
     }
 
@@ -1018,7 +1032,7 @@ impl RawRwLock {
         }
         let others = Self::other_upgrades();
         let came = !self.is_full()
-            && (self.arrive_past(BARS | others)
+            && (self.arrive_with_gate(BARS | others)
                 || self.read_as_head(patience, WRITER | others) == Outcome::Acquired);
         self.begin_upgradably(came);
         if came {
@@ -1028,8 +1042,18 @@ impl RawRwLock {
         }
     }
 
-    /// The same, if no writer holds the lock, and no other thread waits for it or reads it
-    /// upgradably; never blocks.
+    /// Takes the lock to read if no bit of `barred` is set. By an exchange: a forked child of the
+    /// upgradable reader could not tell a reader that turns back from an ordinary one.
+    fn arrive_with_gate(&self, barred: u32) -> bool {
+        if mutant(flaw::ARRIVE_WITH_GATE) {
+            self.arrive_past(barred)
+        } else {
+            self.try_read_past(barred).is_ok()
+        }
+    }
+
+    /// [`read_upgradably`](Self::read_upgradably), if no writer holds the lock, and no other thread
+    /// waits for it or reads it upgradably; never blocks.
     ///
     /// ```
     /// use cohort::rwlock::RawRwLock;
@@ -1373,22 +1397,36 @@ impl RawRwLock {
 
     /// Clears what a parent left: a forked child has no waiters. Holders stay what they were.
     ///
-    /// Readers counted beside a writer are about to turn back; the parent's never do. Other threads
-    /// of the child may be about to as well, so only a lone thread clears them.
+    /// Readers counted beside a writer are the parent's, and about to turn back for ever.
     #[cold]
     fn inherit(&self) {
-        let is_written = self.word.load(Order::RELAXED) & WRITER != 0;
-        let ghosts = if is_written && is_alone() && !mutant(flaw::KEEP_GHOSTS) {
-            READERS
-        } else {
-            0
-        };
-        self.word
-            .fetch_and(!(MARKS | COUNTS | TAKEN | ghosts), RW_MARK);
+        let mut word = self.word.load(Order::RELAXED);
+        let seen = word;
+        loop {
+            // A writer of this process may release meanwhile, and admit readers.
+            let looked = if mutant(flaw::LOOK_ONCE_FOR_WRITER) {
+                seen
+            } else {
+                word
+            };
+            let ghosts = if looked & WRITER != 0 && !mutant(flaw::KEEP_GHOSTS) {
+                READERS
+            } else {
+                0
+            };
+            let left = word & !(MARKS | COUNTS | TAKEN | ghosts);
+            match self
+                .word
+                .compare_exchange(word, left, RW_MARK, Order::RELAXED)
+            {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
         // An upgradable reader stays upgradable and keeps the gate, where the parent's marks do no
         // harm.
         if !self.gate.is_queued() {
-            // SAFETY: the caller is alone, and no thread of this process is in it.
+            // SAFETY: no thread of this process is in it, as each settles first.
             unsafe { self.gate.inherit(None) };
         }
     }

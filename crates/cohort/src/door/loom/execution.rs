@@ -371,6 +371,12 @@ pub(super) fn poll() {
     give_way();
 }
 
+/// Whether the model's client forks.
+#[must_use]
+pub fn may_fork() -> bool {
+    !unwinding() && with(|execution| execution.settings.forks)
+}
+
 /// The generation of the running thread's process: raised by [`super::fork`].
 #[must_use]
 pub fn generation() -> u32 {

@@ -24,7 +24,7 @@ mod trace;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
 pub use caught::{Panic, caught, panic_on};
-pub use execution::{generation, generation as generation_so_far, revocations};
+pub use execution::{generation, generation as generation_so_far, may_fork, revocations};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
 pub(crate) use interrupt::interruption;
@@ -46,8 +46,8 @@ pub use spinner::{
     waits_often, workload,
 };
 pub use thread::{
-    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_alone,
-    is_gone, priority, thread, thread_id, thread_number, visit, wander,
+    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone,
+    priority, thread, thread_id, thread_number, visit, wander,
 };
 pub use trace::steps;
 

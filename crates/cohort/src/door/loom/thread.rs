@@ -225,23 +225,6 @@ pub const fn distance(one: usize, other: usize) -> u8 {
     }
 }
 
-/// Whether the calling thread is the process's only one.
-#[must_use]
-pub fn is_alone() -> bool {
-    if std::thread::panicking() {
-        return false;
-    }
-    touch_kernel(true);
-    with(|execution| {
-        execution
-            .threads
-            .iter()
-            .filter(|thread| thread.lives)
-            .count()
-            == 1
-    })
-}
-
 /// Whether this process has no thread with that number.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {

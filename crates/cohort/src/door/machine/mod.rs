@@ -28,15 +28,16 @@ pub use spinner::{
 };
 pub use system::{
     cache_groups, cohort, distance, expired, fence_everywhere, fence_here, generation,
-    generation as generation_so_far, is_long_quiet, levels, move_sleeper, mutant, nap, note, noted,
-    now, random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared,
+    generation as generation_so_far, is_long_quiet, levels, may_fork, move_sleeper, mutant, nap,
+    note, noted, now, random, revocations, sleep_on, sleep_on_shared, unless_starved, wake,
+    wake_shared,
     yield_now,
 };
 pub use tally::{tally, tally_moment, tally_state};
 pub(crate) use thread::others_go_on;
 pub use thread::{
-    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_alone, is_gone, thread,
-    thread_id, thread_number,
+    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_gone, thread, thread_id,
+    thread_number,
 };
 
 #[path = "../native/hearer.rs"]

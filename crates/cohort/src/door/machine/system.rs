@@ -202,6 +202,12 @@ pub const fn generation() -> u32 {
     1
 }
 
+/// Whether a process may have been forked from another.
+#[must_use]
+pub const fn may_fork() -> bool {
+    false
+}
+
 /// Whether the run's locks have that fault injected.
 #[must_use]
 pub fn mutant(flaw: Flaw) -> bool {

@@ -107,12 +107,6 @@ pub fn thread_id() -> u32 {
     door::thread().map_or(u32::MAX - 1, |number| number as u32 + 1)
 }
 
-/// Whether the calling thread is the run's only one: unknown, as no run forks.
-#[must_use]
-pub const fn is_alone() -> bool {
-    false
-}
-
 /// Whether this run has no thread with that number.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {

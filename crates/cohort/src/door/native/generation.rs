@@ -30,6 +30,13 @@ pub fn generation_so_far() -> u32 {
     unsafe { &*CURRENT.load(Ordering::Acquire) }.load(Ordering::Acquire)
 }
 
+/// Whether a process may have been forked from another.
+#[inline(always)]
+#[must_use]
+pub const fn may_fork() -> bool {
+    true
+}
+
 /// First use in this process, by any of its threads.
 #[cold]
 fn begin() -> u32 {

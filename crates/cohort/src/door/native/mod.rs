@@ -33,7 +33,7 @@ pub use atomic::{
 };
 pub use caught::{Panic, caught, panic_on, to_its_end};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
-pub use generation::{generation, generation_so_far};
+pub use generation::{generation, generation_so_far, may_fork};
 pub use hearer::{observer, set_observer};
 pub use home::Home;
 pub use hope::{should_spin, spin_before_sleep};
@@ -60,8 +60,8 @@ pub use system::{
     unless_starved, wake, wake_shared, yield_now,
 };
 pub use thread::{
-    CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, is_alone, is_gone, priority,
-    set_libc, thread, thread_id, thread_number,
+    CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, is_gone, priority, set_libc,
+    thread, thread_id, thread_number,
 };
 pub use workload::workload;
 

@@ -29,7 +29,6 @@ pub(super) mod number {
     pub const GETCPU: usize = 309;
     pub const MBIND: usize = 237;
     pub const MEMBARRIER: usize = 324;
-    pub const STATX: usize = 332;
     #[cfg(feature = "chaos")]
     pub const WRITE: usize = 1;
     #[cfg(feature = "chaos")]
@@ -54,7 +53,6 @@ pub(super) mod number {
     pub const GETCPU: usize = 168;
     pub const MBIND: usize = 235;
     pub const MEMBARRIER: usize = 283;
-    pub const STATX: usize = 291;
     #[cfg(feature = "chaos")]
     pub const WRITE: usize = 64;
     #[cfg(feature = "chaos")]

@@ -10,7 +10,6 @@ use super::generation::{generation, generation_so_far};
 use super::hope::SpinBudget;
 use super::system::{call, number};
 use core::cell::Cell;
-use core::ffi::CStr;
 
 /// How many arenas may keep a cache in each thread: a power of two. In a process with several locks
 /// for its objects, each further lock has four more.
@@ -328,47 +327,6 @@ fn told_by_libc() -> u32 {
 fn ask() -> u32 {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { call(number::GETTID, [0; 6]) as u32 }
-}
-
-/// Whether the calling thread is the process's only one; false if the kernel does not answer.
-#[cold]
-#[must_use]
-pub fn is_alone() -> bool {
-    /// The calling process's threads: a folder with a subfolder for each.
-    const FOLDER: &CStr = c"/proc/self/task";
-    /// The link count of a folder with one subfolder: its name, its `.`, and the subfolder's `..`.
-    const LINKS: u32 = 3;
-    const HERE: isize = -100;
-    const STATX_NLINK: usize = 4;
-    /// The kernel's `struct statx`.
-    #[repr(C, align(8))]
-    struct Status {
-        mask: u32,
-        _block: u32,
-        _attributes: u64,
-        links: u32,
-        _rest: [u32; 59],
-    }
-    const _: () = assert!(size_of::<Status>() == 256);
-    if !is_allowed(Beyond::Files) {
-        return false;
-    }
-    let mut status = Status {
-        mask: 0,
-        _block: 0,
-        _attributes: 0,
-        links: 0,
-        _rest: [0; 59],
-    };
-    let (path, into) = (FOLDER.as_ptr() as usize, &raw mut status as usize);
-    // SAFETY: the path is a string, and the kernel writes no more than the structure.
-    let failed = unsafe {
-        call(
-            number::STATX,
-            [HERE as usize, path, 0, STATX_NLINK, into, 0],
-        )
-    };
-    failed == 0 && status.mask & STATX_NLINK as u32 != 0 && status.links == LINKS
 }
 
 /// Whether this process has no thread with that number.

@@ -296,7 +296,11 @@ fn the_examples_in_c_run() {
 fn the_header_is_of_every_standard() {
     let folder = TempDir::new().unwrap();
     let source = folder.path().join("all.c");
-    fs::write(&source, "#include <cohort.h>\nint main(void) { return 0; }\n").unwrap();
+    fs::write(
+        &source,
+        "#include <cohort.h>\nint main(void) { return 0; }\n",
+    )
+    .unwrap();
     for standard in ["c99", "c11", "c17"] {
         let mut cc = command("cc");
         cc.args(["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
@@ -330,7 +334,12 @@ fn the_examples_in_cpp_are_built_by_cmake() {
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", PREFIX.path().display()));
     succeed(&mut configure);
     succeed(command("cmake").arg("--build").arg(build.path()).arg("-j2"));
-    succeed(command("ctest").arg("--output-on-failure").arg("--test-dir").arg(build.path()));
+    succeed(
+        command("ctest")
+            .arg("--output-on-failure")
+            .arg("--test-dir")
+            .arg(build.path()),
+    );
 }
 
 #[test]

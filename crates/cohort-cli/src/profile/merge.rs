@@ -475,7 +475,13 @@ fn lock(kind: &str, name: String, one: One, ran: f64) -> (Lock, HashMap<Vec<Fram
             lost: place.lost,
             blamed: place.blamed,
             wait: place.waits.spread(),
-            hold: holds(&place.holds, how.is_read(), one.objects, place.acquired, ran),
+            hold: holds(
+                &place.holds,
+                how.is_read(),
+                one.objects,
+                place.acquired,
+                ran,
+            ),
         })
         .collect();
     sites.sort_by(|one, other| {

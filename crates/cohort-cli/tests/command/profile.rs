@@ -333,7 +333,11 @@ fn the_intervals_hold_what_programs_measure() {
                     let figure = |name: &str| lock[what]["mean"][name].as_f64();
                     let value = figure("value").expect("a number");
                     let median = lock[what]["p50"].as_f64().expect("a number");
-                    let most = if what == "hold" { ran / truth.taken as f64 } else { measured };
+                    let most = if what == "hold" {
+                        ran / truth.taken as f64
+                    } else {
+                        measured
+                    };
                     value <= most * 1.01 && median <= measured && figure("low") <= Some(measured)
                 } else {
                     holds(&lock, what, measured)

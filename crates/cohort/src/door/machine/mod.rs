@@ -30,8 +30,7 @@ pub use system::{
     cache_groups, cohort, distance, expired, fence_everywhere, fence_here, generation,
     generation as generation_so_far, is_long_quiet, levels, may_fork, move_sleeper, mutant, nap,
     note, noted, now, random, revocations, sleep_on, sleep_on_shared, unless_starved, wake,
-    wake_shared,
-    yield_now,
+    wake_shared, yield_now,
 };
 pub use tally::{tally, tally_moment, tally_state};
 pub(crate) use thread::others_go_on;

@@ -339,7 +339,7 @@ fn mistakes_are_named() {
         ("mcs/100", "accepts no `/`"),
         ("hmcs-6", "1 to 5 levels"),
         ("hmcs-t-0", "`hmcs-t-1`"),
-        ("hmcs-t-99999", "1 to 4"),
+        ("hmcs-t-99999", "1 to 5"),
         ("hmcs-t-2@core,numa,system", "2 levels"),
         ("hmcs-t-3@numa,core,system", "smallest"),
         ("hmcs-t-3@numa,blad,system", "did you mean `blade`?"),

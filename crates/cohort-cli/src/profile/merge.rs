@@ -653,7 +653,7 @@ mod tests {
         assert!(merged.known(&part).is_some_and(|one| one.objects == 10));
         // A million would be too many to keep until the end.
         assert_eq!(merged.locks.len(), 3);
-        let (locks, _, _) = merged.finish();
+        let (locks, _, _) = merged.finish(1.0);
         let names: Vec<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();
         assert_eq!(names, ["table[…]", "server+8", "server+48"]);
         assert_eq!(locks[0].objects, 10);

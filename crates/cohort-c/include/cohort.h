@@ -101,6 +101,7 @@ typedef void (*cohort_step_t)(void *argument);
     call(hmcs_3) \
     call(hmcs_4) \
     call(hmcs_4_package) \
+    call(hmcs_5) \
     call(ahmcs_3) \
     call(ahmcs_4) \
     call(hmcs_t_1) \

@@ -487,7 +487,7 @@ mod tests {
     }
 
     /// The beginning of a run stands for the rest within a factor of two, with timeouts and without;
-    /// a speed common to all points was eleven times too high for rows with timeouts.
+    /// a speed common to all points gave a time eleven times too low for rows with timeouts.
     #[test]
     fn a_points_time_is_estimated_from_its_beginning() {
         use crate::bench::{Knobs, Span};

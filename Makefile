@@ -109,7 +109,7 @@ uninstall:
 	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py
 	rm -f $(LIBS)/libcohort.a $(LIBS)/libcohort.so* $(LIBS)/pkgconfig/cohort.pc
 	rm -f $(CMAKE)/cohortConfig.cmake $(CMAKE)/cohortConfigVersion.cmake
-	rm -f $(addprefix $(ROOT)/include/,cohort.h cohort.hpp cohort_tsan.h cohort-debug.h)
+	rm -f $(addprefix $(ROOT)/include/,cohort.h cohort.hpp cohort_tsan.h)
 	rm -f $(addprefix $(MANS)/man3/,$(addsuffix .3,cohort.h cohort.hpp $(FUNCTIONS)))
 	-rmdir $(LIB) $(SHARE) $(CMAKE) 2>/dev/null
 

@@ -91,8 +91,6 @@ pub unsafe extern "C" fn mtx_init(mutex: *mut Mutex, kind: c_int) -> c_int {
     unsafe {
         clear(mutex);
         (*mutex).kind.store(kind, Relaxed);
-        #[cfg(feature = "observe")]
-        crate::observe::marks::initialised(mutex);
     }
     THRD_SUCCESS
 }

@@ -141,15 +141,12 @@ pub const DESTROYED: i32 = -1;
 /// The C library's bits for or against lock elision; Cohort ignores them.
 pub const ELISION: i32 = 0x300;
 
-/// The bits by which `cohort-debug.h` marks static initialisers. The C library ignores them.
-pub const MARKED: i32 = cohort::records::MARKED as i32;
-
-/// Bits of a mutex's kind to ignore: [`ELISION`], [`MARKED`] and, where mutexes have individual
-/// locks, the lock.
+/// Bits of a mutex's kind to ignore: [`ELISION`] and, where mutexes have individual locks, the
+/// lock.
 #[cfg(not(feature = "compositions"))]
-pub const NO_KIND: i32 = ELISION | MARKED;
+pub const NO_KIND: i32 = ELISION;
 #[cfg(feature = "compositions")]
-pub const NO_KIND: i32 = ELISION | MARKED | cohort::host::assigned::BITS as i32;
+pub const NO_KIND: i32 = ELISION | cohort::host::assigned::BITS as i32;
 
 /// Zeroes an object: the state of the static initialisers.
 ///

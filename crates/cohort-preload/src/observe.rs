@@ -22,7 +22,6 @@ mod edges;
 mod entries;
 mod file;
 mod handed;
-pub mod marks;
 mod modules;
 mod own;
 mod price;

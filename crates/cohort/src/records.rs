@@ -49,10 +49,6 @@ pub const THREADS: usize = 10_240;
 /// Above them is the index of its record, plus one.
 pub const TAG_BITS: u32 = 48;
 const _: () = assert!(THREADS < 1 << (u64::BITS - TAG_BITS));
-
-/// The bits of a mutex's kind by which `cohort-debug.h` marks static initialisers.
-pub const MARKED: u32 = 0x4300_0000;
-
 /// Locks that a thread can hold at once and have listed.
 pub const HOLDS: usize = 1_152;
 /// How many of these are in the thread's own record.

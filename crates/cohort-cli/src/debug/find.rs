@@ -798,7 +798,7 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             ),
             Wrong::Uninitialised => (
                 Kind::Uninitialised,
-                format!("{object} is locked without initialisation"),
+                format!("{object} is locked without initialisation: its bytes are not a mutex"),
             ),
         };
         let site = Site::of(&finding.place);

@@ -5,8 +5,8 @@ use crate::page::visible;
 use cohort::door::Mode;
 use cohort::host::assigned;
 use cohort::records::{
-    self, CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, MARKED, OBJECT, Place, Records,
-    TAG_BITS, Thread, WHOLE,
+    self, CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
+    Thread, WHOLE,
 };
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -407,7 +407,7 @@ impl Process {
         const OWNER: usize = 8;
         const KIND: usize = 16;
         // The C library's marks for or against lock elision, and which lock serves the mutex.
-        const NO_KIND: u32 = 0x300 | assigned::BITS | MARKED;
+        const NO_KIND: u32 = 0x300 | assigned::BITS;
         let owner = u64::from_ne_bytes(bytes.get(OWNER..KIND)?.try_into().ok()?);
         let kind = u32::from_ne_bytes(bytes.get(KIND..)?.try_into().ok()?) & !NO_KIND;
         match kind {

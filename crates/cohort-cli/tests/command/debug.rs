@@ -11,20 +11,11 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bugs")
 }
 
-/// Compiles one of the programs; with `cohort-debug.h` if its bug is found only so.
+/// Compiles one of the programs.
 fn compile(name: &str, into: &TempDir) -> PathBuf {
-    compile_with(name, name == "zero_filled", into)
-}
-
-/// Compiles one of the programs, with or without `cohort-debug.h`.
-fn compile_with(name: &str, is_marked: bool, into: &TempDir) -> PathBuf {
     let program = into.path().join(name.replace('/', "-"));
-    let header = sources().join("../../crates/cohort-c/include/cohort-debug.h");
     let status = Command::new("cc")
-        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror"])
-        .args(is_marked.then_some("-include"))
-        .args(is_marked.then_some(header))
-        .arg("-o")
+        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
         .arg(&program)
         .arg(sources().join(format!("{name}.c")))
         .arg("-lpthread")
@@ -194,16 +185,6 @@ const BUGS: &[(&str, &str, &[&str])] = &[
             "ledger",
             "without initialisation",
             "main  bugs/uninitialised.c:13",
-        ],
-    ),
-    (
-        "zero_filled",
-        "owner",
-        &[
-            "stats",
-            "without initialisation",
-            "count  bugs/zero_filled.c:12",
-            "main  bugs/zero_filled.c:19",
         ],
     ),
     (
@@ -644,31 +625,6 @@ fn right_uses_of_the_crates_locks_are_not_reported() {
             let begin = format!("cohort: no findings at level `{level}` in ");
             assert!(said.starts_with(&begin), "{name}: {said}");
         }
-    }
-}
-
-/// Marked initialisers of every sort are seen, by every lock, and programs work as without marks.
-#[test]
-fn marked_programs_are_not_reported() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let program = compile_with("clean/initialised", true, &folder);
-    let alone = Command::new(&program).status().expect("it runs");
-    assert!(alone.success());
-    for lock in ["futex-hmcs", "mcs", "glk", "ticket", "system"] {
-        let mut run = cohort();
-        run.args(["run", "--lock", lock, "--"]).arg(&program);
-        run.assert().success();
-    }
-    for lock in ["futex-hmcs", "mcs"] {
-        for level in ["stuck", "owner", "order"] {
-            let (status, said) = debugged(&program, level, lock);
-            assert_eq!(status, Some(0), "{lock}, {level}: {said}");
-        }
-    }
-    for name in ["condition", "reuse", "forker", "recursive", "cancelled"] {
-        let program = compile_with(&format!("clean/{name}"), true, &folder);
-        let (status, said) = debugged(&program, "owner", "futex-hmcs");
-        assert_eq!(status, Some(0), "{name}: {said}");
     }
 }
 

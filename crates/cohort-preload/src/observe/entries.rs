@@ -8,11 +8,9 @@ use super::quick::Way;
 use super::segments::{creating, gets, joined, meeting, pending, posting, signalling, waited};
 use super::ways;
 use super::wrong::{all_are_certain, found, holder};
-use super::{edges, marks, profile};
+use super::{edges, profile};
 use crate::c11::{self, thrd};
-use crate::layout::{
-    ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, MARKED, Mutex, NORMAL, RwLock, Spin,
-};
+use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock, Spin};
 use crate::libc::{Cleanup, EBUSY, Timespec};
 use crate::mutex::Wait;
 use crate::next::{_pthread_cleanup_pop, _pthread_cleanup_push, observed};
@@ -291,14 +289,12 @@ pub fn at_once() -> Option<bool> {
 /// Reports a misuse of a mutex about to be locked.
 fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     // SAFETY: the program's.
-    let object = unsafe { &*mutex };
-    let has_none = marks::has_no_initialiser(object, caller);
-    let kind = mutex::kind_without_lock(object);
+    let kind = mutex::kind_without_lock(unsafe { &*mutex });
     if kind == DESTROYED {
         found(own, Wrong::UseDestroyed, mutex as usize, caller, None);
-    } else if has_none || kind & !(KINDS | MARKED) != 0 {
+    } else if kind & !KINDS != 0 {
         found(own, Wrong::Uninitialised, mutex as usize, caller, None);
-    } else if matches!(kind & !(ELISION | MARKED), NORMAL | ADAPTIVE) {
+    } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE) {
         look_again(own, mutex as usize, caller);
     }
 }
@@ -719,13 +715,9 @@ entries! {
     pthread_mutex_init, __pthread_mutex_init =>
     fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
     |caller| {
-        let result = initialising(How::Mutex, mutex as usize, caller, || {
+        initialising(How::Mutex, mutex as usize, caller, || {
             mutex::init(mutex, attributes, caller.returns_to)
-        });
-        if result == 0 {
-            marks::initialised(mutex);
-        }
-        result
+        })
     }
     pthread_mutex_destroy, __pthread_mutex_destroy =>
     fn destroy(mutex: *mut Mutex; _b, _c, _d),

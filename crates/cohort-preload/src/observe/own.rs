@@ -1,7 +1,7 @@
 //! The calling thread's own record.
 
 use super::profile::{self, Drawing};
-use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, marks, segments, ways};
+use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, segments, ways};
 use crate::choice::{is_plain_default, variable_c};
 use crate::layout::Mutex;
 use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
@@ -670,7 +670,6 @@ fn make(here: u32) -> Option<()> {
     if !form.is_profiled() {
         name_forker(made);
     }
-    marks::look_for(form);
     ways::go(form);
     let published = RECORDS
         .compare_exchange(before, ptr::from_ref(made).cast_mut(), AcqRel, Acquire)

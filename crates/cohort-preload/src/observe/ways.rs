@@ -1,14 +1,13 @@
 //! The observing library's code paths ("ways") for the most frequent calls; one set for each
 //! [`Form`].
 //!
-//! Before a process has its records, under another lock than the default, and where mutexes without
-//! initialisers are reported, mutexes take the general slow path.
+//! Before a process has its records, and under another lock than the default, mutexes take the
+//! general slow path.
 
 use super::entries::{
     leave_unusual, lock_begun, lock_unusual, read_begun, read_unusual, unlock_unusual, write_begun,
     write_unusual,
 };
-use super::marks;
 use super::own::Form;
 use super::quick::{self, Took, Way, count_first, draw_first, took_marked};
 use crate::choice::{choice, is_plain_default};
@@ -55,9 +54,7 @@ pub fn go(form: Form) {
     // The first use decides which lock serves, permanently.
     let _ = choice();
     if is_plain_default() {
-        if !marks::are_looked_for() {
-            LOCK.store(ways.lock as *mut (), Relaxed);
-        }
+        LOCK.store(ways.lock as *mut (), Relaxed);
         UNLOCK.store(ways.unlock as *mut (), Relaxed);
     }
     READ.store(ways.read as *mut (), Relaxed);

@@ -1,1 +1,0 @@
-../../cohort-c/include/cohort-debug.h

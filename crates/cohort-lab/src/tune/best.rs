@@ -248,7 +248,9 @@ mod tests {
         let of = |name: &str| stands(name, &kunpeng, None);
         let own = of("clof:best").unwrap().lock;
         assert_eq!(of("clof:best/64").unwrap().lock, format!("{own}/64"));
-        let epyc = of("clof:best@epyc-7352x2").unwrap().lock;
+        // Without the caches of its levels.
+        let nodes = by(&[("numa", 8)], 32);
+        let epyc = stands("clof:best@epyc-7352x2", &nodes, None).unwrap().lock;
         assert!(!epyc.contains('@'), "{epyc}");
         assert!(
             of("clof:best@epyc-7352")

@@ -229,8 +229,11 @@ static BEYOND: &[(&str, &str)] = &[
     ("inflated.believe-claims", "no forks here"),
     ("claim.outlive-fork", "no forks here"),
     ("rw-object.keep-readers", "no forks here"),
+    ("rwlock.arrive-unsettled", "no forks here"),
+    ("rwlock.arrive-with-gate", "no forks here"),
     ("rwlock.heed-parents", "no forks here"),
     ("rwlock.keep-ghosts", "no forks here"),
+    ("rwlock.look-once-for-writer", "no forks here"),
 ];
 
 /// A lock that excludes no thread.

@@ -328,8 +328,8 @@ fn the_intervals_hold_what_programs_measure() {
                 .zip([("wait", truth.wait), ("hold", truth.hold)])
             {
                 let is_held = if kind == "tight" {
-                    // Only the duration of a turn is known. Few turns are sampled, and in one that
-                    // is interrupted the clock itself takes long: the mean is bounded by the run.
+                    // The program measures whole turns alone, and few of them are sampled. An
+                    // interrupted sample raises the mean, which the run's duration bounds.
                     let figure = |name: &str| lock[what]["mean"][name].as_f64();
                     let value = figure("value").expect("a number");
                     let median = lock[what]["p50"].as_f64().expect("a number");

@@ -38,7 +38,7 @@ pub enum Doing {
     Semaphore = 8,
     /// Waiting at a barrier.
     Barrier = 9,
-    /// Taking a read lock that can become a write lock, of which there is one at a time.
+    /// Acquiring an upgradable read lock: one thread at a time holds it, beside other readers.
     ReadUpgradably = 10,
     /// Making it a write lock.
     Upgrade = 11,

@@ -47,6 +47,12 @@ fn wanted<L: RawLock<Context: Default> + Default>(case: Case, pause: u64) -> Out
     used(Raw(L::default()), &HASWELL, case.options(), THREADS, load)
 }
 
+/// Transfers of the lock's lines per section.
+fn moved(outcome: &Outcome) -> f64 {
+    let moved: u64 = outcome.transfers.iter().map(|at| at.count.lock).sum();
+    moved as f64 / sections(outcome)
+}
+
 /// The lock stays on a node while one of the node's threads waits.
 fn stays_near<L: RawLock<Context: Default> + Default>(case: Case) -> bool {
     crossing(&wanted::<L>(case, PAUSE)) < 0.2
@@ -75,9 +81,7 @@ fn remote_waiters_get_in(case: Case) -> bool {
 
 /// Pauses between looks grow, so that the lock's line seldom moves.
 fn looks_are_rare(case: Case) -> bool {
-    let outcome = wanted::<Bo<SpinOnly>>(case, PAUSE);
-    let moved: u64 = outcome.transfers.iter().map(|at| at.count.lock).sum();
-    (moved as f64) < 8.0 * sections(&outcome)
+    moved(&wanted::<Bo<SpinOnly>>(case, PAUSE)) < 8.0
 }
 
 /// The lock circulates among few threads (Dice 2017).
@@ -105,23 +109,19 @@ fn waiters_fall_out_of_step(case: Case) -> bool {
     least_share(&outcome) > 0.0
 }
 
-/// Under oversubscription of a large cache group, waiters that lose the lock to others sleep.
+/// Under oversubscription of a large cache group, waiters that lose the lock to others sleep, so that
+/// its line moves less.
 fn few_spin_in_a_large_group(case: Case) -> bool {
-    let served = |case| {
+    let moves = |case| {
         let lock = Raw(FutexHmcs::new());
-        sections(&used(
-            lock,
-            &AMPERE,
-            crowd(case),
-            256,
-            [SECTION, 24 * PAUSE],
-        ))
+        let load = [SECTION, 24 * PAUSE];
+        moved(&used(lock, &AMPERE, crowd(case), 256, load))
     };
     let unlimited = Case {
         flaw: Some("futex.spin-on"),
         ..case
     };
-    served(case) > 1.2 * served(unlimited)
+    moves(case) < 0.8 * moves(unlimited)
 }
 
 /// Threads that reacquire at once take turns of milliseconds.

@@ -245,7 +245,7 @@ fn a_drop_in_says_what_the_program_would_be_told() {
 fn where_no_folder_can_be_written_the_library_is_in_memory() {
     let command = env!("CARGO_BIN_EXE_cohort");
     let script = format!(
-        "mount -t tmpfs -o ro none /tmp || exit 99; export HOME=/proc/none; unset TMPDIR XDG_CACHE_HOME; \
+        "mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp || exit 99; export HOME=/proc/none; unset TMPDIR XDG_CACHE_HOME; \
          {command} run -- {command} run -- sh -c 'echo $LD_PRELOAD; grep -c memfd:libcohort /proc/self/maps'"
     );
     let Some(output) = in_a_container(&script) else {

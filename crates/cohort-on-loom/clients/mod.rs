@@ -8,6 +8,7 @@
 pub mod arena;
 pub mod condvar;
 pub mod destroy;
+pub mod gate;
 pub mod glk;
 pub mod guest;
 pub mod host;

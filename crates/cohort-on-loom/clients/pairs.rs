@@ -1,13 +1,11 @@
 //! One waiter beside a sleeper: each kind of wait, with each patience, against each kind of
-//! release. A waiter that erases the sleeper's mark leaves it asleep. Also two sleepers at an
-//! admission gate beside two departures, and the order of head waiters.
+//! release. A waiter that erases the sleeper's mark leaves it asleep. Also the order of head waiters.
 
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::Futex;
 use crate::locks::door::{
     AtomicU32, Cell, Order, Spinner, asleep, sleep_within, together, visit, wake, yield_now,
 };
-use crate::locks::host::{Gate, WideGate};
 use crate::locks::numa::FutexHmcs;
 use crate::locks::{Abortable, Inherit, Outcome, Patience, RawLock, ReleaseFairly, Token};
 use crate::world::soon;
@@ -206,40 +204,6 @@ pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
         let all: u64 = acquired.iter().sum();
         assert_eq!(read(&shared.count), all, "an acquisition was lost");
         assert!(!shared.lock.is_locked(), "the lock is left held");
-    }
-}
-
-/// Two admitted threads leave at once while two others, who found no slot, arrive: all are
-/// admitted.
-pub fn lets_all_in_when_two_leave() {
-    let gate = Arc::new(Gate::new());
-    let theirs = Arc::clone(&gate);
-    // The admitted threads must assume parked ones.
-    gate.expect_sleepers();
-    for _ in 0..2 {
-        assert!(gate.admit(2, false, None), "there was a place");
-    }
-    let ended = together(4, move |thread| {
-        if thread >= 2 {
-            assert!(theirs.admit(1, false, None), "nothing else is tried");
-        }
-        theirs.depart(2);
-    });
-    if ended.is_some() {
-        assert!(gate.is_empty(), "a thread is left inside");
-    }
-}
-
-/// Threads arrive at once at a gate with one slot, and leave at once: all are admitted.
-pub fn lets_all_in_that_arrive_at_once() {
-    let gate = Arc::new(WideGate::new());
-    let theirs = Arc::clone(&gate);
-    let ended = together(3, move |_| {
-        assert!(theirs.admit(1, false, None), "nothing else is tried");
-        theirs.depart(1);
-    });
-    if ended.is_some() {
-        assert!(gate.is_empty(), "a thread is left inside");
     }
 }
 

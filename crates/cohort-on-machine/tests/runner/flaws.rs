@@ -58,7 +58,8 @@ fn places(module: &str, flaw: &str) -> Vec<Client> {
 
 /// The schedules of a fault's search.
 fn schedules(flaw: &str) -> Vec<Options> {
-    if flaw.starts_with("near.") || flaw.starts_with("h-synch.") {
+    let in_nodes = ["near.", "h-synch.", "wide-gate."];
+    if in_nodes.iter().any(|lock| flaw.starts_with(lock)) {
         by_chance_in_four_nodes().collect()
     } else if ["claim.forget-wake", "claim.forget-queue"].contains(&flaw) {
         // Durations of waits matter only in virtual time.
@@ -124,10 +125,6 @@ static SELDOM: &[(&str, &str)] = &[
     (
         "futex.unclaim-forgets",
         "a head has to run out of patience beside other marks",
-    ),
-    (
-        "gate.forget-others",
-        "two threads have to depart at once while two sleep",
     ),
     (
         "gls.clear-late",

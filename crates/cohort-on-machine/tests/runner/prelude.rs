@@ -12,7 +12,7 @@ pub use crate::checks::{ALL, Checked, SmallAClof, Standard, Whole};
 pub use crate::clients::condvar::{self, Queued};
 pub use crate::clients::mutex;
 pub use crate::clients::object::{Beginning, NAMED, NAMELESS};
-pub use crate::clients::{once, p_sim};
+pub use crate::clients::{gate, once, p_sim};
 pub(crate) use crate::delegate_clients::Voting;
 pub use crate::locks::abortable::*;
 pub use crate::locks::adaptive::*;

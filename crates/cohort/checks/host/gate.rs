@@ -77,9 +77,7 @@ models![
         });
     }),
     // Two admitted threads leave at once while two are parked.
-    lighter("gate::two_leave", PARK, pairs::lets_all_in_when_two_leave),
-    // Threads are counted by an addition, which may overshoot.
-    lighter("gate::wide", PARK, pairs::lets_all_in_that_arrive_at_once),
+    lighter("gate::two_leave", PARK, gate::lets_all_in_when_two_leave),
     quick("fork::gate_in_scarcity", FORK, || {
         Gate::expect_scarcity();
         fork::holds(host::in_place::<Ticket>(), 3)
@@ -90,5 +88,6 @@ models![
 ];
 
 on_machine! {
+    "gate.forget-others" => [gate::lets_all_in_when_two_leave];
     _ => [few("ticket_in_place"), few("mcs_in_place"), few("mcs_in_scarcity")];
 }

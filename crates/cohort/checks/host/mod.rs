@@ -9,3 +9,4 @@ mod generation;
 mod in_place;
 mod inflated;
 mod returning;
+mod wide_gate;

@@ -11,8 +11,8 @@
 //! | `INSIDE` | number of threads admitted | a thread that passes; a thread that acquires or leaves |
 //! | `PARKED` | sleepers may be outside | a thread that falls asleep; a holder that finds no sleeper |
 //! | `WOKEN` | a woken sleeper is on its way; wake no other | a holder; who passes or falls asleep |
-//! | bits of a [`Claim`], unless wide | waiters with deadlines, which do not pass here | see [`Claim`] |
-//! | `STAMP` | start of the sleepers' patience in 2¹⁶ ns; 8 bits at a wide gate | as `PARKED`, `WOKEN` |
+//! | bits of a [`Claim`] | waiters with deadlines, which do not pass here | see [`Claim`] |
+//! | `STAMP` | start of the sleepers' patience in 2¹⁶ ns | as `PARKED`, `WOKEN` |
 //!
 //! | change | sets | clears | keeps |
 //! |---|---|---|---|
@@ -53,11 +53,7 @@
 //! cache group, so that no gate's line leaves its group. Its holder looks at the gate by which it
 //! arrived: it steps out before its release, and wakes a sleeper afterwards, off the critical path.
 //!
-//! **Wide gates.** An exchange fails if the word has changed. Each of several concurrent arrivals
-//! would move the line several times, and a departing holder would compete with them for it. A
-//! [wide](WideGate) gate counts by one addition. Its count has room for all threads of the process,
-//! so no addition reaches a mark, however many threads add after seeing a free slot. Excess threads
-//! stay admitted and run; the gate stays closed until as many have left.
+//! Arrivals from many CPUs pass a [`WideGate`](super::WideGate).
 //!
 //! A signal handler that interrupts a thread at a gate, or inside one, passes all gates. Its own
 //! thread may have the slot that it would wait for.
@@ -74,7 +70,6 @@ use crate::door::{
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
 use core::marker::PhantomData;
-use core::mem::replace;
 use core::ptr;
 
 flaws! {
@@ -96,9 +91,6 @@ policies! {
 
 /// A stamp's unit is 2 to this power, in nanoseconds.
 const STAMP_UNIT_BITS: u32 = 16;
-
-/// A process has fewer threads than 2 to this power: Linux numbers all threads with this many bits.
-const THREAD_BITS: u32 = 22;
 
 /// How long arrivals may pass the sleepers before one is woken. Less than one unit of `STAMP`
 /// shorter in practice, since the stamp is truncated.
@@ -143,23 +135,15 @@ pub(super) fn are_cpus_scarce() -> bool {
     SCARCE.get().0.lasts(|| ()) && !mutant(policy::IGNORE_SCARCITY)
 }
 
-/// A gate whose word includes a [`Claim`]; threads are counted by an exchange.
-pub type Gate = Admission<false>;
-
-/// A gate without a claim, for arrivals from many CPUs. Its count has room for all threads of the
-/// process, so threads are counted by an addition.
-pub type WideGate = Admission<true>;
-
-/// A gate; zero, and at rest, when new.
+/// A gate, and a [`Claim`] in its word; zero, and at rest, when new.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Admission<const WIDE: bool> {
-    /// The claim in the gate's word. Unused at a wide gate, and where holders do not [hand
-    /// over](Gate::hand_over).
+pub struct Gate {
+    /// Unused where holders do not [hand over](Gate::hand_over).
     pub claim: Claim,
 }
 
-impl<const WIDE: bool> Default for Admission<WIDE> {
+impl Default for Gate {
     fn default() -> Self {
         Self::new()
     }
@@ -230,19 +214,18 @@ impl<'a> Try<'a> {
     }
 }
 
-impl<const WIDE: bool> Admission<WIDE> {
-    const COUNT_BITS: u32 = if WIDE { THREAD_BITS } else { 8 };
-    const INSIDE: u32 = (1 << Self::COUNT_BITS) - 1;
-    const PARKED: u32 = 1 << Self::COUNT_BITS;
+impl Gate {
+    const INSIDE: u32 = 0xff;
+    const PARKED: u32 = Self::INSIDE + 1;
     const WOKEN: u32 = Self::PARKED << 1;
-    const STAMP_SHIFT: u32 = if WIDE { Self::COUNT_BITS + 2 } else { 16 };
+    const STAMP_SHIFT: u32 = 16;
     const STAMP: u32 = !0 << Self::STAMP_SHIFT;
 
     /// The bits that sleepers and waking holders leave unchanged.
-    const KEPT: u32 = Self::INSIDE | if WIDE { 0 } else { BITS };
+    const KEPT: u32 = Self::INSIDE | BITS;
 
-    /// The most slots. If the count lacks room for all threads, the rest is for woken sleepers.
-    const PLACES: u32 = if WIDE { Self::INSIDE } else { Self::INSIDE / 2 };
+    /// The most slots. The count lacks room for all threads: the rest is for woken sleepers.
+    const PLACES: u32 = Self::INSIDE / 2;
 
     /// `PATIENCE_NANOSECONDS` as the difference of two stamps.
     const PATIENCE: u32 = ((PATIENCE_NANOSECONDS >> STAMP_UNIT_BITS) as u32) << Self::STAMP_SHIFT;
@@ -297,15 +280,8 @@ impl<const WIDE: bool> Admission<WIDE> {
         let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
         let mut woken = false;
-        // Set for the first look at a gate whose count has room for all threads.
-        let mut adds = WIDE;
         loop {
             let word = self.claim.word.load(Order::RELAXED);
-            if replace(&mut adds, false) && word & Self::INSIDE < places {
-                // Concurrent arrivals may exceed the slots; they stay admitted.
-                self.claim.word.fetch_add(1, Order::RELAXED);
-                return true;
-            }
             // Woken threads are limited by the count only: beyond it, they would change a mark.
             if word & Self::INSIDE < if woken { Self::INSIDE } else { places } {
                 let answered = if woken { Self::answered(word) } else { word };
@@ -591,25 +567,5 @@ impl Gate {
             self.pass_on();
         }
         handed_over
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wide_gate_counts_every_thread_and_touches_no_mark() {
-        let gate = WideGate::new();
-        // More than other gates can count; each thread saw a free slot.
-        let many = 2 * Gate::INSIDE;
-        gate.expect_sleepers();
-        (0..many).for_each(|_| assert!(gate.admit(many, false, None)));
-        assert_eq!(
-            gate.claim.word.load(Order::RELAXED),
-            WideGate::PARKED + many
-        );
-        const { assert!(WideGate::INSIDE >= (1 << THREAD_BITS) - 1) };
-        const { assert!(WideGate::INSIDE ^ WideGate::PARKED ^ WideGate::WOKEN ^ WideGate::STAMP == !0) };
     }
 }

@@ -21,16 +21,18 @@ mod returning;
 #[cfg(not(world = "loom"))]
 pub mod served;
 mod spell;
+mod wide_gate;
 
 pub use arena::{Arena, MadeInPlace, Often, Seldom};
 pub use claim::Claim;
-pub use gate::{Gate, Try, WideGate};
+pub use gate::{Gate, Try};
 pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{AdaptingPool, Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
 pub(crate) use spell::{HysteresisWindow, Scarcity};
+pub use wide_gate::WideGate;
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};

@@ -8,9 +8,10 @@
 //! **One cache group.**  Waiters first compete for the word, without time slices, for as long as it
 //! takes to serve a few of them.  The first waiter to exceed that time starts a queue; later
 //! arrivals join it at once.  Without a queue, a dozen competing waiters would move the word and
-//! the data between caches for longer than the critical sections take.  Under oversubscription the
-//! queue ends: a sleeping head would block all running threads, and no cache group gains by the
-//! order.
+//! the data between caches for longer than the critical sections take.  A preempted waiter would
+//! block all others, so under oversubscription the queue is halved, which leaves CPUs to threads
+//! that wake or do not wait, and again as long as its waiters are preempted.  A very short queue
+//! ends: then waiters compete for the word, as those of a `futex` do.
 //!
 //! **Long sections.**  Spinning saves nothing, since a sleeper wakes well before the next section
 //! ends.  It also slows a holder on the same core.  The queue is then short; further waiters park.
@@ -29,6 +30,7 @@
 //! | `owner` | a waiter that finds the queue empty | address of the lock; 0: unused; 1: changing locks |
 //! | `groups` | the first waiter of each cache group | the groups with used gates |
 //! | `crowded` | a waiter that was preempted | until when oversubscribed, and since when |
+//! | `halvings`, `halved` | the same | how often the queue has been halved since, and when last |
 //! | `slow` | a holder after several long sections | until when sections count as long |
 //! | `untold` | a waiter that finds or binds it | whether the lock leaves mode reports to another lock |
 //! | `long` | holders, one time in `MEASURED_ONE_IN` | the recent excess of long sections over short ones |
@@ -100,6 +102,8 @@ policies! {
     QUEUE_NOBODY = "futex-hmcs.queue-nobody";
     /// A queue stays long under oversubscription.
     IGNORE_CROWD = "futex-hmcs.ignore-crowd";
+    /// The only queue ends at the first sign of oversubscription.
+    HALVE_NOTHING = "futex-hmcs.halve-nothing";
     /// A queue stays long however long sections are.
     IGNORE_LENGTH = "futex-hmcs.ignore-length";
     /// The queue passes the lock on, however long a waiter outside it has waited.
@@ -122,6 +126,10 @@ const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 /// Admitted waiters of a short queue; at least one of each cache group.  The lock passes among them
 /// while a parked waiter wakes.
 const CROWDED_PLACES: u32 = 8;
+
+/// The time between two halvings of a queue.  A waiter may have lost its CPU before the last one and
+/// notice only after another thread's time slice, about this long.
+const HALVING_NANOSECONDS: u64 = 3_000_000;
 
 /// As above for long sections: the holder and the next waiter.
 const SLOW_PLACES: u32 = 2;
@@ -163,6 +171,8 @@ struct Bound {
     owner: AtomicUsize,
     groups: AtomicU64,
     crowded: Scarcity,
+    halvings: AtomicU32,
+    halved: AtomicU64,
     slow: HysteresisWindow,
     long: AtomicU32,
     /// Not zero if the lock is part of another lock, which reports its own mode.
@@ -175,7 +185,10 @@ struct Bound {
 enum Length {
     /// As many of each cache group as it has CPUs.
     Whole,
-    /// Few, because of oversubscription; none on a machine with one cache group.
+    /// So many, on a machine with one cache group: threads that wake, or do not wait, need the other
+    /// CPUs.
+    Halved(u32),
+    /// Few, because of oversubscription; none with one cache group.
     Crowded,
     /// Very few, because sections are long.
     Slow,
@@ -416,7 +429,7 @@ impl Queue {
         }
         let gate = &self.gates.0[group].0;
         let length = self.length();
-        gate.admit(Self::places(length), length == Length::Whole, None);
+        gate.admit(Self::places(length), length == Length::Whole);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);
@@ -430,6 +443,7 @@ impl Queue {
         let groups = cache_groups().max(1) as u32;
         let all = match length {
             Length::Whole => cpus(),
+            Length::Halved(places) => places,
             Length::Crowded => CROWDED_PLACES,
             Length::Slow => SLOW_PLACES,
         };
@@ -445,9 +459,21 @@ impl Queue {
         if self.bound.0.slow.lasts(whole_again) && !mutant(policy::IGNORE_LENGTH) {
             Length::Slow
         } else if self.is_crowded() {
-            Length::Crowded
+            self.crowded_length()
         } else {
             Length::Whole
+        }
+    }
+
+    /// The length that applies under oversubscription.
+    fn crowded_length(&self) -> Length {
+        let halvings = self.bound.0.halvings.load(Order::RELAXED);
+        let places = cpus().checked_shr(halvings).unwrap_or(0);
+        let halves = cache_groups() < 2 && places >= CROWDED_PLACES;
+        if halves && !mutant(policy::HALVE_NOTHING) {
+            Length::Halved(places)
+        } else {
+            Length::Crowded
         }
     }
 
@@ -461,8 +487,25 @@ impl Queue {
 
     /// Records that a waiter was preempted.
     fn be_crowded(&self) {
-        if self.bound.0.crowded.is_noticed() {
+        let Bound {
+            crowded,
+            halvings,
+            halved,
+            ..
+        } = &self.bound.0;
+        if crowded.is_noticed() {
             self.tell_own(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
+            halvings.store(1, Order::RELAXED);
+            halved.store(now(), Order::RELAXED);
+            return;
+        }
+        let (last, now) = (halved.load(Order::RELAXED), now());
+        let halves = now.saturating_sub(last) >= HALVING_NANOSECONDS
+            && halved
+                .compare_exchange(last, now, Order::RELAXED, Order::RELAXED)
+                .is_ok();
+        if halves {
+            halvings.fetch_add(1, Order::RELAXED);
         }
     }
 
@@ -639,10 +682,11 @@ impl Carried for Word<'_> {
     }
 
     /// Under oversubscription, a waiter that has yielded its CPU would block all other threads
-    /// until it runs again.
+    /// until it runs again.  The waiters of a halved queue have their CPUs; to look would delay each
+    /// hand-off.
     #[inline]
     fn needs_presence(&self) -> bool {
-        self.queue.is_crowded()
+        self.queue.crowded_length() == Length::Crowded && self.queue.is_crowded()
     }
 }
 

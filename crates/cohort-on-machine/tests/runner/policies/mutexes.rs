@@ -34,6 +34,7 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("futex.keep-turns", absent_holders_end_turns),
     ("futex-hmcs.queue-nobody", default_stays_near),
     ("futex-hmcs.ignore-crowd", queues_are_short_in_a_crowd),
+    ("futex-hmcs.halve-nothing", half_of_a_large_group_queues),
     ("futex-hmcs.ignore-length", long_sections_let_waiters_sleep),
     ("futex-hmcs.owe-nobody", waiters_outside_the_queue_get_in),
     ("gate.admit-all", strict_locks_admit_few),
@@ -113,15 +114,23 @@ fn waiters_fall_out_of_step(case: Case) -> bool {
 /// its line moves less.
 fn few_spin_in_a_large_group(case: Case) -> bool {
     let moves = |case| {
-        let lock = Raw(FutexHmcs::new());
         let load = [SECTION, 24 * PAUSE];
-        moved(&used(lock, &AMPERE, crowd(case), 256, load))
+        moved(&used(Raw(Futex::new()), &AMPERE, crowd(case), 256, load))
     };
     let unlimited = Case {
         flaw: Some("futex.spin-on"),
         ..case
     };
     moves(case) < 0.8 * moves(unlimited)
+}
+
+/// Under oversubscription of a large cache group, half of the CPUs wait in the queue, which loses no
+/// throughput.
+fn half_of_a_large_group_queues(case: Case) -> bool {
+    let load = [SECTION, 24 * PAUSE];
+    let outcome = used(Raw(FutexHmcs::new()), &AMPERE, crowd(case), 256, load);
+    let posix = used(Raw(<Posix>::new()), &AMPERE, crowd(case), 256, load);
+    sections(&outcome) > 0.9 * sections(&posix)
 }
 
 /// Threads that reacquire at once take turns of milliseconds.

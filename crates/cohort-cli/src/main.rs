@@ -42,6 +42,7 @@ mod settings;
 mod signals;
 mod supervise;
 mod survey;
+mod sysfs;
 mod top;
 mod tune;
 mod unit;

@@ -12,11 +12,11 @@ mod snapshot;
 pub mod text;
 
 use crate::destination;
-use crate::environment::Purpose;
 use crate::observe;
 use crate::observe::stacks::Frame;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
+use crate::purpose::Purpose;
 use crate::settings::{Options, Settings};
 use crate::supervise::{self, Usage};
 use clap::{ArgMatches, ValueHint};

@@ -1,8 +1,10 @@
 //! `cohort profile`: runs a program, and reports the locks that cost it time.
 
+pub mod counts;
 pub mod figures;
 mod flame;
-pub mod gather;
+mod gather;
+pub mod gathered;
 pub mod handed;
 mod html;
 pub mod merge;

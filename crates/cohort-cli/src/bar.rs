@@ -6,7 +6,7 @@ use crate::choice::{Choice, DEFAULT};
 use crate::compare::contestants;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
-use crate::program::Program;
+use crate::program::{Program, own_path};
 use crate::settings::Settings;
 use crate::{environment, library, proof};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -229,18 +229,6 @@ fn is_not_met(judgement: &Judgement) -> bool {
         judgement.verdict,
         Verdict::Missed { .. } | Verdict::Failed { .. }
     )
-}
-
-/// This command's own file, which children run.
-pub fn own_path() -> Result<std::path::PathBuf, Problem> {
-    std::env::current_exe().map_err(|error| {
-        let why = if Path::new("/proc/self").exists() {
-            error.to_string()
-        } else {
-            "/proc is not mounted here".to_owned()
-        };
-        Problem::refused(format!("cannot find the path of this command: {why}"))
-    })
 }
 
 /// Asks the loader whether the library will be in `program`.

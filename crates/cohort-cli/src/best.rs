@@ -1,6 +1,7 @@
 //! `clof:best`: the composition that tuning found for this machine, or for one like it.
 
 use crate::problem::{self, Problem};
+use crate::toml_file;
 use cohort_lab::tune::best::{self, Stands};
 use cohort_lab::tune::file::File;
 use cohort_lab::world::Topology;
@@ -19,8 +20,8 @@ fn tuned() -> Result<Option<File>, Problem> {
     let Some(place) = place().filter(|place| place.exists()) else {
         return Ok(None);
     };
-    let text = crate::config::text(&place)?;
-    let read = File::parse(&text).map_err(|error| crate::config::misread(&error, &text, &place));
+    let text = toml_file::text(&place)?;
+    let read = File::parse(&text).map_err(|error| toml_file::misread(&error, &text, &place));
     read.map(Some)
 }
 

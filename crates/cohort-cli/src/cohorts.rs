@@ -3,9 +3,14 @@
 use crate::problem::Problem;
 use cohort::door::cohorts::{What, read};
 use cohort::door::{Level, set_cohorts};
+use cohort_lab::tune::shape::Shape;
+use cohort_lab::world::{Topology, native};
 use cohort_machine::description::nearest;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Cohorts for locks, by level.
+pub type Table = Vec<(String, Vec<usize>)>;
 
 /// A file's text in one line, without comments.
 ///
@@ -38,7 +43,7 @@ pub fn tell(text: &str) -> Result<(), Problem> {
 }
 
 /// The cohort of each of `cpus` CPUs, by level; CPUs missing in a level form one more cohort.
-pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Problem> {
+pub fn table(text: &str, cpus: usize) -> Result<Table, Problem> {
     let mut levels: Vec<(Level, Vec<Option<usize>>)> = Vec::new();
     let mut beyond = None;
     read(text, &mut |level, cohort, cpu| {
@@ -64,6 +69,29 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
         (level.name().to_owned(), cohorts.collect())
     };
     Ok(levels.into_iter().map(filled).collect())
+}
+
+/// The topology of these CPUs by a table of cohorts.
+pub fn topology(table: &Table, cpus: &[usize]) -> Topology {
+    let mut levels = table.clone();
+    levels.sort_by_key(|(name, _)| Level::named(name).map(|level| level as usize));
+    for (_, cohorts) in &mut levels {
+        *cohorts = cpus.iter().map(|cpu| cohorts[*cpu]).collect();
+    }
+    levels.push(("system".to_owned(), vec![0; cpus.len()]));
+    Topology::new(cpus.to_vec(), levels)
+}
+
+/// The shape of this machine, by the cohorts for locks; none if those are another machine's.
+pub fn shape_here(cohorts: Option<&Path>) -> Result<Option<String>, Problem> {
+    let own = native::topology().map_err(Problem::refused)?;
+    let Some(file) = cohorts else {
+        return Ok(Some(Shape::of(&own).to_string()));
+    };
+    let text = text(file)?;
+    let count = own.cpus().last().map_or(0, |last| last + 1);
+    let table = table(&text, count).ok();
+    Ok(table.map(|table| Shape::of(&topology(&table, own.cpus())).to_string()))
 }
 
 /// Checks that a file's cohorts consist of these CPUs, each in one cohort of a level, and nest.

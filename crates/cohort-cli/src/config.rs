@@ -31,21 +31,18 @@
 
 mod glk;
 
-pub use glk::flat;
-
 use crate::choice::Choice;
 use crate::cohorts;
 use crate::mutexes::{Line, Which};
 use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
-use crate::tune;
+use crate::toml_file::{at, misread, position, text};
 use crate::wait::Wait;
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 use cohort_lab::tune::file::Origin;
 use cohort_lab::tune::glk::file as glk_file;
 use cohort_lab::tune::sanl::file as sanl_file;
-use cohort_machine::description::nearest;
 use glk::Glk;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -131,7 +128,7 @@ impl Configuration {
     /// Warns if the lock, `glk` or `sanl` was tuned for a machine of another shape.
     fn warn(&self, file: &Path) -> Result<(), Problem> {
         if let Some(tuned) = &self.tuned {
-            let here = tune::shape_here(self.cohorts().as_deref())?;
+            let here = cohorts::shape_here(self.cohorts().as_deref())?;
             if here.as_deref() != Some(&tuned.shape) {
                 let here =
                     here.unwrap_or_else(|| "with other CPUs than in the cohorts file".into());
@@ -149,7 +146,7 @@ impl Configuration {
         let sanl = self.sanl_tuned();
         let sanl = sanl.map(|tuned| ("sanl", &tuned.machine, &tuned.shape));
         for (lock, machine, shape) in [glk, sanl].into_iter().flatten() {
-            let here = tune::shape_here(None)?.unwrap_or_default();
+            let here = cohorts::shape_here(None)?.unwrap_or_default();
             if here != *shape {
                 problem::tell(format!(
                     "warning: {lock} in {} was tuned on {machine} ({shape}), not on this machine \
@@ -274,35 +271,6 @@ impl Configuration {
     }
 }
 
-/// The text of a file in TOML.
-///
-/// # Errors
-/// It cannot be read, or is no text.
-pub fn text(file: &Path) -> Result<String, Problem> {
-    let bytes = std::fs::read(file)
-        .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let text = String::from_utf8_lossy(valid);
-        let what = "found a byte that is not UTF-8, expected TOML text";
-        at(&text, text.len(), file, what)
-    })
-}
-
-/// Why `text` is not what a file should hold, and where in it.
-pub fn misread(error: &toml::de::Error, text: &str, file: &Path) -> Problem {
-    let offset = error.span().map_or(text.len(), |span| span.start);
-    let message = error.message().replace(
-        "expected a sequence",
-        "expected a list such as [\"mysqld\"]",
-    );
-    let message = match found(text, offset) {
-        Some(found) if !message.contains('`') => format!("{message} (found `{found}`)"),
-        _ => message,
-    };
-    at(text, offset, file, &message)
-}
-
 /// Whether `name` can stand in the flat list that the library reads.
 pub fn check_executable(name: &str) -> Result<(), String> {
     if name.is_empty() {
@@ -320,42 +288,10 @@ fn bare(names: &[Spanned<String>]) -> Vec<String> {
     names.iter().map(|name| name.get_ref().clone()).collect()
 }
 
-/// A complaint about what stands at `offset`; a key that may have been meant is named.
-pub fn at(text: &str, offset: usize, file: &Path, message: &str) -> Problem {
-    let message = format!("{message}{}", meant(message));
-    let (line, column) = position(text, offset);
-    Problem::usage(format!("{}:{line}:{column}: {message}", file.display()))
-}
-
-/// For a complaint about a key that there is not, the one of those it lists that is close.
-fn meant(message: &str) -> String {
-    let mut words = message.split('`').skip(1).step_by(2);
-    match words
-        .next()
-        .filter(|_| message.starts_with("unknown field `"))
-    {
-        Some(found) => nearest::hint(found, words),
-        None => String::new(),
-    }
-}
-
-/// Line and column, both from one, columns in characters.
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.matches('\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
-}
-
-/// What stands at `offset`, up to the end of its line.
-fn found(text: &str, offset: usize) -> Option<&str> {
-    let rest = text.get(offset..)?.lines().next()?.trim_end();
-    (!rest.is_empty()).then_some(rest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::flat;
 
     fn complaint(text: &str) -> String {
         Configuration::parse(text, Path::new("c.toml"))

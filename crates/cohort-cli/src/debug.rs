@@ -1,18 +1,20 @@
 //! `cohort debug`: runs a program, and reports its locking errors.
 
 mod find;
+mod finding;
 mod gdb;
 mod suppress;
 
 use crate::destination::{self, Report};
-use crate::environment::Purpose;
 use crate::observe;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
+use crate::purpose::{Purpose, Scope};
 use crate::settings::{Options, Settings};
 use crate::supervise;
-use clap::{ArgMatches, ValueEnum, ValueHint};
-use find::{Extent, Finder, Finding};
+use clap::{ArgMatches, ValueHint};
+use find::{Extent, Finder};
+use finding::Finding;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,30 +59,6 @@ pub struct Arguments {
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
-}
-
-/// How much is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Deadlocks, and waits for a thread that has ended; almost no overhead
-    Stuck,
-    /// Also misuse: unlock by a non-owner or of a free lock, double lock, destruction in use,
-    /// use after destruction, missing initialisation, held by an ended thread
-    Owner,
-    /// Also inconsistent lock order, a potential deadlock
-    Order,
-}
-
-impl Scope {
-    /// The level's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stuck => "stuck",
-            Self::Owner => "owner",
-            Self::Order => "order",
-        }
-    }
 }
 
 const NOTES: &str = "\

@@ -4,6 +4,7 @@
 mod calls;
 mod conditions;
 mod judge;
+mod macros;
 mod names;
 mod objects;
 mod sections;
@@ -135,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let how = arguments.reading()?;
     let files = arguments.files.iter().map(|file| File::read(file, &how));
     let mut files = files.collect::<Result<Vec<File>, Problem>>()?;
-    source::name_macros(&mut files);
+    macros::name_macros(&mut files);
     let globals = Globals::of(&files);
     let (objects, made) = convert(&files, &globals);
     if let Some(folder) = &arguments.out {

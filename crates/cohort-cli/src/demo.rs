@@ -1,12 +1,13 @@
 //! `cohort demo`: what there is to gain, on loads that the command carries.
 
-use crate::bar::{own_path, prove};
+use crate::bar::prove;
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::{contestants, show};
 use crate::destination;
 use crate::library;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
+use crate::program::own_path;
 use crate::settings::Settings;
 use clap::ValueHint;
 use cohort_lab::compare::{Answer, Comparison};

@@ -7,10 +7,7 @@ mod glibc;
 mod kernel;
 mod monitor;
 mod places;
-mod sysfs;
 mod topology;
-
-pub use cpus::model as cpu_model;
 
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};

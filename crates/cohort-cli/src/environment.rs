@@ -1,9 +1,10 @@
 //! The preload library's settings: the variables of the program's environment.
 
-use crate::debug::Scope;
 use crate::page::visible;
+use crate::purpose::Purpose;
 use crate::settings::Settings;
 use crate::{beside, choice::Choice, library};
+use cohort::adaptive::Tuning;
 use cohort::door::{Monitor, set_monitor};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -81,22 +82,22 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
             (EXCLUDE, list(&settings.exclude)),
             (REPORT, report.map(|file| file.as_os_str().to_owned())),
             (COHORTS, settings.cohorts.as_ref().map(OsString::from)),
-            (GLK, settings.glk.as_ref().map(crate::config::flat)),
+            (GLK, settings.glk.as_ref().map(flat)),
             (SANL, settings.sanl.map(|sanl| sanl.to_string().into())),
             (MUTEXES, settings.told.as_ref().map(OsString::from)),
         ],
     }
 }
 
-/// Purpose of an observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Finding errors, at that level.
-    Debug(Scope),
-    /// Finding lost time.
-    Profile,
-    /// Use by later commands while the program runs.
-    Watch,
+/// A tuning of `glk` in the library's format.
+pub fn flat(tuning: &Tuning) -> OsString {
+    let Tuning {
+        up,
+        down,
+        sample,
+        consider,
+    } = tuning;
+    format!("{up},{down},{sample},{consider}").into()
 }
 
 /// The changes for an observed program. Its processes record into files in `folder` or, for later
@@ -201,7 +202,6 @@ mod tests {
     use super::*;
     use crate::choice;
     use crate::wait::Wait;
-    use cohort::adaptive::Tuning;
     use std::collections::BTreeSet;
 
     fn read(file: &str) -> String {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn flat_of(tuning: &Tuning) -> String {
-        crate::config::flat(tuning).into_string().unwrap()
+        flat(tuning).into_string().unwrap()
     }
 
     /// `cohort run --lock system` would pass on a variable unknown to the command.

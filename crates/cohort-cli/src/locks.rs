@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use find::{Lock, Member};
 use process::Process;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `cohort locks`.
@@ -71,7 +71,7 @@ struct Sheet<'a> {
 /// # Errors
 /// The process is inaccessible.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let process = match Process::open(&arguments.process) {
+    let process = match open(&arguments.process) {
         Ok(process) => process,
         Err(problem) => {
             return match outside::open(&arguments.process) {
@@ -119,6 +119,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     page::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The process of that ID, or of that core dump.
+///
+/// # Errors
+/// There is none, it is inaccessible, or it does not run under Cohort.
+fn open(named: &Path) -> Result<Process, Problem> {
+    let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match named.to_str().filter(is_digits) {
+        Some(number) => alive::open(number),
+        None => dump::open(named),
+    }
 }
 
 /// Shows a process outside Cohort.

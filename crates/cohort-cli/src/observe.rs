@@ -3,18 +3,20 @@
 pub mod cycles;
 pub mod order;
 pub mod process;
+pub mod site;
 pub mod stacks;
 pub mod watching;
 
 use crate::choice::Choice;
-use crate::environment::{self, Purpose};
+use crate::environment;
 use crate::folder::Folder;
 use crate::library;
 use crate::problem::Problem;
 use crate::program::Program;
-use crate::run::{can_be_served, cannot_start, command};
+use crate::purpose::Purpose;
 use crate::settings::Settings;
 use crate::signals::Mask;
+use crate::start::{can_be_served, cannot_start, command};
 use crate::supervise::{self, Ending};
 use cohort::records::MEMORY;
 use process::Process;

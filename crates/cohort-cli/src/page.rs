@@ -363,7 +363,7 @@ impl Origin {
         Self {
             date: Some(now()),
             ..Self::on(Machine::Here {
-                cpu: crate::doctor::cpu_model(),
+                cpu: crate::sysfs::cpu_model(),
                 cpus,
                 architecture: kernel.machine().to_string_lossy().into_owned(),
                 kernel: kernel.release().to_string_lossy().into_owned(),

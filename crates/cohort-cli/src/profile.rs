@@ -1,8 +1,10 @@
 //! `cohort profile`: runs a program, and reports the locks that cost it time.
 
+pub mod counts;
 pub mod figures;
 mod flame;
-pub mod gather;
+mod gather;
+pub mod gathered;
 pub mod handed;
 mod html;
 pub mod merge;
@@ -12,11 +14,11 @@ mod snapshot;
 pub mod text;
 
 use crate::destination;
-use crate::environment::Purpose;
 use crate::observe;
 use crate::observe::stacks::Frame;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
+use crate::purpose::Purpose;
 use crate::settings::{Options, Settings};
 use crate::supervise::{self, Usage};
 use clap::{ArgMatches, ValueHint};

@@ -1,4 +1,5 @@
-//! The kind of a program's executable, and whether a library can be preloaded into it.
+//! The kind of a program's executable, and whether a library can be preloaded into it; this
+//! command's own.
 
 mod elf;
 mod privilege;
@@ -47,9 +48,26 @@ impl Program {
     }
 }
 
+/// A program's name without its folder.
+pub fn shown(program: &OsStr) -> std::ffi::os_str::Display<'_> {
+    Path::new(program).file_name().unwrap_or(program).display()
+}
+
 /// Whether `path` is a script with an interpreter.
 pub fn is_script(path: &Path) -> bool {
     script::start(path).is_ok_and(|start| script::shebang(&start).is_some())
+}
+
+/// This command's own file, which children run.
+pub fn own_path() -> Result<PathBuf, Problem> {
+    std::env::current_exe().map_err(|error| {
+        let why = if Path::new("/proc/self").exists() {
+            error.to_string()
+        } else {
+            "/proc is not mounted here".to_owned()
+        };
+        Problem::refused(format!("cannot find the path of this command: {why}"))
+    })
 }
 
 fn resolve(name: &OsStr) -> Result<PathBuf, Problem> {

@@ -2,18 +2,21 @@
 //! it.
 
 pub mod counts;
+mod numbers;
 pub mod summary;
 
 use crate::choice::DEFAULT;
 use crate::folder::Folder;
 use crate::page;
 use crate::problem::Problem;
+use crate::program;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
-use counts::Counts;
+use counts::{Counts, uncounted};
+use numbers::{grouped, percent};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -130,7 +133,7 @@ pub fn text(
     doubt: Option<&str>,
 ) -> String {
     let processes = report.processes.load(std::sync::atomic::Ordering::Relaxed);
-    let shown = shown(program);
+    let shown = program::shown(program);
     if processes == 0 {
         return inactive(settings, program, doubt);
     }
@@ -177,7 +180,7 @@ pub fn text(
 pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
     format!(
         "cohort: {} ran {:.2} s under the C library's locks, which Cohort cannot count\n{}",
-        shown(program),
+        program::shown(program),
         ran.as_secs_f64(),
         used(usage)
     )
@@ -207,11 +210,6 @@ pub fn going_on(processes: &[u32]) -> String {
          complete report\n",
         numbers.join(", ")
     )
-}
-
-/// A program's name without its folder.
-fn shown(program: &OsStr) -> std::ffi::os_str::Display<'_> {
-    Path::new(program).file_name().unwrap_or(program).display()
 }
 
 /// Memory of mutexes and conditions beyond their own bytes, and its bound.
@@ -334,17 +332,6 @@ fn table(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether contention is unknown, or meaningless, for a kind of locks.
-fn uncounted(kind: Kind, contended: u64) -> bool {
-    match kind {
-        // Waiting for an event is not contention, and signals do not wait.
-        Kind::CondWait | Kind::CondSignal => true,
-        // The C library's internal waits are not visible.
-        Kind::Libc => contended == 0,
-        _ => false,
-    }
-}
-
 fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String {
     let why = match doubt {
         Some(doubt) => doubt,
@@ -359,56 +346,10 @@ fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String
     )
 }
 
-/// A percentage with enough digits that only 0 prints as 0.
-pub fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    #[allow(clippy::cast_precision_loss, reason = "shown with two decimals")]
-    let share = part as f64 / whole as f64 * 100.0;
-    if part > 0 && share < 0.01 {
-        "< 0.01 %".to_owned()
-    } else {
-        format!("{share:.2} %")
-    }
-}
-
-/// Digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::Ordering;
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(grouped(number), text);
-        }
-    }
-
-    #[test]
-    fn shares_do_not_round_to_nothing() {
-        assert_eq!(percent(1, 1_000_000), "< 0.01 %");
-        assert_eq!(percent(0, 10), "0.00 %");
-        assert_eq!(percent(1, 4), "25.00 %");
-    }
 
     #[test]
     fn a_new_report_is_empty_and_others_can_count_in_it() {

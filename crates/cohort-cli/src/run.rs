@@ -2,24 +2,25 @@
 
 use crate::choice::Choice;
 use crate::destination;
-use crate::environment::{self, Changes, Purpose};
+use crate::environment::{self, Changes};
 use crate::page::{self, Origin};
-use crate::problem::{self, Problem, status};
+use crate::problem::{self, Problem};
 use crate::program::{Program, runtime};
+use crate::purpose::Purpose;
 use crate::report::summary::Summary;
 use crate::report::{self, ReportFile};
 use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
+use crate::start::{can_be_served, cannot_start, command};
 use crate::supervise::{Ending, Usage};
 use crate::wait::Wait;
-use crate::{library, observe, proof, realtime, supervise};
+use crate::{library, observe, realtime, supervise};
 use clap::{ArgMatches, ValueHint};
-use cohort_lab::runner::in_words;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// Options of `cohort run`.
@@ -217,15 +218,6 @@ fn show(text: &str, output: Option<&Path>) {
     }
 }
 
-/// Checks that the library will be loaded into the program.
-///
-/// # Errors
-/// The reason why it will not.
-pub fn can_be_served(program: &Program, library: &Path) -> Result<(), String> {
-    let image = program.image.as_ref().map_err(Clone::clone)?;
-    proof::ask_loader(image, library, &environment::preload(Some(library)))
-}
-
 fn spinning_at(policy: &str) -> String {
     format!(
         "under {policy}, a spinning thread can keep the lock holder from running for milliseconds; \
@@ -241,14 +233,6 @@ fn unless(forced: bool, why: &str) -> Result<(), Problem> {
     Err(Problem::refused(format!("{why}\n--force runs it anyway")))
 }
 
-/// The program with these words and this environment.
-pub fn command(program: &Program, words: &[OsString], changes: &Changes) -> Command {
-    let mut command = Command::new(&program.path);
-    command.arg0(&words[0]).args(&words[1..]);
-    environment::apply(changes, &mut command);
-    command
-}
-
 fn become_it(
     program: &Program,
     words: &[OsString],
@@ -257,12 +241,4 @@ fn become_it(
     let mut command = command(program, words, changes);
     signals::pass_on(&mut command, Mask::current());
     Err(cannot_start(&words[0], &command.exec()))
-}
-
-/// The error that a program could not be started.
-pub fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
-    Problem::new(
-        status::NOT_EXECUTABLE,
-        format!("cannot start {}: {}", name.display(), in_words(error)),
-    )
 }

@@ -7,7 +7,7 @@ use crate::compare::contestants;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::settings::Settings;
-use crate::{bar, config};
+use crate::{bar, program, toml_file};
 use clap::ValueHint;
 use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
@@ -168,8 +168,8 @@ fn rows(file: Option<&Path>) -> Result<Vec<Row>, Problem> {
     let Some(file) = file else {
         return Ok(list::own());
     };
-    let text = config::text(file)?;
-    list::read(&text).map_err(|error| config::misread(&error, &text, file))
+    let text = toml_file::text(file)?;
+    list::read(&text).map_err(|error| toml_file::misread(&error, &text, file))
 }
 
 fn chosen(rows: Vec<Row>, names: &[String]) -> Result<Vec<Row>, Problem> {
@@ -193,7 +193,7 @@ fn chosen(rows: Vec<Row>, names: &[String]) -> Result<Vec<Row>, Problem> {
 
 /// The environment of every text of the list.
 fn variables(file: Option<&Path>) -> Result<Vec<(String, Option<OsString>)>, Problem> {
-    let mut variables = vec![("COHORT".to_owned(), Some(bar::own_path()?.into()))];
+    let mut variables = vec![("COHORT".to_owned(), Some(program::own_path()?.into()))];
     if let Some(file) = file {
         let whole = std::path::absolute(file)
             .map_err(|error| Problem::refused(format!("{}: {error}", file.display())))?;

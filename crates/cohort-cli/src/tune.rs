@@ -9,12 +9,12 @@ mod sanl;
 mod show;
 
 use crate::best;
-use crate::cohorts;
-use crate::config;
+use crate::cohorts::{self, Table};
 use crate::destination;
 use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
+use crate::toml_file;
 use clap::ValueHint;
 use cohort::recipe::{Basic, Level};
 use cohort_lab::bench::report::Point;
@@ -260,8 +260,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// Executes `cohort tune --mean`.
 fn mean(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let read = |file: &PathBuf| {
-        let text = config::text(file)?;
-        File::parse(&text).map_err(|error| config::misread(&error, &text, file))
+        let text = toml_file::text(file)?;
+        File::parse(&text).map_err(|error| toml_file::misread(&error, &text, file))
     };
     let files: Vec<File> = arguments.mean.iter().map(read).collect::<Result<_, _>>()?;
     let mean = File::mean(&files).map_err(|why| Problem::usage(format!("--mean: {why}")))?;
@@ -316,12 +316,9 @@ fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
     Ok(name.filter(|_| is_beside).unwrap_or(cohorts))
 }
 
-/// Cohorts for locks, by level.
-type Told = Vec<(String, Vec<usize>)>;
-
 /// The cohorts in a file, and the machine's topology by them; set immediately if this machine is
 /// measured.
-fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Told, Topology), Problem> {
+fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Table, Topology), Problem> {
     let own = place.topology();
     let Some(file) = file else {
         return Ok((Vec::new(), own.clone()));
@@ -333,19 +330,8 @@ fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Told, Topology), Pr
     if matches!(place, Place::Here(_)) {
         cohorts::tell(&text)?;
     }
-    let topology = topology(&table, own.cpus());
+    let topology = cohorts::topology(&table, own.cpus());
     Ok((table, topology))
-}
-
-/// The topology of these CPUs by a table of cohorts.
-fn topology(table: &Told, cpus: &[usize]) -> Topology {
-    let mut levels = table.clone();
-    levels.sort_by_key(|(name, _)| Level::named(name).map(|level| level as usize));
-    for (_, cohorts) in &mut levels {
-        *cohorts = cpus.iter().map(|cpu| cohorts[*cpu]).collect();
-    }
-    levels.push(("system".to_owned(), vec![0; cpus.len()]));
-    Topology::new(cpus.to_vec(), levels)
 }
 
 fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, Problem> {
@@ -529,7 +515,7 @@ impl From<native::Failure> for Stop {
     }
 }
 
-fn measured(plan: &Plan, place: &Place, told: &Told) -> Result<Tuned, Stop> {
+fn measured(plan: &Plan, place: &Place, told: &Table) -> Result<Tuned, Stop> {
     let rivals = RIVALS.map(|(name, _)| name.to_owned());
     let mut progress = Progress::new(tune::expected(plan, rivals.len()), false);
     tune::tune(plan, &rivals, &mut |settings, effort| match place {
@@ -563,18 +549,6 @@ fn here(
     });
     let wanted: Vec<native::Wanted> = wanted.collect();
     native::measure(info, host, &wanted, rounds, progress).map_err(Stop::from)
-}
-
-/// The shape of this machine, by the cohorts for locks; none if those are another machine's.
-pub fn shape_here(cohorts: Option<&Path>) -> Result<Option<String>, Problem> {
-    let own = cohort_lab::world::native::topology().map_err(Problem::refused)?;
-    let Some(file) = cohorts else {
-        return Ok(Some(Shape::of(&own).to_string()));
-    };
-    let text = cohorts::text(file)?;
-    let count = own.cpus().last().map_or(0, |last| last + 1);
-    let table = cohorts::table(&text, count).ok();
-    Ok(table.map(|table| Shape::of(&topology(&table, own.cpus())).to_string()))
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 
 use crate::choice::Choice;
 use crate::destination;
-use crate::environment::{self, Purpose};
+use crate::environment;
 use crate::library;
 use crate::page;
 use crate::problem::{self, Problem};
+use crate::purpose::Purpose;
 use crate::settings::{Options, Settings};
 use clap::{ArgMatches, ValueHint};
 use std::ffi::OsStr;

@@ -4,18 +4,19 @@ mod envelope;
 mod experiment;
 mod figure;
 mod library;
+mod reading;
 mod table;
 
 pub use self::envelope::Drawn;
 pub use experiment::Setup;
+pub use reading::{Reading, Unit};
 pub use table::{BARS, Bar, families, find};
 
 use crate::envelope::{Envelope, Plan, measure};
 use crate::interrupt::Interrupted;
 use crate::rounds::{self, Observer, Series};
 use crate::stats::Estimate;
-use crate::workloads::Outcome;
-use experiment::{Experiment, Point};
+use experiment::{Experiment, Played, Point};
 use figure::Figure;
 use serde::Serialize;
 
@@ -26,22 +27,6 @@ pub enum Target {
     AtLeast(f64),
     /// This or less.
     AtMost(f64),
-}
-
-/// Unit of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Cohort's figure over the other's.
-    Ratio,
-    /// Bytes.
-    Bytes,
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Libraries.
-    Libraries,
-    /// Seconds.
-    Seconds,
 }
 
 /// Result of a target.
@@ -97,18 +82,6 @@ pub struct Judgement {
     #[serde(flatten)]
     pub verdict: Verdict,
 }
-
-/// Figure at one point.
-#[derive(Clone, Debug, Serialize)]
-pub struct Reading {
-    /// The point.
-    pub at: String,
-    /// The figure there.
-    pub figure: Estimate,
-}
-
-/// The runs of an experiment: its points, with a series for each contestant.
-type Played = Vec<(Point, Vec<Series<Outcome>>)>;
 
 /// Selected targets, prepared; targets with the same runs share them.
 pub struct Session {
@@ -337,21 +310,6 @@ impl Target {
         match self {
             Self::AtLeast(value) => format!("≥ {}", unit.show(value)),
             Self::AtMost(value) => format!("≤ {}", unit.show(value)),
-        }
-    }
-}
-
-impl Unit {
-    /// A figure with its unit.
-    #[must_use]
-    pub fn show(self, value: f64) -> String {
-        match self {
-            Self::Ratio => crate::compare::times(value),
-            Self::Bytes if value.fract() == 0.0 => format!("{value:.0} B"),
-            Self::Bytes => format!("{value:.1} B"),
-            Self::Nanoseconds => format!("{value:.1} ns"),
-            Self::Libraries => format!("{value:.0}"),
-            Self::Seconds => format!("{value:.1} s"),
         }
     }
 }

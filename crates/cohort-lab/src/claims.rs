@@ -19,9 +19,9 @@ mod variants;
 pub use experiment::{Experiment, Place, Sweep};
 pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
 pub use kept::Kept;
-pub use measure::{Band, Fold, Measure, Metric, Pick, Side, Threshold};
+pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
 pub use rows::CLAIMS;
-pub use stands::Found;
+pub use stands::{Found, Threshold};
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;

@@ -272,7 +272,7 @@ const ALIKE: f64 = 0.05;
 /// Estimated number of points of a plan.
 #[must_use]
 pub fn expected(plan: &Plan, rivals: usize) -> usize {
-    let (field, threads) = (field::count(plan), plan.threads.len());
+    let (field, threads) = (field::count(&plan.levels, &plan.basic), plan.threads.len());
     if plan.exhaustive || field <= 2 * SAMPLE {
         return (field + rivals) * threads;
     }
@@ -313,7 +313,7 @@ pub fn search<E>(plan: &Plan, field: Vec<Entry>, measure: &mut Measure<'_, E>) -
     for score in &mut scores {
         score.steady = score.throughputs.values().any(|value| value.steady);
     }
-    let best = best(&scores, true);
+    let best = fastest(&scores, true);
     mark(&mut scores, &plan.policies, &best);
     Ok(judge(plan, scores, points))
 }
@@ -376,20 +376,20 @@ impl<E> Search<'_, '_, E> {
                 !score.rival && (is_first || is_known || counts(score, threads))
             })?;
             if is_first {
-                let best = best(&*scores, false);
+                let best = fastest(&*scores, false);
                 mark(scores, &plan.policies, &best);
                 let names = sample(scores);
                 let chosen = scores.iter().filter(|score| names.contains(&score.lock));
                 let mut chosen: Vec<Score> = chosen.cloned().collect();
                 self.run(&mut chosen, Effort::Steady, &|_, _| true)?;
-                let best = self::best(&chosen, true);
+                let best = fastest(&chosen, true);
                 mark(&mut chosen, &plan.policies, &best);
                 let named = chosen.into_iter().map(|score| (score.lock.clone(), score));
                 known.extend(named);
             }
             correct(scores, &new, &known, &plan.threads);
             let known: Vec<&Score> = known.values().collect();
-            let best = best(known.iter().copied(), true);
+            let best = fastest(known.iter().copied(), true);
             mark(scores, &plan.policies, &best);
             let off = doubt(scores, &known, plan.policies.len());
             drop_behind(scores, &known, &off);
@@ -514,7 +514,10 @@ fn drop_behind(scores: &mut [Score], known: &[&Score], off: &[f64]) {
 }
 
 /// The best throughput by the number of threads; of steady states only, or of looks too.
-fn best<'a>(scores: impl IntoIterator<Item = &'a Score>, is_steady: bool) -> BTreeMap<usize, f64> {
+fn fastest<'a>(
+    scores: impl IntoIterator<Item = &'a Score>,
+    is_steady: bool,
+) -> BTreeMap<usize, f64> {
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();
     let all = scores.into_iter().flat_map(|score| &score.throughputs);
     for (threads, value) in all.filter(|(_, value)| value.steady || !is_steady) {
@@ -774,7 +777,7 @@ mod tests {
             let (mut seen, known) = looked();
             let mut known: Vec<Score> = known.into_values().collect();
             let policies = [Policy::High];
-            let best = best(&known, true);
+            let best = fastest(&known, true);
             mark(&mut known, &policies, &best);
             mark(&mut seen, &policies, &best);
             let known: Vec<&Score> = known.iter().collect();
@@ -847,7 +850,7 @@ mod tests {
                 .flat_map(|score| score.throughputs.values());
             all.filter(|value| value.steady).count()
         };
-        if field::count(&plan) > 2 * SAMPLE {
+        if field::count(&plan.levels, &plan.basic) > 2 * SAMPLE {
             let (some, all) = (steady(&halved), steady(&whole));
             assert!(
                 3 * some < 2 * all,

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
 fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
     if let Some(One::One { lock, load }) = &arguments.subcommand {
         let peer = peers::find(lock).ok_or_else(|| format!("no lock is called `{lock}`"))?;
-        println!("{}", json(&load.run(peer)?)?);
+        println!("{}", json(&peer.run(load)?)?);
         return Ok(ExitCode::SUCCESS);
     }
     let points = chosen(arguments)?;

@@ -11,6 +11,7 @@ use cohort::wait::MayPark;
 use cohort_lab::workloads::address::{InPlace, Place};
 use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
+use std::ffi::CStr;
 
 /// Kind of lock; locks are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -81,6 +82,9 @@ pub enum Origin {
     Package(&'static str),
 }
 
+/// The prefix of the preload library's file name.
+const LIBRARY: &str = "libcohort_preload";
+
 /// Runs a load under a lock.
 pub type Run = fn(&Load) -> Result<Outcome, String>;
 
@@ -99,10 +103,39 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Runs the load under it, after checking the origin of this process's pthread functions. Blocks.
+    pub fn run(&self, load: &Load) -> Result<Outcome, String> {
+        let run = self
+            .run
+            .ok_or("its library was not there when this was built")?;
+        let provider = provider();
+        let is_ours = provider.contains(LIBRARY);
+        if is_ours != matches!(self.from, Origin::Preloaded { .. }) {
+            return Err(format!("pthread_mutex_lock is that of {provider}"));
+        }
+        run(load)
+    }
+
     /// Whether it is Cohort's.
     pub fn is_ours(&self) -> bool {
         matches!(self.from, Origin::Ours | Origin::Preloaded { .. })
     }
+}
+
+/// The file of this process's `pthread_mutex_lock`.
+fn provider() -> String {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    let function = libc::pthread_mutex_lock as *const () as *const libc::c_void;
+    // SAFETY: the address is a function's, and the place is writable.
+    let found = unsafe { libc::dladdr(function, info.as_mut_ptr()) } != 0;
+    // SAFETY: all zeroes is a valid value too.
+    let info = unsafe { info.assume_init() };
+    if !found || info.dli_fname.is_null() {
+        return "an unknown file".to_owned();
+    }
+    // SAFETY: the loader's names are strings that stay in place.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    name.to_string_lossy().into_owned()
 }
 
 /// The peer of that name.

@@ -18,9 +18,12 @@
 //! command reads it if a thread waits for that mutex. This costs one store per acquisition and one
 //! per release; the thread's record is written only if the thread waits.
 
+mod bits;
+mod drawing;
 mod edges;
 mod entries;
 mod file;
+mod given;
 mod handed;
 mod modules;
 mod own;
@@ -28,7 +31,12 @@ mod price;
 mod profile;
 mod quick;
 mod reported;
+mod samples;
 mod segments;
+mod slow;
+mod taken;
+mod tallies;
+mod turn_over;
 mod ways;
 mod wrong;
 
@@ -37,6 +45,8 @@ pub use own::{adopted, is_cancelled, relocks, waiting_as};
 /// Registers the observer's functions before the program begins.
 pub fn prepare() {
     own::mind_forks();
+    ways::mind_forks();
+    price::measure_by([entries::pthread_mutex_lock, entries::pthread_mutex_unlock]);
 }
 
 /// Folder for the records of processes under `cohort debug`; each process creates a file in it.

@@ -1,98 +1,17 @@
-//! Locks of other algorithms for addresses: any lock with [`Operations`].
+//! Locks of other algorithms for addresses: any lock with
+//! [`Operations`](cohort::Operations).
 //!
 //! A key's first user chooses the kind of its lock, until the key is [freed](super::gls::free); use
 //! under another kind fails. Entries of a kind keep it, and have a store of their own. Their locks,
 //! of various sizes, lie in separate rooms, which are never returned.
 
-use crate::gls::{Lock, TABLE};
-use cohort::host::Arena;
-use cohort::made::Made;
-use cohort::service::{Entry, Refusal};
-use cohort::{Operations, Patience};
-use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
-use core::ptr::NonNull;
+pub use crate::lock::Kind;
 
-/// An algorithm; one static value for each.
-///
-/// ```
-/// use cohort::basic::Mcs;
-/// use cohort_service::gls::{Refusal, address};
-/// use cohort_service::kind::Kind;
-///
-/// static OPERATIONS: cohort::Operations = cohort::operations!(Mcs);
-/// static MCS: Kind = Kind::new(&OPERATIONS);
-///
-/// let key = 71;
-/// assert_eq!(MCS.lock(key), Ok(()));
-/// assert_eq!(MCS.try_lock(key), Err(Refusal::Busy));
-/// assert_eq!(address::lock(key), Err(Refusal::OtherKind));
-/// // SAFETY: locked above.
-/// assert_eq!(unsafe { MCS.unlock(key) }, Ok(()));
-/// assert_eq!(address::free(key), Ok(()));
-/// ```
-#[derive(Debug)]
-pub struct Kind {
-    /// `None`: the usual kind, [`glk`](cohort::adaptive::Glk).
-    operations: Option<&'static Operations>,
-    entries: Arena<Entry<Lock>>,
-}
+use crate::table::TABLE;
+use cohort::Patience;
+use cohort::service::Refusal;
 
 impl Kind {
-    /// The kind of locks with those operations; they can be tried, and a forked child can go on
-    /// with them.
-    #[must_use]
-    pub const fn new(operations: &'static Operations) -> Self {
-        assert!(
-            operations.try_acquire.is_some() && operations.inherit.is_some(),
-            "an address's lock can be tried and inherited"
-        );
-        Self {
-            operations: Some(operations),
-            entries: Arena::bare(),
-        }
-    }
-
-    /// The usual kind.
-    #[must_use]
-    pub const fn usual() -> Self {
-        Self {
-            operations: None,
-            entries: Arena::bare(),
-        }
-    }
-
-    /// The kind as the table has it: `None` for the usual one.
-    #[inline]
-    fn of_table(&'static self) -> Option<&'static Self> {
-        self.operations.map(|_| self)
-    }
-
-    /// A free entry.
-    pub(crate) fn take(&'static self) -> &'static Entry<Lock> {
-        let entry = self.entries.take_uncached();
-        if let Some(operations) = self.operations
-            && entry.lock().other().is_none()
-        {
-            let room = rooms::take(Made::room(operations));
-            // SAFETY: such a room, unused and permanent; the locks can be tried and inherited.
-            let made = unsafe { Made::make_at(room, operations).as_ref() };
-            // SAFETY: the entry is not shared yet; it is from this store, and so always of this
-            // kind.
-            unsafe { entry.lock().become_other(self, made) };
-        }
-        entry
-    }
-
-    /// Returns the entry.
-    ///
-    /// # Safety
-    /// It was taken here, and no key has it.
-    pub(crate) unsafe fn give(&self, entry: &'static Entry<Lock>) {
-        // SAFETY: the caller's.
-        unsafe { self.entries.give_uncached(entry) };
-    }
-
     /// Blocks until the key's lock is held.
     ///
     /// # Errors
@@ -129,45 +48,4 @@ impl Kind {
         // SAFETY: the caller's.
         unsafe { TABLE.unlock(self.of_table(), key) }
     }
-}
-
-/// Rooms for locks, of a few sizes.
-mod rooms {
-    use super::{Arena, MaybeUninit, NonNull, UnsafeCell};
-    use core::alloc::Layout;
-
-    /// The alignment of rooms: two cache lines, which are fetched together.
-    const LINES: usize = 128;
-
-    /// A size in units of two lines.
-    #[repr(C, align(128))]
-    struct Room<const COUNT: usize>(UnsafeCell<MaybeUninit<[[u8; LINES]; COUNT]>>);
-
-    impl<const COUNT: usize> Default for Room<COUNT> {
-        fn default() -> Self {
-            Self(UnsafeCell::new(MaybeUninit::uninit()))
-        }
-    }
-
-    // SAFETY: a room is accessed only as the lock in it.
-    unsafe impl<const COUNT: usize> Send for Room<COUNT> {}
-    // SAFETY: as above.
-    unsafe impl<const COUNT: usize> Sync for Room<COUNT> {}
-
-    macro_rules! sizes {
-        ($($count:literal)+) => {
-            /// A free room of that size or more.
-            pub fn take(room: Layout) -> NonNull<u8> {
-                $({
-                    static ROOMS: Arena<Room<$count>> = Arena::bare();
-                    if room.size() <= $count * LINES {
-                        assert!(room.align() <= LINES, "a lock on larger lines");
-                        return NonNull::from(ROOMS.take_uncached()).cast();
-                    }
-                })+
-                panic!("a lock of {} bytes", room.size())
-            }
-        };
-    }
-    sizes!(1 2 4 8 16 32 64 128 256 512);
 }

@@ -20,4 +20,7 @@
 
 pub mod gls;
 pub mod kind;
+mod lock;
 mod reported;
+mod rooms;
+mod table;

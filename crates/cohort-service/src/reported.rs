@@ -3,7 +3,8 @@
 //! Not those [by address](crate::gls::address): they are for languages with call sites of their own,
 //! as the library for C is, which reports them.
 
-use crate::gls::{Lock, TABLE};
+use crate::lock::Lock;
+use crate::table::TABLE;
 use cohort::door::recorder;
 use cohort::door::{Doing, How};
 use cohort::service::{Held, Refusal};

@@ -1,11 +1,13 @@
 //! A simulated machine as a world. Its threads are fibers, its clock is virtual, and its locks are
 //! the same source compiled for it.
 
+mod baseline;
 mod facts;
 mod heard;
 mod lines;
 mod room;
 
+pub use baseline::is_baseline;
 pub use facts::Facts;
 pub use lines::Lines;
 pub use room::Crowded;
@@ -18,6 +20,7 @@ use super::{
     Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
 };
 use crate::NO_LOCK;
+use baseline::baseline;
 use cohort::name::Assignment;
 use cohort::recipe::Level;
 use cohort::{Counter, Deadline};
@@ -346,29 +349,6 @@ impl Simulated {
         })
     }
 }
-
-/// The identifier of a baseline, or of its alias.
-fn baseline(name: &str) -> String {
-    match name {
-        "system" => "posix".to_owned(),
-        name => name.replace('-', "_"),
-    }
-}
-
-/// Whether a simulated machine has an additional lock of that name, outside the catalogue.
-#[must_use]
-pub fn is_baseline(name: &str) -> bool {
-    BASELINES.contains(&baseline(name).as_str())
-}
-
-macro_rules! names {
-    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
-       $source:literal, [$($capability:ident),*];)+) => {
-        /// The identifiers of the baselines.
-        const BASELINES: &[&str] = &[$(stringify!($name)),+];
-    };
-}
-cohort_on_machine::for_each_baseline!(names);
 
 fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Options {
     let free = settings.placement == Placement::Free && settings.cpus.is_none();

@@ -1,5 +1,7 @@
-//! Modules with circular uses can only be understood and moved together; these sources have no
-//! circles.
+//! Modules with circular uses can only be understood and moved together; the packages have none.
+//!
+//! A module and its children are one unit where the module names a child directly, as in
+//! `use child::Item`: this is no arrow. All other paths are arrows, a child's `super::` included.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -121,9 +123,12 @@ fn home(modules: &Modules, path: &[String]) -> Option<Vec<String>> {
     Some(module.to_vec())
 }
 
-/// The modules that each module uses.
-fn uses(modules: &Modules) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
-    let of = |module: &Vec<String>, text: &String| {
+/// Each module's arrows: the modules that it uses, each with the paths written for it.
+type Uses = BTreeMap<Vec<String>, BTreeMap<Vec<String>, BTreeSet<String>>>;
+
+fn uses(modules: &Modules) -> Uses {
+    let mut uses = Uses::new();
+    for (module, text) in modules {
         let mut found = Vec::new();
         for word in ["crate::", "super::", "self::"] {
             for (start, _) in text.match_indices(word) {
@@ -135,58 +140,96 @@ fn uses(modules: &Modules) -> BTreeMap<&[String], BTreeSet<Vec<String>>> {
         }
         // The names of faults matter to the checks only.
         found.retain(|(path, _)| path.iter().all(|part| part != "flaw"));
-        let homes = found.iter().filter_map(|(path, _)| {
-            let home = home(modules, &absolute(modules, module, path)?)?;
-            (home != *module).then_some(home)
-        });
-        homes.collect()
-    };
-    let all = modules.iter();
-    all.map(|(module, text)| (module.as_slice(), of(module, text)))
-        .collect()
-}
-
-/// The modules of that package on a circle, except those below `left_out`.
-fn on_circles(package: &str, left_out: &[&str]) -> Vec<String> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{package}/src"));
-    let mut modules = Modules::new();
-    read(&sources, &[], &mut modules);
-    let uses = uses(&modules);
-    let reaches = |from: &[String]| {
-        let mut seen: BTreeSet<&[String]> = BTreeSet::new();
-        let mut ahead: Vec<&[String]> = uses[from].iter().map(Vec::as_slice).collect();
-        while let Some(next) = ahead.pop() {
-            if seen.insert(next) {
-                ahead.extend(uses[next].iter().map(Vec::as_slice));
+        let arrows = uses.entry(module.clone()).or_default();
+        for (path, _) in found {
+            let absolute = absolute(modules, module, &path);
+            let home = absolute.and_then(|path| home(modules, &path));
+            if let Some(home) = home.filter(|home| home != module) {
+                arrows.entry(home).or_default().insert(path.join("::"));
             }
         }
-        seen.contains(from)
-    };
-    let circles = modules.keys().filter(|module| reaches(module));
-    let names = circles.map(|module| module.join("/"));
-    names
-        .filter(|name| !left_out.iter().any(|left_out| name.starts_with(left_out)))
-        .collect()
+    }
+    uses
+}
+
+/// The modules that can be reached from one by its arrows; itself if it is on a circle.
+fn reached<'a>(uses: &'a Uses, from: &[String]) -> BTreeSet<&'a [String]> {
+    let mut seen = BTreeSet::new();
+    let mut ahead: Vec<&[String]> = uses[from].keys().map(Vec::as_slice).collect();
+    while let Some(next) = ahead.pop() {
+        if seen.insert(next) {
+            ahead.extend(uses[next].keys().map(Vec::as_slice));
+        }
+    }
+    seen
+}
+
+/// The circles, each a set of modules that reach each other; as text, with all arrows inside.
+fn circles(modules: &Modules) -> Vec<String> {
+    let uses = uses(modules);
+    let all = modules.keys().map(Vec::as_slice);
+    let reached: BTreeMap<&[String], _> = all.map(|from| (from, reached(&uses, from))).collect();
+    let mut circles = Vec::new();
+    for (from, ahead) in &reached {
+        let circle: Vec<&[String]> = ahead
+            .iter()
+            .copied()
+            .filter(|to| reached[to].contains(from))
+            .collect();
+        // Once per circle.
+        if circle.first() != Some(from) {
+            continue;
+        }
+        let mut arrows = format!("{} modules use each other:\n", circle.len());
+        for module in &circle {
+            for (to, written) in &uses[*module] {
+                if circle.contains(&to.as_slice()) {
+                    let written: Vec<_> = written.iter().map(String::as_str).collect();
+                    let name = |module: &[String]| match module {
+                        [] => "the root".to_owned(),
+                        module => module.join("/"),
+                    };
+                    let (from, to, written) = (name(module), name(to), written.join(", "));
+                    arrows += &format!("    {from} -> {to}: {written}\n");
+                }
+            }
+        }
+        circles.push(arrows);
+    }
+    circles
+}
+
+/// The modules of every package, by its folder's name.
+fn packages() -> BTreeMap<String, Modules> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut packages = BTreeMap::new();
+    for entry in fs::read_dir(beside).expect("the packages are here") {
+        let folder = entry.expect("the folder can be read").path();
+        let sources = folder.join("src");
+        if sources.is_dir() {
+            let name = folder.file_name().and_then(|name| name.to_str());
+            let mut modules = Modules::new();
+            read(&sources, &[], &mut modules);
+            packages.insert(name.expect("names are plain").to_owned(), modules);
+        }
+    }
+    packages
 }
 
 #[test]
-fn no_files_of_the_locks_use_each_other_in_a_circle() {
-    assert_eq!(on_circles("cohort-raw", &[]), [""; 0]);
-    // A backend's system calls, threads and memory depend on each other.
-    assert_eq!(on_circles("cohort", &["door/"]), [""; 0]);
+fn no_modules_use_each_other_in_a_circle() {
+    let packages = packages();
+    assert!(packages.len() >= 14, "{} packages", packages.len());
+    let mut found = String::new();
+    for (package, modules) in &packages {
+        for circle in circles(modules) {
+            found += &format!("{package}: {circle}");
+        }
+    }
+    assert!(found.is_empty(), "{found}");
 }
 
-#[test]
-fn no_files_of_the_interposer_use_each_other_in_a_circle() {
-    assert_eq!(on_circles("cohort-preload", &["observe/"]), [""; 0]);
-}
-
-#[test]
-fn no_files_of_the_simulated_machine_use_each_other_in_a_circle() {
-    assert_eq!(on_circles("cohort-machine", &[]), [""; 0]);
-}
-
-/// Circles are found through re-exports and renames.
+/// Circles are found through re-exports and renames, and printed with the paths that close them.
 #[test]
 fn a_circle_is_seen() {
     let text = |uses: &str| uses.to_owned();
@@ -199,7 +242,12 @@ fn a_circle_is_seen() {
     ]
     .into();
     let uses = uses(&modules);
-    assert!(uses[path("b").as_slice()].contains(&path("a/c")));
-    assert!(uses[path("a/c").as_slice()].contains(&path("b")));
-    assert!(uses[path("a").as_slice()].is_empty());
+    let arrows = |from: &str| uses[&path(from)].keys().cloned().collect::<Vec<_>>();
+    assert_eq!(arrows("b"), [path("a/c")]);
+    assert_eq!(arrows("a/c"), [path("b")]);
+    assert!(arrows("a").is_empty());
+    let circle = "2 modules use each other:\n    \
+        a/c -> b: super::super::b::G, super::super::b::self\n    \
+        b -> a/c: crate::a::E::new\n";
+    assert_eq!(circles(&modules), [circle]);
 }

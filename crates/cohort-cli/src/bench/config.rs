@@ -1,8 +1,9 @@
 //! The parameters of `sanl` or `glk` for a benchmark.
 
 use super::Place;
-use crate::config::{self, Configuration};
+use crate::config::Configuration;
 use crate::problem::{self, Problem};
+use crate::toml_file;
 use cohort_lab::tune::sanl::file;
 use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::Tunings;
@@ -67,7 +68,7 @@ fn text(named: &Path) -> Result<String, Problem> {
         .to_str()
         .filter(|name| !is_toml && !name.contains('/'));
     let Some(name) = name else {
-        return config::text(named);
+        return toml_file::text(named);
     };
     file::shipped(name).map(str::to_owned).ok_or_else(|| {
         Problem::usage(format!(

@@ -1,9 +1,8 @@
 //! A benchmark as text: a table, and its background.
 
 use crate::page;
-use cohort_lab::bench::efficiency::Efficiency;
 use cohort_lab::bench::outcome::{Latency, Outcome};
-use cohort_lab::bench::report::{Point, Report};
+use cohort_lab::bench::report::{Efficiency, Point, Report};
 use cohort_lab::bench::{Info, WORKLOADS};
 use cohort_lab::plot::figure;
 use cohort_lab::world::{Changes, Heard};

@@ -5,7 +5,7 @@ use crate::outside::looker::Looker;
 use crate::page;
 use crate::problem::Problem;
 use crate::profile::merge::label;
-use crate::program::{Program, runtime};
+use crate::program::{Program, own_path, runtime};
 use crate::report::counts::Counts;
 use crate::top::frame::{Looks, Place, Row};
 use crate::top::text;
@@ -426,7 +426,7 @@ pub fn counts(command: &[OsString]) -> Result<Option<Counts>, Problem> {
 
 /// Runs this command, and reads the JSON that it writes on standard error.
 fn ours(words: &[OsString]) -> Result<Value, Problem> {
-    let own = crate::bar::own_path()?;
+    let own = own_path()?;
     let output = Command::new(own)
         .args(words)
         .stdin(Stdio::null())

@@ -3,7 +3,6 @@
 use cohort::adaptive::{Fault, Tuning};
 use cohort_lab::tune::glk::file::Origin;
 use serde::Deserialize;
-use std::ffi::OsString;
 use toml::Spanned;
 
 /// Table `[glk]`; missing values keep their defaults.
@@ -73,15 +72,4 @@ impl Glk {
             }
         })
     }
-}
-
-/// A tuning in the library's format.
-pub fn flat(tuning: &Tuning) -> OsString {
-    let Tuning {
-        up,
-        down,
-        sample,
-        consider,
-    } = tuning;
-    format!("{up},{down},{sample},{consider}").into()
 }

@@ -1,16 +1,18 @@
 //! Samples a program's records repeatedly, and reports errors.
 
-use super::Scope;
+use super::finding::{Finding, Kind, Part};
 use super::suppress::Suppressions;
 use crate::destination::Report;
 use crate::observe::Records;
 use crate::observe::cycles::Waits;
 use crate::observe::order;
-use crate::observe::process::{Held, Moment, Process, Site, Waiting};
+use crate::observe::process::{Held, Moment, Process, Waiting};
+use crate::observe::site::Site;
 use crate::observe::stacks::{Frame, Stack};
 use crate::page;
+use crate::purpose::Scope;
 use cohort::records::{Doing, How, STACK_BYTES, Wrong};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -22,90 +24,6 @@ const APART: Duration = Duration::from_millis(100);
 
 /// Bytes read of a living thread's stack.
 const READ_BYTES: usize = 4 * STACK_BYTES;
-
-/// A thread's part in a finding.
-#[derive(Clone, Debug, Serialize)]
-pub struct Part {
-    /// The thread ID; 0: unknown.
-    thread: u32,
-    /// Its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    /// Its action.
-    does: String,
-    /// The place of the action.
-    pub stack: Stack,
-}
-
-#[cfg(test)]
-impl Part {
-    /// The action of a thread without a name.
-    pub fn new(thread: u32, does: &str, stack: Stack) -> Self {
-        Self {
-            thread,
-            name: None,
-            does: does.to_owned(),
-            stack,
-        }
-    }
-}
-
-/// Kind of error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    Deadlock,
-    Asleep,
-    Ended,
-    HeldAtExit,
-    HeldLong,
-    UnlockFree,
-    UnlockOthers,
-    DestroyUsed,
-    UseDestroyed,
-    WaitUnlocked,
-    TwoMutexes,
-    LockTwice,
-    Uninitialised,
-    Order,
-}
-
-impl Kind {
-    /// The kind's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deadlock => "deadlock",
-            Self::Asleep => "asleep",
-            Self::Ended => "ended",
-            Self::HeldAtExit => "held-at-exit",
-            Self::HeldLong => "held-long",
-            Self::UnlockFree => "unlock-free",
-            Self::UnlockOthers => "unlock-others",
-            Self::DestroyUsed => "destroy-used",
-            Self::UseDestroyed => "use-destroyed",
-            Self::WaitUnlocked => "wait-unlocked",
-            Self::TwoMutexes => "two-mutexes",
-            Self::LockTwice => "lock-twice",
-            Self::Uninitialised => "uninitialised",
-            Self::Order => "order",
-        }
-    }
-}
-
-/// Error found.
-#[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    /// Its kind.
-    pub kind: Kind,
-    /// The process.
-    pub process: u32,
-    /// Its description, a sentence.
-    pub says: String,
-    /// The locks involved: variables, else addresses.
-    pub locks: Vec<String>,
-    /// The threads involved.
-    pub parts: Vec<Part>,
-}
 
 /// State of a process between two samples.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Commands for GDB: a breakpoint at each place of a finding.
 
-use super::find::Finding;
+use super::finding::Finding;
 use crate::observe::stacks::Frame;
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Suppressions of known findings: `--suppress` reads them, `--suggest` writes them.
 
-use super::find::{Finding, Kind};
-use crate::config;
+use super::finding::{Finding, Kind};
 use crate::problem::Problem;
+use crate::toml_file;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -45,13 +45,13 @@ impl Suppressions {
     /// # Errors
     /// The place of a mistake in the file, its text and the alternatives.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        let text = config::text(file)?;
+        let text = toml_file::text(file)?;
         Self::parse(&text, file)
     }
 
     fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
         let read: File =
-            toml::from_str(text).map_err(|error| config::misread(&error, text, file))?;
+            toml::from_str(text).map_err(|error| toml_file::misread(&error, text, file))?;
         let place = |start: usize| {
             let line = text[..start.min(text.len())].matches('\n').count() + 1;
             format!("{}:{line}", file.display())
@@ -142,7 +142,7 @@ pub fn suggested(findings: &[Finding]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::find::Part;
+    use super::super::finding::Part;
     use super::*;
     use crate::observe::stacks::{Frame, Stack};
 

@@ -1,7 +1,6 @@
 //! Parsed C files, and their traversal.
 
 use super::conditions::Known;
-use super::names::{declared, function_name};
 use crate::problem::Problem;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,9 +17,9 @@ pub struct File {
     /// Nonempty uncompiled branches of `#if`.
     pub unread: Vec<Range<usize>>,
     /// Macros that rename functions, with those functions.
-    aliases: HashMap<String, String>,
+    pub aliases: HashMap<String, String>,
     /// Words for thread-local storage, including macros with such words.
-    of_thread: HashSet<String>,
+    pub of_thread: HashSet<String>,
 }
 
 /// Piece of a text that the grammar does not accept.
@@ -44,9 +43,6 @@ const SPELLINGS: [(&str, &str); 2] = [
     ("_Thread_local", "__thread     "),
     ("__extension__", "             "),
 ];
-
-/// Words for thread-local storage.
-const OF_THREAD: [&str; 3] = ["__thread", "_Thread_local", "thread_local"];
 
 /// Keywords, which need no declaration.
 const KEYWORDS: [&str; 20] = [
@@ -206,96 +202,6 @@ impl File {
     /// Whether this is a header.
     pub fn is_header(&self) -> bool {
         self.path.extension().is_none_or(|ending| ending != "c")
-    }
-}
-
-/// Finds the meanings of macros that other files use too.
-pub fn name_macros(files: &mut [File]) {
-    name_aliases(files);
-    let mut of_thread: HashSet<String> = OF_THREAD.map(str::to_owned).into();
-    loop {
-        let known = of_thread.len();
-        for file in &*files {
-            for node in everything(file.root()) {
-                let is_macro = matches!(node.kind(), "preproc_def" | "preproc_function_def");
-                let part = |name: &str| node.child_by_field_name(name).filter(|_| is_macro);
-                if let (Some(name), Some(body)) = (part("name"), part("value"))
-                    && all_words(file.text(body)).any(|word| of_thread.contains(word))
-                {
-                    of_thread.insert(file.text(name).to_owned());
-                }
-            }
-        }
-        if of_thread.len() == known {
-            break;
-        }
-    }
-    for file in files {
-        file.of_thread.clone_from(&of_thread);
-    }
-}
-
-/// Finds macros that rename functions of mutexes and conditions, such as `#define lock(of)
-/// pthread_mutex_lock(of)`, in any file.
-fn name_aliases(files: &mut [File]) {
-    let mut found: HashMap<String, Option<String>> = HashMap::new();
-    for file in &*files {
-        for node in everything(file.root()) {
-            // The macro may be undefined where a function of that name is called.
-            for name in could_be_called(file, node) {
-                found.insert(name.to_owned(), None);
-            }
-            if !matches!(node.kind(), "preproc_def" | "preproc_function_def") {
-                continue;
-            }
-            let part = |name: &str| node.child_by_field_name(name);
-            let Some(name) = part("name") else { continue };
-            let body = part("value").map_or_else(String::new, |body| file.words(body));
-            let given = part("parameters").map_or_else(String::new, |list| file.words(list));
-            let body = body.trim_end_matches(';');
-            let function = body.strip_suffix(given.as_str()).unwrap_or_default();
-            let is_one = (function.starts_with("pthread_mutex_")
-                || function.starts_with("pthread_cond_"))
-                && function
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            let function = is_one.then(|| function.to_owned());
-            // With different meanings in two files, it is an ordinary macro.
-            found
-                .entry(file.text(name).to_owned())
-                .and_modify(|known| {
-                    if *known != function {
-                        *known = None;
-                    }
-                })
-                .or_insert(function);
-        }
-    }
-    let known = found.into_iter().filter_map(|(name, of)| Some((name, of?)));
-    let known: HashMap<String, String> = known.collect();
-    for file in files {
-        file.aliases.clone_from(&known);
-    }
-}
-
-/// The callable names that a node declares.
-fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
-    match node.kind() {
-        "function_definition" => vec![function_name(file, node)],
-        "declaration" | "parameter_declaration" => {
-            let of_type = node.child_by_field_name("type").map(|part| part.kind());
-            let is_plain = of_type.is_some_and(|kind| {
-                matches!(kind, "primitive_type" | "sized_type_specifier")
-                    || kind.ends_with("_specifier")
-            });
-            let mut all = declared(node);
-            all.retain(|one| {
-                let mut parts = everything(one.declarator).into_iter();
-                !is_plain || parts.any(|part| part.kind() == "function_declarator")
-            });
-            all.iter().map(|one| file.text(one.name)).collect()
-        }
-        _ => Vec::new(),
     }
 }
 

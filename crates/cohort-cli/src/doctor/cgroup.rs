@@ -1,7 +1,8 @@
 //! The CPU quota and CPU set of the container's control groups, in both versions, including all
 //! parent groups.
 
-use super::{Finding, sysfs};
+use super::Finding;
+use crate::sysfs;
 use std::path::{Path, PathBuf};
 
 /// The share of CPU time and the CPUs that this process is limited to.

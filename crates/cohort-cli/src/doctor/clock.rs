@@ -1,6 +1,7 @@
 //! The clock that bounds spinning, and the cost of reading it.
 
-use super::{Finding, sysfs};
+use super::Finding;
+use crate::sysfs;
 use std::hint::black_box;
 use std::time::Instant;
 

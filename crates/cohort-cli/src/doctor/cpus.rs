@@ -1,22 +1,14 @@
 //! CPUs, their siblings and the memory nodes.
 
-use super::{Finding, sysfs};
+use super::Finding;
+use crate::sysfs;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
-/// The CPUs' model name.
-pub fn model() -> String {
-    sysfs::field("/proc/cpuinfo", "model name")
-        .or_else(|| {
-            sysfs::field("/proc/cpuinfo", "CPU part").map(|part| format!("CPU part {part}"))
-        })
-        .unwrap_or_else(|| "unknown CPU".to_owned())
-}
-
 /// CPUs that this process may use, of those online, of those present.
 pub fn cpus() -> Finding {
-    let model = model();
+    let model = sysfs::cpu_model();
     let counted = |file: &str| {
         sysfs::text(format!("{CPUS}/{file}"))
             .and_then(|list| sysfs::count(&list))

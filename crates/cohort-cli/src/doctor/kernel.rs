@@ -1,7 +1,8 @@
 //! The kernel's features, determined by use.
 
-use super::{Finding, sysfs};
+use super::Finding;
 use crate::realtime;
+use crate::sysfs;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::thread::futex;

@@ -1,7 +1,8 @@
 //! Whether the CPU supports monitored waits.
 
-use super::{Finding, sysfs};
+use super::Finding;
 use crate::environment;
+use crate::sysfs;
 use cohort::door::{Monitor, offered_monitor};
 
 /// The kernel's limit for a single monitored wait, in ticks of the TSC.

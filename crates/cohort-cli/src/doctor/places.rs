@@ -1,8 +1,7 @@
 //! Places for files, and whether preloading works.
 
 use super::Finding;
-use crate::bar::own_path;
-use crate::program::Program;
+use crate::program::{Program, own_path};
 use crate::report::ReportFile;
 use crate::{environment, library, proof};
 use cohort_lab::runner::{self, in_words};

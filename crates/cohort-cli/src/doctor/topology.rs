@@ -1,7 +1,8 @@
 //! Irregularities of the CPUs' hierarchy, and levels that the kernel reports beyond the locks'
 //! levels.
 
-use super::{Finding, sysfs};
+use super::Finding;
+use crate::sysfs;
 use cohort_lab::discover::list;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,12 +1,10 @@
 //! A process seen from outside: its memory, its mappings, and its sleeping threads. It is running,
 //! or a core dump is left of it.
 
-use super::{alive, dump};
 use crate::choice::DEFAULT;
 use crate::observe::process::Process as Observed;
 use crate::observe::stacks::{Files, Stacks, bytes};
 use crate::page::visible;
-use crate::problem::Problem;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,18 +67,6 @@ pub struct Sleep {
 }
 
 impl Process {
-    /// The process of that ID, or of that core dump.
-    ///
-    /// # Errors
-    /// There is none, it is inaccessible, or it does not run under Cohort.
-    pub fn open(named: &Path) -> Result<Self, Problem> {
-        let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        match named.to_str().filter(is_digits) {
-            Some(number) => alive::open(number),
-            None => dump::open(named),
-        }
-    }
-
     /// A process; none if it does not run under Cohort.
     pub fn of(id: u32, program: &str, source: Box<dyn Source>) -> Option<Self> {
         let (served_by, serves_pthread) = library(source.maps())?;

@@ -131,7 +131,8 @@ impl Waits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::process::{Site, Waiting};
+    use super::super::process::Waiting;
+    use super::super::site::Site;
     use super::*;
 
     fn thread(id: u32, doing: Doing, object: u64, holds: &[(u64, How)]) -> Moment {

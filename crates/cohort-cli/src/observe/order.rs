@@ -1,6 +1,6 @@
 //! Lock-order inversions: potential deadlocks.
 
-use super::process::Site;
+use super::site::Site;
 use cohort::records::{Hold, How, MAKERS, Records, Segment, is_settled, made_of};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};

@@ -1,11 +1,12 @@
 //! One process's records, as they are while it goes on.
 
+use super::site::Site;
 use super::stacks::{Files, Piece, Stacks};
 use crate::page::visible;
 use cohort::door::Mode;
 use cohort::host::assigned;
 use cohort::records::{
-    self, CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
+    self, CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Records, TAG_BITS,
     Thread, WHOLE,
 };
 use rustix::fs::{SeekFrom, seek};
@@ -72,28 +73,6 @@ impl Drop for Process {
             )
         };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
-    }
-}
-
-/// Where a call came from, in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Site {
-    /// Where the call returns.
-    pub returns_to: u64,
-    /// The stack pointer there.
-    pub stack: u64,
-    /// The frame pointer there.
-    pub frame: u64,
-}
-
-impl Site {
-    /// A recorded place.
-    pub fn of(place: &Place) -> Self {
-        Self {
-            returns_to: place.returns_to.load(Relaxed),
-            stack: place.stack.load(Relaxed),
-            frame: place.frame.load(Relaxed),
-        }
     }
 }
 

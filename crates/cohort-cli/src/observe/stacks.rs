@@ -1,7 +1,7 @@
 //! Names for addresses of another process: stacks unwound from copied memory, functions with
 //! their files and lines, and variables.
 
-use super::process::Site;
+use super::site::Site;
 use crate::page::visible;
 use addr2line::Loader;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};

@@ -3,7 +3,7 @@
 use super::Process;
 use super::glibc::{self, Kind, Mutex, is_libc};
 use super::syscall::{Call, Sleep};
-use crate::observe::process::Site;
+use crate::observe::site::Site;
 use crate::observe::stacks::{Frame, Stacks};
 use crate::problem::Problem;
 use crate::profile::NamedBy;

@@ -1,7 +1,6 @@
 //! The cost of profiling, and the rates of samples and looks that limit it.
 
 use super::figures::Durations;
-use super::merge::Records;
 use cohort::records::{AT_HAND, AtHand, Drawn, Sample, TurnOver};
 use std::time::Duration;
 
@@ -90,6 +89,13 @@ impl Costs {
     pub fn all(&self) -> f64 {
         self.counting + self.by_pace()
     }
+}
+
+/// Apparent nanoseconds of a wait and of a hold that are due to recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Records {
+    pub waits: f64,
+    pub holds: f64,
 }
 
 /// Work done, and its costs.

@@ -1,6 +1,6 @@
 //! The totals of a report, and what they say about a gain.
 
-use super::{grouped, percent};
+use super::numbers::{grouped, percent};
 use cohort::report::{Kind, Report};
 use serde::Serialize;
 
@@ -64,6 +64,17 @@ impl Counts {
         }
         let is_few = (self.contended as f64) < FEW * self.acquired as f64;
         is_few.then(|| format!("{}: expect no gain", self.in_words()))
+    }
+}
+
+/// Whether contention is unknown, or meaningless, for a kind of locks.
+pub fn uncounted(kind: Kind, contended: u64) -> bool {
+    match kind {
+        // Waiting for an event is not contention, and signals do not wait.
+        Kind::CondWait | Kind::CondSignal => true,
+        // The C library's internal waits are not visible.
+        Kind::Libc => contended == 0,
+        _ => false,
     }
 }
 

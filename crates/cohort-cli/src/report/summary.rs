@@ -1,8 +1,8 @@
 //! A report as JSON shows it.
 
-use super::counts::Counts;
-use super::{shown, uncounted};
+use super::counts::{Counts, uncounted};
 use crate::choice::SYSTEM;
+use crate::program::shown;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;

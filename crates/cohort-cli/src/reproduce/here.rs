@@ -3,9 +3,9 @@
 mod bugs;
 mod costs;
 
-use crate::bar::own_path;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
+use crate::program::own_path;
 use bugs::BUGS;
 use cohort_lab::claims::{Claim, Verdict};
 use cohort_lab::interrupt;

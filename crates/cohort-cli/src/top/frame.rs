@@ -5,8 +5,9 @@ use crate::observe::stacks::Frame;
 use crate::observe::watching::Watching;
 use crate::problem::Problem;
 use crate::profile::NamedBy;
-use crate::profile::gather::{self, Gathered};
-use crate::profile::merge::{self, CONDITION, Counted, Name, Sums};
+use crate::profile::counts::{self, Counted, Sums};
+use crate::profile::gathered::{self, Gathered};
+use crate::profile::merge::{self, CONDITION, Name};
 use cohort::records::{Doing, Hold, NO_SAMPLES, STACKS_ONLY};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -146,7 +147,7 @@ impl Looker {
     /// An observer of a watched process.
     pub fn new(watching: Watching) -> Self {
         Self {
-            before: merge::sums(&watching.process),
+            before: counts::sums(&watching.process),
             watching,
             gathered: Gathered::default(),
             began: Instant::now(),
@@ -216,9 +217,9 @@ impl Looks for Looker {
         self.gathered.leave_out_gone(process.records(), &living);
         process.refresh(&self.numbers);
         gathered.unwind_all(process);
-        let sums = merge::sums(process);
-        let counted = merge::since(&sums, &self.before);
-        let counts = merge::by_locks(&counted).map(|counts| (counts[0].lock, counts));
+        let sums = counts::sums(process);
+        let counted = counts::since(&sums, &self.before);
+        let counts = counts::by_locks(&counted).map(|counts| (counts[0].lock, counts));
         let counts: HashMap<u64, &[Counted]> = counts.collect();
         self.before = sums;
         let moments = process.threads(&living);
@@ -234,7 +235,7 @@ impl Looks for Looker {
             locks: Vec::new(),
         };
         let mut rows: HashMap<Name, Row> = HashMap::new();
-        let none = gather::Looks::default();
+        let none = gathered::Looks::default();
         let awaited = moments.iter().filter_map(lock_awaited);
         let locks: HashSet<u64> = counts
             .keys()
@@ -366,7 +367,7 @@ fn name(
     process: &mut Process,
     lock: u64,
     counts: &[Counted],
-    looks: &gather::Looks,
+    looks: &gathered::Looks,
 ) -> (Name, NamedBy) {
     if counts.is_empty() {
         let awaited = looks.waiters.keys().map(|site| Counted {

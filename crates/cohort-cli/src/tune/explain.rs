@@ -1,9 +1,10 @@
 //! `cohort tune --explain`: the worth of each part of a tuned composition.
 
 use super::{Arguments, Place, Stop, cohorts_of, here};
-use crate::config;
+use crate::cohorts::Table;
 use crate::page;
 use crate::problem::Problem;
+use crate::toml_file;
 use cohort::recipe::Basic;
 use cohort_lab::bench::Info;
 use cohort_lab::bench::Setting;
@@ -26,8 +27,8 @@ use std::sync::Arc;
 
 /// Executes `cohort tune --explain`.
 pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
-    let text = config::text(file)?;
-    let read = File::parse(&text).map_err(|error| config::misread(&error, &text, file))?;
+    let text = toml_file::text(file)?;
+    let read = File::parse(&text).map_err(|error| toml_file::misread(&error, &text, file))?;
     let named = |what: String| Problem::usage(format!("{}: {what}", file.display()));
     let tuned = &read.tuned;
     let on = match &arguments.on {
@@ -103,7 +104,7 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
 
 fn home(
     place: &Place,
-    told: &super::Told,
+    told: &Table,
     info: &'static Info,
     settings: &[Setting],
     progress: &mut Progress,
@@ -116,7 +117,7 @@ fn home(
 
 fn there(
     simulator: &Arc<Simulator>,
-    told: super::Told,
+    told: Table,
     info: &'static Info,
     settings: &[Setting],
     progress: &mut Progress,

@@ -1,7 +1,6 @@
 //! Targets of the default lock over the envelope's grid.
 
-use super::Reading;
-use super::figure::UNFELT;
+use super::reading::{Reading, UNFELT};
 use crate::envelope::{CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
 use crate::stats::Estimate;
 use cohort_machine::description::Machine;

@@ -2,7 +2,7 @@
 
 use super::envelope::Drawn;
 use crate::progress::tell;
-use crate::rounds::Contestant;
+use crate::rounds::{Contestant, Series};
 use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
 use crate::world::disturb::allowed_cpus;
@@ -129,6 +129,9 @@ pub struct Point {
     /// Parses a run.
     pub read: fn(&Run) -> Result<Outcome, String>,
 }
+
+/// The runs of an experiment: its points, with a series for each contestant.
+pub type Played = Vec<(Point, Vec<Series<Outcome>>)>;
 
 const SECTIONS: [(u32, &str); 2] = [(200, "200 ns"), (2_000, "2 µs")];
 /// The pause between critical sections. The tables behind the targets do not give it; their figures

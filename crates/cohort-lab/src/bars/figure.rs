@@ -1,7 +1,8 @@
 //! The figure of an experiment that counts.
 
 use super::envelope::Reach;
-use super::{Played, Reading, Unit};
+use super::experiment::Played;
+use super::reading::{Reading, UNFELT, Unit};
 use crate::rounds::{Sample, Series};
 use crate::stats::{Estimate, geometric_mean, median};
 use crate::workloads::Outcome;
@@ -74,10 +75,6 @@ pub enum Which {
     /// The mean.
     Mean,
 }
-
-/// A negligible wait, in nanoseconds: shorter ones count as this. The thread's pauses are two
-/// hundred times as long, and the measurement includes its clock and its path to the lock.
-pub(super) const UNFELT: f64 = 5_000.0;
 
 /// The least number of timeouts for a 99.9th percentile.
 const ENOUGH: u64 = 1_000;

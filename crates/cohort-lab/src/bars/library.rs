@@ -1,7 +1,7 @@
 //! Properties of the preload library's file.
 
-use super::Reading;
 use super::figure::Figure;
+use super::reading::Reading;
 use crate::stats::Estimate;
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, elf};

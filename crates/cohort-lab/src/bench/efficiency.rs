@@ -1,22 +1,9 @@
 //! Useful work under a lock, in the critical section and after timeouts, relative to the best lock
 //! in the report (Chabbi et al. 2017 §6.3).
 
-use super::report::{Point, Report};
+use super::report::{Efficiency, Point, Report};
 use super::splay::{ELSEWHERE, INSIDE, Splay};
 use super::{Info, Workload};
-use serde::Serialize;
-
-/// Shares of the most work under any lock of the report with the same number of threads, 0 to 1;
-/// none for work that no lock allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Efficiency {
-    /// Work in critical sections.
-    pub critical: Option<f64>,
-    /// Work after timeouts.
-    pub elsewhere: Option<f64>,
-    /// Their mean.
-    pub efficiency: f64,
-}
 
 /// Whether a workload counts both kinds of work.
 #[must_use]
@@ -45,22 +32,20 @@ pub fn weigh(report: &mut Report) {
         let most = beside.fold([0.0_f64; 2], |most, (_, rates)| {
             [most[0].max(rates[0]), most[1].max(rates[1])]
         });
-        point.efficiency = Efficiency::of(*own, most);
+        point.efficiency = efficiency(*own, most);
     }
 }
 
-impl Efficiency {
-    /// None without any work.
-    fn of(own: [f64; 2], most: [f64; 2]) -> Option<Self> {
-        let share = |sort: usize| (most[sort] > 0.0).then(|| own[sort] / most[sort]);
-        let (critical, elsewhere) = (share(0), share(1));
-        let shares: Vec<f64> = critical.into_iter().chain(elsewhere).collect();
-        (!shares.is_empty()).then(|| Self {
-            critical,
-            elsewhere,
-            efficiency: shares.iter().sum::<f64>() / shares.len() as f64,
-        })
-    }
+/// The shares of the most work; none without any work.
+fn efficiency(own: [f64; 2], most: [f64; 2]) -> Option<Efficiency> {
+    let share = |sort: usize| (most[sort] > 0.0).then(|| own[sort] / most[sort]);
+    let (critical, elsewhere) = (share(0), share(1));
+    let shares: Vec<f64> = critical.into_iter().chain(elsewhere).collect();
+    (!shares.is_empty()).then(|| Efficiency {
+        critical,
+        elsewhere,
+        efficiency: shares.iter().sum::<f64>() / shares.len() as f64,
+    })
 }
 
 #[cfg(test)]
@@ -69,12 +54,12 @@ mod tests {
 
     #[test]
     fn each_sort_of_work_is_weighed_against_the_most_of_it() {
-        let of = |own| Efficiency::of(own, [200.0, 50.0]).unwrap();
+        let of = |own| efficiency(own, [200.0, 50.0]).unwrap();
         assert_eq!(of([200.0, 0.0]).efficiency, 0.5);
         assert_eq!(of([100.0, 50.0]).efficiency, 0.75);
         assert_eq!(of([100.0, 50.0]).critical, Some(0.5));
-        let alone = Efficiency::of([30.0, 0.0], [60.0, 0.0]).unwrap();
+        let alone = efficiency([30.0, 0.0], [60.0, 0.0]).unwrap();
         assert_eq!((alone.elsewhere, alone.efficiency), (None, 0.5));
-        assert_eq!(Efficiency::of([0.0; 2], [0.0; 2]), None);
+        assert_eq!(efficiency([0.0; 2], [0.0; 2]), None);
     }
 }

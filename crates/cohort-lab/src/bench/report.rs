@@ -1,7 +1,6 @@
 //! A benchmark's result: its setting, and each point.
 
 use super::Info;
-use super::efficiency::Efficiency;
 use super::knobs::Knobs;
 use super::outcome::Outcome;
 use super::span::Span;
@@ -65,6 +64,18 @@ pub struct Point {
     /// Its work relative to the other locks', if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<Efficiency>,
+}
+
+/// Shares of the most work under any lock of the report with the same number of threads, 0 to 1;
+/// none for work that no lock allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    /// Work in critical sections.
+    pub critical: Option<f64>,
+    /// Work after timeouts.
+    pub elsewhere: Option<f64>,
+    /// Their mean.
+    pub efficiency: f64,
 }
 
 impl Report {

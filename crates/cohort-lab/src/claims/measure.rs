@@ -1,7 +1,7 @@
 //! Figures computed from an experiment's points, and their agreement with a paper.
 
 use super::experiment::{Experiment, Points, Varied};
-use super::stands::Found;
+use super::stands::{Found, Threshold};
 use crate::bench::Outcome;
 use crate::bench::splay::TREES;
 use crate::plot::figure;
@@ -200,15 +200,6 @@ pub enum Measure {
     },
     /// A threshold of `sanl` as a share of a thread's time, from `cohort tune sanl`.
     Profiled(Threshold),
-}
-
-/// Profiled threshold of `sanl`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threshold {
-    /// `θ_l`.
-    Brings,
-    /// `θ_f`.
-    Strict,
 }
 
 /// Computed figure, and its point along the sweep.

@@ -15,7 +15,6 @@
 
 use super::Interrupted;
 use super::experiment::{Experiment, FIRST_SEED, Points, Simulators, Sweep};
-use super::measure::Threshold;
 use crate::bench::simulated::Failure;
 use crate::bench::{self, Setting, report};
 use crate::discover::{self, Stop};
@@ -49,6 +48,15 @@ enum Wanted {
     Low,
     High,
     Worst,
+}
+
+/// Profiled threshold of `sanl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// `θ_l`.
+    Brings,
+    /// `θ_f`.
+    Strict,
 }
 
 /// Comparison of all compositions with that many levels on a machine.

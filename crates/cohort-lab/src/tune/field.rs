@@ -1,6 +1,5 @@
 //! The locks compared: every composition, and rivals.
 
-use super::Plan;
 use cohort::basic::{Bo, Clh, Hemlock, HemlockCtr, K42, Mcs, Ticket};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX, SYSTEM};
@@ -60,10 +59,10 @@ impl Entry {
     }
 }
 
-/// The number of compositions of a plan.
+/// The number of [`entries`].
 #[must_use]
-pub fn count(plan: &Plan) -> usize {
-    entries(&plan.levels, &plan.basic).len()
+pub fn count(levels: &[Level], basic: &[Basic]) -> usize {
+    entries(levels, basic).len()
 }
 
 /// Every composition of these locks at these levels, which are optional below the whole system; the

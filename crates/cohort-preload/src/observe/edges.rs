@@ -5,23 +5,21 @@
 //! only acquired first, and those to a lock only acquired last. If that changes later, it is
 //! counted as a lost edge.
 
+use super::bits::{Bits, mixed};
 use super::own::{Caller, Own};
-use super::segments;
+use super::{given, segments};
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
 use cohort::records::{
     EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK, is_settled, pair,
 };
 use core::ptr::{self, with_exposed_provenance};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Entries that an edge may have. Edges of two locks under various gates form a row of a few dozen
 /// entries, and two such rows may be adjacent.
 const PROBES: usize = 128;
-
-/// Bit set indexed by hashes of locks.
-pub struct Bits([AtomicU64; 4096]);
 
 /// Addresses of locks that may have edges.
 static HAVE_EDGES: Bits = Bits::new();
@@ -40,36 +38,6 @@ static LEFT_OUTER: Bits = Bits::new();
 
 /// Locks that were not [outer](OUTER) when an edge to them was left out.
 static LEFT_INNER: Bits = Bits::new();
-
-fn mixed(value: u64) -> u64 {
-    let value = (value ^ value >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    value ^ value >> 29
-}
-
-impl Bits {
-    pub const fn new() -> Self {
-        Self([const { AtomicU64::new(0) }; 4096])
-    }
-
-    fn of(&self, lock: u64) -> (&AtomicU64, u64) {
-        let hash = mixed(lock);
-        let word = (hash >> 6) as usize % self.0.len();
-        (&self.0[word], 1 << (hash & 63))
-    }
-
-    /// Sets a lock's bit; true if it was clear.
-    pub fn set(&self, lock: u64) -> bool {
-        let (word, bit) = self.of(lock);
-        // If two threads each set a bit and then read the other's, at least one sees both set.
-        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, SeqCst) & bit == 0
-    }
-
-    #[inline(always)]
-    pub fn has(&self, lock: u64) -> bool {
-        let (word, bit) = self.of(lock);
-        word.load(SeqCst) & bit != 0
-    }
-}
 
 /// Combines a lock's address and number in a word.
 fn known_as(object: u64, number: u32) -> u64 {
@@ -452,7 +420,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
 /// Ends the lock of that number at an address, where another lock begins or this one is destroyed.
 #[inline]
 pub fn forget(own: &Own, object: usize, number: u32) {
-    segments::forget(object);
+    given::forget(object);
     let object = object as u64;
     if number != 0 && HAVE_EDGES.has(object) && own.records().end(number) {
         return;

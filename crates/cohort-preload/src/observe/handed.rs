@@ -9,7 +9,7 @@
 //! find one, one removes it.
 
 use super::own::{Own, epoch, slot};
-use super::profile::{put, spacing, watch_of};
+use super::samples::{put, spacing, watch_of};
 use cohort::door::cpu;
 use cohort::records::{CLASSES, Drawn, HandOver, THREADS, mixed};
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,8 +1,8 @@
 //! The calling thread's own record.
 
-use super::profile::{self, Drawing};
-use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, segments, ways};
-use crate::choice::{is_plain_default, variable_c};
+use super::drawing::Drawing;
+use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, given, taken};
+use crate::choice::{choice, is_plain_default, variable_c};
 use crate::layout::Mutex;
 use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
 use crate::next;
@@ -317,7 +317,7 @@ pub fn relocks() {
     let Some(own) = own() else { return };
     let mutex = own.waits_with();
     if mutex != 0 && own.thread.told.load(Relaxed) == 0 {
-        let taken = own.form.is_profiled() && profile::is_mutex_taken(mutex);
+        let taken = own.form.is_profiled() && taken::is_mutex_taken(mutex);
         let at = now() & !WAS_TAKEN | u64::from(taken);
         own.thread.told.store(at, Release);
     }
@@ -665,12 +665,13 @@ fn make(here: u32) -> Option<()> {
     };
     FORM.store(form as u8, Relaxed);
     if form == Form::Order {
-        segments::begin_anew();
+        given::begin_anew();
     }
     if !form.is_profiled() {
         name_forker(made);
     }
-    ways::go(form);
+    // The first use decides which lock serves, permanently.
+    let _ = choice();
     let published = RECORDS
         .compare_exchange(before, ptr::from_ref(made).cast_mut(), AcqRel, Acquire)
         .is_ok();

@@ -11,32 +11,25 @@
 //! A timed acquisition of that mutex, with an empty critical section, shows how long recording
 //! itself appears to last; the command subtracts that. It is measured just before one of the
 //! program's own is timed, with the code in the same cache state.
-//!
-//! A thread that locks ever different locks displaces its counters each time. That takes long
-//! enough to measure single displacements.
 
-use super::entries;
 use super::own::{Own, drawing, in_another};
-use super::profile::{put, watch_of};
+use super::samples::{has_room, put, watch_of};
 use crate::layout::Mutex;
 use crate::mutex;
 use crate::next::observed;
 use cohort::door::now;
-use cohort::records::{AT_HAND, AtHand, Drawn, Draws, SAMPLES, TALLIES, Thread, TurnOver};
+use cohort::records::{AT_HAND, AtHand, Drawn, Draws, TALLIES, Thread};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::mem::{MaybeUninit, transmute};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 /// Counting is measured after each of the first `FIRST` samples of a process, then after one in
 /// `THEN`. A timed acquisition is measured instead of one in `THEN`, the middle one.
 const FIRST: u32 = 16;
 const THEN: u32 = 64;
-
-/// One in this many displacements of a thread's counters is timed; more at the beginning.
-const TURN_OVERS: u64 = 1024;
 
 /// Mutex, record and draws. All zero: a free plain mutex, the record of a thread without holds, and
 /// draws that time each acquisition.
@@ -55,6 +48,12 @@ static BENCH: Bench = Bench {
     draws: UnsafeCell::new(MaybeUninit::zeroed()),
 };
 
+/// The program's entry that locks a mutex, or unlocks it.
+type Entry = unsafe extern "C" fn(*mut Mutex) -> c_int;
+
+/// The two entries; null before the program begins.
+static ENTRIES: [AtomicPtr<()>; 2] = [const { AtomicPtr::new(ptr::null_mut()) }; 2];
+
 /// Whether a thread is measuring.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
@@ -68,10 +67,16 @@ static TIMED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 /// The C library's set of signals.
 type Signals = [u64; 16];
 
-/// Whether few of the thread's samples are uncollected: the remaining entries are for other
-/// samples.
-fn has_room(own: &Own) -> bool {
-    own.thread.samples.waiting() < SAMPLES as u32 / 4
+/// Lets the measurements lock and unlock by these entries, which record in turn.
+pub fn measure_by(entries: [unsafe extern "C" fn() -> c_int; 2]) {
+    for (known, entry) in ENTRIES.iter().zip(entries) {
+        known.store(entry as *mut (), Relaxed);
+    }
+}
+
+/// Whether the entries are known.
+fn has_entries() -> bool {
+    ENTRIES.iter().all(|entry| !entry.load(Relaxed).is_null())
 }
 
 /// Runs `run`, unless another thread is measuring.
@@ -90,6 +95,9 @@ fn alone(run: impl FnOnce()) -> bool {
 #[cold]
 #[inline(never)]
 pub fn measure(own: &Own) {
+    if !has_entries() {
+        return;
+    }
     let number = SAMPLED.fetch_add(1, Relaxed);
     if (number < FIRST || number.is_multiple_of(THEN)) && has_room(own) {
         let mut at_hand = None;
@@ -105,6 +113,9 @@ pub fn measure(own: &Own) {
 #[cold]
 #[inline(never)]
 pub fn calibrate(own: &Own) -> bool {
+    if !has_entries() {
+        return false;
+    }
     let number = BEGUN.fetch_add(1, Relaxed);
     number % THEN == THEN / 2 && alone(|| time_nothing(own))
 }
@@ -209,14 +220,11 @@ fn took(run: impl Fn()) -> u32 {
 /// a counter.
 #[inline(never)]
 fn pair(mutex: *mut Mutex) {
-    type Entry = unsafe extern "C" fn(*mut Mutex) -> c_int;
-    // SAFETY: the entries pass their argument on, a mutex that only this thread uses.
+    let [lock, unlock] = ENTRIES.each_ref().map(|entry| entry.load(Relaxed));
+    // SAFETY: such functions, once there are any; they get a mutex that only this thread uses.
     unsafe {
-        let entry = |entry: unsafe extern "C" fn() -> c_int| {
-            transmute::<unsafe extern "C" fn() -> c_int, Entry>(entry)
-        };
-        entry(entries::pthread_mutex_lock)(mutex);
-        entry(entries::pthread_mutex_unlock)(mutex);
+        transmute::<*mut (), Entry>(lock)(mutex);
+        transmute::<*mut (), Entry>(unlock)(mutex);
     }
 }
 
@@ -227,37 +235,5 @@ fn plain_pair(mutex: *mut Mutex) {
     unsafe {
         mutex::pthread_mutex_lock(mutex);
         mutex::pthread_mutex_unlock(mutex);
-    }
-}
-
-/// Whether the thread's displacement of that number is measured.
-#[inline(always)]
-pub fn is_measured(number: u64) -> bool {
-    number.is_power_of_two() || number.is_multiple_of(TURN_OVERS)
-}
-
-/// Measures a displacement.
-#[cold]
-#[inline(never)]
-pub fn measure_turn_over(own: &Own, number: u64, turn_over: impl FnOnce()) {
-    let began = now();
-    // The difference between two adjacent reads is the cost of a read.
-    let goes = now();
-    turn_over();
-    let ended = now();
-    // Each measurement represents the displacements since the one before.
-    let of = if number < TURN_OVERS {
-        number.div_ceil(2)
-    } else {
-        TURN_OVERS
-    };
-    if has_room(own) {
-        let turn_over = TurnOver {
-            spent: (ended - goes) as u32,
-            read: (goes - began) as u32,
-            of: of as u32,
-            watch: watch_of(own),
-        };
-        let _ = put(own, Drawn::TurnOver(turn_over));
     }
 }

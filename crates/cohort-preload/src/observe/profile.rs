@@ -2,9 +2,10 @@
 //!
 //! Each acquisition is counted by its lock and its site, in words of the thread's own. The lock's
 //! word at the thread's arrival shows whether it has to wait. Some acquisitions are timed;
-//! [`Draws`] selects them. An uncontended acquisition is drawn once the thread has the lock, by its
-//! count, and its hold is timed. A contended one is drawn before it waits; its wait and its hold
-//! are timed. The fast path compares its count with a number, and reads no clock.
+//! [`Drawing`](super::drawing::Drawing) selects them. An uncontended acquisition is drawn once the
+//! thread has the lock, by its count, and its hold is timed. A contended one is drawn before it
+//! waits; its wait and its hold are timed. The fast path compares its count with a number, and
+//! reads no clock.
 //!
 //! A thread that has waited at a condition locks its mutex again. That counts as an acquisition at
 //! the wait's site, beginning with the signal.
@@ -12,189 +13,29 @@
 //! Waits between threads are not recorded here: the command samples what threads wait for and hold,
 //! as for `cohort debug`.
 
-use super::entries::is_locked;
-use super::handed;
 use super::own::{Caller, Own, WAS_TAKEN, cpu_time, drawing, heard, keep_maps};
-use super::price;
-use super::quick::{place, tally};
+use super::samples::{put, spacing, watch_of};
+use super::taken::is_locked;
+use super::tallies::{place, tally};
+use super::{handed, price, turn_over};
 use crate::choice::is_plain_default;
-use crate::layout::{ADAPTIVE, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, RwLock};
+use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RECURSIVE, RwLock};
 use crate::libc::ETIMEDOUT;
-use crate::{mutex, owner};
-use cohort::RawLock;
 use cohort::door::now;
 use cohort::records::{
-    Beginnings, CLASSES, Count, Doing, Drawn, Draws, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT,
-    SAMPLES, STACKS_ONLY, Sample, TALLIES, Tally, Terms, Timed, WATCH_BITS, What, identity, mixed,
-    places,
+    CLASSES, Count, Doing, Drawn, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, SAMPLES, Sample,
+    TALLIES, Tally, Terms, Timed, What, identity, mixed, places,
 };
-use core::cell::Cell;
 use core::ffi::c_int;
-use core::ptr::{self, with_exposed_provenance};
+use core::ptr::with_exposed_provenance;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-
-/// Nanoseconds between samples until the command sets them.
-const AT_FIRST: u32 = 100_000;
-
-/// One in this many contended acquisitions has its stack stored, if there is room.
-const CONTENDED: u8 = 8;
 
 /// One in this many timed holds marks the lock for its next holder, as a power of two.
 const MARKED: u8 = 2;
 
 /// Entries of a table that a search probes.
 const PROBES: usize = 24;
-
-/// A thread's selection of acquisitions to time. Initially all zero.
-#[repr(C)]
-pub struct Drawing {
-    /// By a tally's index, the count of its next draw.
-    due: [Cell<u32>; TALLIES],
-    /// The draws of each tally's pair.
-    draws: [Draws; TALLIES],
-    /// Their substitutes while the cost of records is measured; null: none.
-    others: Cell<*const [Draws; TALLIES]>,
-    beginnings: Beginnings,
-    random: Cell<u64>,
-    /// Contended acquisitions before the next stored stack.
-    stack_in: Cell<u8>,
-}
-
-impl Drawing {
-    /// Draws afresh: in a fork's child, or under another watch.
-    pub fn forget(&self) {
-        for (due, draws) in self.due.iter().zip(&self.draws) {
-            due.set(draws.begin(0, self.random()));
-        }
-    }
-
-    /// Runs `run` with other draws: each acquisition is drawn, unless [`hold_off`](Self::hold_off)
-    /// changes that.
-    pub fn in_others(&self, draws: &'static [Draws; TALLIES], run: impl FnOnce()) {
-        let kept = self.due.clone();
-        self.others.set(draws);
-        self.hold_off(false);
-        run();
-        self.others.set(ptr::null());
-        for (due, kept) in self.due.iter().zip(kept) {
-            due.set(kept.get());
-        }
-    }
-
-    /// Makes no acquisition drawn, or each.
-    pub fn hold_off(&self, off: bool) {
-        for due in &self.due {
-            due.set(if off { u32::MAX } else { 0 });
-        }
-    }
-
-    /// Whether the cost of records is being measured.
-    fn is_in_others(&self) -> bool {
-        !self.others.get().is_null()
-    }
-
-    /// Whether a pair with that count is due for a draw.
-    #[inline(always)]
-    pub fn is_due(&self, place: usize, count: u32) -> bool {
-        count >= self.due[place].get()
-    }
-
-    fn draws(&self, place: usize) -> &Draws {
-        // SAFETY: null, or draws that live as long as the process.
-        let others = unsafe { self.others.get().as_ref() };
-        &others.unwrap_or(&self.draws)[place]
-    }
-
-    fn random(&self) -> u64 {
-        let mut random = self.random.get();
-        if random == 0 {
-            random = (ptr::from_ref(self).addr() as u64 ^ now()) | 1;
-        }
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        self.random.set(random);
-        // The lowest bits have the least randomness.
-        random.wrapping_mul(0x2545_f491_4f6c_dd1d).swap_bytes()
-    }
-
-    fn terms(&self, own: &Own) -> Terms {
-        Terms {
-            spacing: spacing(own),
-            now: now(),
-            waiting: own.thread.samples.waiting(),
-            random: self.random(),
-        }
-    }
-
-    /// Begins to draw for a tally's new pair.
-    fn begin(&self, place: usize) {
-        if self.is_in_others() {
-            return;
-        }
-        let due = self.draws[place].begin(self.beginnings.doubled(), self.random());
-        self.due[place].set(due);
-    }
-
-    /// Draws at an acquisition that [is due](Self::is_due). Returns the sampling rate's power of
-    /// two if its hold is timed.
-    fn come(&self, own: &Own, place: usize, count: u32) -> Option<u8> {
-        let terms = self.terms(own);
-        own.records()
-            .watch
-            .end_if_left(own.watch, (terms.now / 1_000_000_000) as u32);
-        let (drawn, after) = self.draws(place).come(&terms);
-        if self.is_in_others() {
-            return drawn;
-        }
-        self.due[place].set(count.saturating_add(after));
-        if drawn.is_some() && count == 1 {
-            self.beginnings.took(&terms);
-        } else {
-            self.beginnings.pass(&terms);
-        }
-        drawn
-    }
-
-    /// Draws for a contended acquisition; as [`come`](Self::come).
-    fn waits(&self, own: &Own, place: usize) -> Option<u8> {
-        self.draws(place).waits(&self.terms(own))
-    }
-
-    /// Whether to store the stack of a contended acquisition.
-    fn keeps_stack(&self, own: &Own) -> bool {
-        let left = self.stack_in.get();
-        self.stack_in
-            .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
-        left == 0
-            && own.records().spacing.load(Relaxed) != NO_SAMPLES
-            // The remaining entries are reserved for durations.
-            && own.thread.samples.waiting() < SAMPLES as u32 / 2
-    }
-}
-
-/// Nanoseconds between a pair's samples; none if samples are off.
-pub fn spacing(own: &Own) -> Option<u32> {
-    match own.records().spacing.load(Relaxed) {
-        0 => Some(AT_FIRST),
-        NO_SAMPLES | STACKS_ONLY => None,
-        spacing => Some(spacing),
-    }
-}
-
-/// A sample's bits of its watch.
-pub fn watch_of(own: &Own) -> u8 {
-    (own.watch & WATCH_BITS) as u8
-}
-
-/// The topmost bits of a hash of a lock and a site, as the lowest ones: as many as tallies need.
-#[inline(always)]
-pub fn hashed(lock: u64, site: u64) -> u64 {
-    lock.wrapping_add(site << 3)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        >> (u64::BITS - TALLIES.ilog2())
-}
 
 /// The word for a lock's class in its own bytes, if there is one.
 ///
@@ -297,49 +138,6 @@ pub fn initialised(own: &Own, how: How, object: usize, caller: &Caller) {
     }
 }
 
-/// Whether the lock is held, so that the thread will wait; none if unknown.
-///
-/// # Safety
-/// As for [`room`].
-#[inline(always)]
-pub unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
-    // SAFETY: the caller's.
-    unsafe {
-        match how {
-            How::Mutex => {
-                let mutex = &*with_exposed_provenance::<Mutex>(object);
-                if is_plain_default() && mutex.kind.load(Relaxed) == NORMAL {
-                    return Some(mutex.futex.is_locked());
-                }
-                is_taken_otherwise(mutex)
-            }
-            How::Read | How::Write => {
-                let lock = &*with_exposed_provenance::<RwLock>(object);
-                lock.is_word().then(|| match how {
-                    How::Read => lock.lock.keeps_readers_out(),
-                    _ => lock.lock.is_locked(),
-                })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Whether the mutex of that identity is held; false if unknown.
-pub fn is_mutex_taken(lock: u64) -> bool {
-    // SAFETY: the calling thread is about to acquire it.
-    unsafe { is_taken(How::Mutex, (lock & OBJECT) as usize) == Some(true) }
-}
-
-/// [`is_taken`] for a mutex under another lock than the default, or of another kind than plain.
-fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
-    let kind = mutex.kind.load(Relaxed) & !NO_KIND;
-    if matches!(kind, RECURSIVE | ERRORCHECK) && mutex.owner.load(Relaxed) == owner::me() {
-        return Some(false);
-    }
-    mutex::is_taken(mutex)
-}
-
 /// Counts an acquisition, in the thread's own words. Returns the tally's index if a draw is due.
 #[inline]
 pub fn count(own: &Own, lock: u64, site: u64, contended: bool) -> Option<usize> {
@@ -372,12 +170,44 @@ fn make_place(own: &Own, lock: u64, site: u64) -> usize {
     place
 }
 
+/// The terms of a draw.
+fn terms(own: &Own) -> Terms {
+    Terms {
+        spacing: spacing(own),
+        now: now(),
+        waiting: own.thread.samples.waiting(),
+        random: drawing().random(),
+    }
+}
+
+/// Draws at an acquisition that is due; see [`Drawing::come`](super::drawing::Drawing::come).
+fn come(own: &Own, place: usize, count: u32) -> Option<u8> {
+    let terms = terms(own);
+    own.records()
+        .watch
+        .end_if_left(own.watch, (terms.now / 1_000_000_000) as u32);
+    drawing().come(&terms, place, count)
+}
+
+/// Draws for a contended acquisition.
+fn waits(own: &Own, place: usize) -> Option<u8> {
+    drawing().waits(&terms(own), place)
+}
+
+/// Whether to store the stack of a contended acquisition.
+fn keeps_stack(own: &Own) -> bool {
+    drawing().keeps_stack()
+        && own.records().spacing.load(Relaxed) != NO_SAMPLES
+        // The remaining entries are reserved for durations.
+        && own.thread.samples.waiting() < SAMPLES as u32 / 2
+}
+
 /// Draws whether to time the thread's last listed hold, which found the lock free.
 #[cold]
 #[inline(never)]
 fn draw(own: &Own, place: usize) {
     let acquired = own.thread.tallies[place].acquired.load(Relaxed);
-    let Some(doubled) = drawing().come(own, place, acquired) else {
+    let Some(doubled) = come(own, place, acquired) else {
         return;
     };
     // Calibration disturbs the processor's state, so the hold that follows it is not timed.
@@ -410,8 +240,8 @@ fn time_hold(own: &Own, doubled: u8, contended: bool) {
 fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     let number = own.thread.turned_over.load(Relaxed) + 1;
     own.thread.turned_over.store(number, Relaxed);
-    if price::is_measured(number) {
-        price::measure_turn_over(own, number, || go_over(own, tally, lock, site));
+    if turn_over::is_measured(number) {
+        turn_over::measure(own, number, || go_over(own, tally, lock, site));
     } else {
         go_over(own, tally, lock, site);
     }
@@ -603,10 +433,10 @@ fn wait_for(
 ) -> Waited {
     own.begins(doing, Hold::unpack(site).1, lock_id, 0, caller);
     let place = make_place(own, lock_id as u64, site);
-    let drawn = drawing().waits(own, place);
+    let drawn = waits(own, place);
     let mut stack = 0;
     let mut spent_on_stack = 0;
-    let shown = contended && drawing().keeps_stack(own);
+    let shown = contended && keeps_stack(own);
     let comes = clock(drawn.is_some() || shown);
     if shown {
         // The thread may be preempted here for much longer than a copy takes.
@@ -655,7 +485,7 @@ fn took(own: &Own, due: Option<usize>, waited: bool, drawn: Option<u8>, contende
         (Some(place), true) => {
             // Waits have draws of their own.
             let acquired = own.thread.tallies[place].acquired.load(Relaxed);
-            let _ = drawing().come(own, place, acquired);
+            let _ = come(own, place, acquired);
         }
         (None, _) => {}
     }
@@ -781,13 +611,6 @@ fn put_sample(own: &Own, sample: &Sample) {
     }
 }
 
-/// Adds a sample to the thread's; false, and the sample is dropped, if there is no room.
-#[cold]
-pub fn put(own: &Own, drawn: Drawn) -> bool {
-    // SAFETY: the calling thread's own.
-    unsafe { own.thread.samples.put(drawn.to_words()) }
-}
-
 /// Waits at a condition: ends the mutex's hold, and counts the wait and the acquisition after it.
 #[inline(always)]
 pub fn waiting(
@@ -817,7 +640,7 @@ pub fn waiting(
         }
     }
     let site = Hold::pack(caller.returns_to as u64, How::Condition);
-    let drawn = drawing().waits(own, make_place(own, cond as u64, site));
+    let drawn = waits(own, make_place(own, cond as u64, site));
     own.begins(doing, how, cond, lock, caller);
     let result = wait();
     let granted = now();
@@ -861,7 +684,7 @@ fn relocked(
     own.lets_go(lock);
     let site = Hold::pack(returns_to as u64, how);
     let place = make_place(own, lock as u64, site);
-    let drawn = waited.and_then(|_| drawing().waits(own, place));
+    let drawn = waited.and_then(|_| waits(own, place));
     let due = count(own, lock as u64, site, waited.is_some());
     own.holds_now(lock, how, returns_to);
     if let (Some(doubled), Some(lasted)) = (drawn, waited) {

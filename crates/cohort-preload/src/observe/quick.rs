@@ -4,12 +4,13 @@
 //! operation waits for all earlier stores. They check all conditions first, and change nothing
 //! unless they hold.
 
+use super::given::is_given;
 use super::own::{Form, Own, drawing, own, tag, usual};
-use super::profile::{has_listed, has_taken, hashed};
-use super::segments::is_given;
+use super::profile::{has_listed, has_taken};
+use super::tallies::{place, tally};
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::mutex::{begin_known, unlock_known};
-use cohort::records::{CLASSES, Hold, How, OBJECT, TALLIES, Tally, identity};
+use cohort::records::{CLASSES, Hold, How, OBJECT, identity};
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -214,18 +215,6 @@ pub fn took_marked(how: How, object: usize, returns_to: usize) -> c_int {
         has_taken(&own, how, object, returns_to);
     }
     0
-}
-
-/// The index of a thread's tally for a lock and a site.
-#[inline(always)]
-pub fn place(lock: u64, site: u64) -> usize {
-    hashed(lock, site) as usize % TALLIES
-}
-
-/// The tally at that index.
-#[inline(always)]
-pub fn tally(own: &Own, place: usize) -> &'static Tally {
-    &own.thread.tallies[place]
 }
 
 /// Unlocks a plain or recursive mutex, of that kind, and records it, under that watch; none if the

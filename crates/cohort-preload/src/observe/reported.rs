@@ -4,8 +4,9 @@
 //! thread's record at every level, and memory reused for another lock is another lock only after a
 //! reported beginning or end, or if the thread itself acquires it while it is free.
 
-use super::entries::{acquiring, at_once, initialising, is_locked, look_again, unlocking, waiting};
 use super::own::{Form, Own, own};
+use super::slow::{acquiring, at_once, initialising, look_again, unlocking, waiting};
+use super::taken::is_locked;
 use super::wrong::{found, holder};
 use super::{edges, profile};
 use crate::libc::EBUSY;

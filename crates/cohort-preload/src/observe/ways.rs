@@ -1,20 +1,22 @@
 //! The observing library's code paths ("ways") for the most frequent calls; one set for each
 //! [`Form`].
 //!
-//! Before a process has its records, and under another lock than the default, mutexes take the
-//! general slow path.
+//! The first call in a process gives it its records, and switches the calls to the paths of their
+//! form. Under another lock than the default, mutexes take the general slow path.
 
-use super::entries::{
-    leave_unusual, lock_begun, lock_unusual, read_begun, read_unusual, unlock_unusual, write_begun,
-    write_unusual,
-};
-use super::own::Form;
+use super::own::{Form, any};
 use super::quick::{self, Took, Way, count_first, draw_first, took_marked};
-use crate::choice::{choice, is_plain_default};
+use super::slow::{
+    goes_on, leave_from, leave_unusual, lock_begun, lock_from, lock_unusual, read_begun, read_from,
+    read_unusual, unlock_from, unlock_unusual, write_begun, write_from, write_unusual,
+};
+use crate::choice::is_plain_default;
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
+use crate::libc::__register_atfork;
 use crate::rwlock;
 use cohort::records::How;
 use core::ffi::c_int;
+use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -22,15 +24,15 @@ use core::sync::atomic::Ordering::Relaxed;
 type To<T> = unsafe extern "C" fn(*mut T, usize, u32) -> c_int;
 
 /// The path of `pthread_mutex_lock`.
-pub static LOCK: AtomicPtr<()> = AtomicPtr::new(lock_unusual as To<Mutex> as *mut ());
+pub static LOCK: AtomicPtr<()> = AtomicPtr::new(lock_first as To<Mutex> as *mut ());
 /// The path of `pthread_mutex_unlock`.
-pub static UNLOCK: AtomicPtr<()> = AtomicPtr::new(unlock_unusual as To<Mutex> as *mut ());
+pub static UNLOCK: AtomicPtr<()> = AtomicPtr::new(unlock_first as To<Mutex> as *mut ());
 /// The path of `pthread_rwlock_rdlock`.
-pub static READ: AtomicPtr<()> = AtomicPtr::new(read_unusual as To<RwLock> as *mut ());
+pub static READ: AtomicPtr<()> = AtomicPtr::new(read_first as To<RwLock> as *mut ());
 /// The path of `pthread_rwlock_wrlock`.
-pub static WRITE: AtomicPtr<()> = AtomicPtr::new(write_unusual as To<RwLock> as *mut ());
+pub static WRITE: AtomicPtr<()> = AtomicPtr::new(write_first as To<RwLock> as *mut ());
 /// The path of `pthread_rwlock_unlock`.
-pub static LEAVE: AtomicPtr<()> = AtomicPtr::new(leave_unusual as To<RwLock> as *mut ());
+pub static LEAVE: AtomicPtr<()> = AtomicPtr::new(leave_first as To<RwLock> as *mut ());
 
 /// The paths of a form.
 struct Ways {
@@ -41,25 +43,94 @@ struct Ways {
     leave: To<RwLock>,
 }
 
-/// Switches the process's calls to the paths of that form. A thread that has not seen the switch
-/// takes the slow path, or its parent's path, which does not find the parent's watch.
-pub fn go(form: Form) {
-    let ways = match form {
+/// The paths of a process without records.
+static FIRST: Ways = Ways {
+    lock: lock_first,
+    unlock: unlock_first,
+    read: read_first,
+    write: write_first,
+    leave: leave_first,
+};
+
+impl Ways {
+    /// Switches the process's calls to these paths.
+    fn take(&self) {
+        LOCK.store(self.lock as *mut (), Relaxed);
+        UNLOCK.store(self.unlock as *mut (), Relaxed);
+        READ.store(self.read as *mut (), Relaxed);
+        WRITE.store(self.write as *mut (), Relaxed);
+        LEAVE.store(self.leave as *mut (), Relaxed);
+    }
+}
+
+/// Gives the process its records, and switches its calls to the paths of their form. A thread that
+/// has not seen the switch does the same.
+fn begin() {
+    // Without records, the word that each call reads first stays zero.
+    let Some(own) = any() else { return };
+    let ways = match own.form {
         Form::Stuck => &stuck::WAYS,
         Form::Owner => &owner::WAYS,
         Form::Order => &order::WAYS,
         Form::Profiled => &profiled::WAYS,
         Form::Watched => &watched::WAYS,
     };
-    // The first use decides which lock serves, permanently.
-    let _ = choice();
     if is_plain_default() {
-        LOCK.store(ways.lock as *mut (), Relaxed);
-        UNLOCK.store(ways.unlock as *mut (), Relaxed);
+        ways.take();
+    } else {
+        let (lock, unlock): (To<Mutex>, To<Mutex>) = (lock_unusual, unlock_unusual);
+        Ways {
+            lock,
+            unlock,
+            ..*ways
+        }
+        .take();
     }
-    READ.store(ways.read as *mut (), Relaxed);
-    WRITE.store(ways.write as *mut (), Relaxed);
-    LEAVE.store(ways.leave as *mut (), Relaxed);
+}
+
+/// Lets a forked child begin with its own records, which may have another form.
+extern "C" fn in_child() {
+    FIRST.take();
+}
+
+/// Registers the handler of forks.
+pub fn mind_forks() {
+    // SAFETY: the function lives as long as the program.
+    unsafe { __register_atfork(None, None, Some(in_child), ptr::null_mut()) };
+}
+
+/// Declares the first paths.
+macro_rules! first {
+    ($($name:ident: $type:ty => $slow:ident $(, $way:ident)?;)+) => {
+        $(#[cold]
+        unsafe extern "C" fn $name(
+            object: *mut $type,
+            returns_to: usize,
+            stack: usize,
+            frame: usize,
+            $($way: Way,)?
+        ) -> c_int {
+            begin();
+            // SAFETY: the program's.
+            unsafe { $slow(object, returns_to, stack, frame $(, $way)?) }
+        })+
+    };
+}
+
+first! {
+    lock_at_first: Mutex => lock_from, way;
+    unlock_at_first: Mutex => unlock_from;
+    read_at_first: RwLock => read_from, way;
+    write_at_first: RwLock => write_from, way;
+    leave_at_first: RwLock => leave_from;
+}
+
+goes_on! {
+    lock_first: Mutex => lock_at_first, Unusual;
+    unlock_first: Mutex => unlock_at_first, Unusual;
+    read_first: RwLock => read_at_first, Unusual;
+    write_first: RwLock => write_at_first, Unusual;
+    leave_first: RwLock => leave_at_first, Unusual;
 }
 
 /// Declares the paths of each form. Each is a separate function: a common one, or one for all kinds

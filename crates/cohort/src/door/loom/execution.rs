@@ -11,11 +11,10 @@
 //! The counts start again whenever a thread leaves a wait or ends.
 
 use super::super::WaitPolicy;
-use super::hours::Hours;
 use super::interrupt::{stepped, waits};
+use super::record::ThreadRecord;
 use super::std;
-use super::thread::ThreadRecord;
-use super::trace;
+use super::{atom, trace};
 use core::cell::RefCell;
 use core::fmt::Debug;
 use core::panic::Location;
@@ -89,6 +88,9 @@ pub(super) struct Settings {
     pub(super) reuses_ids: bool,
 }
 
+/// The hour of each thread.
+pub(super) type Hours = Rc<Vec<AtomicU32>>;
+
 /// The execution being explored.
 pub(super) struct Execution {
     pub(super) settings: Settings,
@@ -113,7 +115,7 @@ pub(super) struct Execution {
     /// or a fork. An access tells loom that the order matters; it orders nothing itself.
     kernel: Rc<AtomicU32>,
     /// The process's count of revoked quick modes.
-    revocations: Box<super::AtomicU32>,
+    revocations: Box<atom::AtomicU32>,
     /// The time of each thread, in a model with nondeterministic deadlines.
     pub(super) hours: Option<Hours>,
     /// Whether all hours have been written.
@@ -148,7 +150,7 @@ pub(super) fn is_going_on() -> bool {
 
 /// How often the quick mode was revoked in this process; it wraps.
 #[must_use]
-pub fn revocations() -> &'static super::AtomicU32 {
+pub fn revocations() -> &'static atom::AtomicU32 {
     let count: *const _ = with(|execution| &raw const *execution.revocations);
     // SAFETY: boxed, and alive until the execution ends and with it all its threads.
     unsafe { &*count }
@@ -159,7 +161,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
     trace::begin();
     drop(EXECUTION.take());
     let kernel = Rc::new(AtomicU32::new(0));
-    let revocations = Box::new(super::AtomicU32::new(0));
+    let revocations = Box::new(atom::AtomicU32::new(0));
     EXECUTION.set(Some(Execution {
         settings,
         serial,

@@ -5,18 +5,14 @@
 //! which is ordered with no other. A look may see any hour not seen before; after enough failed
 //! looks, it sees the last.
 
-use super::execution::{step, with};
+use super::execution::{Hours, step, with};
 use super::std;
 use core::sync::atomic::Ordering;
 use loom::sync::atomic::AtomicU32;
 use std::rc::Rc;
-use std::vec::Vec;
 
 /// Threads of a client, at most.
 const THREADS: usize = 4;
-
-/// The hour of each thread.
-pub(super) type Hours = Rc<Vec<AtomicU32>>;
 
 /// Writes so many hours for each thread; no order among them is explored.
 pub(super) fn begin(hours: u32) {

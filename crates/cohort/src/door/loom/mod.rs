@@ -7,6 +7,7 @@
 
 extern crate std;
 
+mod atom;
 mod atomic;
 mod caught;
 mod execution;
@@ -17,12 +18,14 @@ mod interrupt;
 mod kept;
 mod model;
 mod nodes;
+mod record;
 mod sleep;
 mod spinner;
 mod thread;
 mod trace;
 
-pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
+pub use atom::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+pub use atomic::{Cell, fence, fence_after_update};
 pub use caught::{Panic, caught, panic_on};
 pub use execution::{generation, generation as generation_so_far, may_fork, revocations};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
@@ -36,6 +39,7 @@ pub use kept::{
 };
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
+pub use record::{CACHES, ThreadRecord};
 pub use sleep::{
     asleep, expired, move_sleeper, nap, note, noted, now, random, sleep_on, sleep_on_shared,
     unless_starved, wake, wake_shared, yield_now,
@@ -46,8 +50,8 @@ pub use spinner::{
     waits_often, workload,
 };
 pub use thread::{
-    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone,
-    priority, thread, thread_id, thread_number, visit, wander,
+    cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone, priority, thread,
+    thread_id, thread_number, visit, wander,
 };
 pub use trace::steps;
 

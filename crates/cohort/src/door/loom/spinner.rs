@@ -86,11 +86,6 @@ pub fn shows_absence() -> bool {
     with(|execution| execution.settings.absent)
 }
 
-/// Whether threads are in one cache group.
-pub(super) fn one_group() -> bool {
-    with(|execution| execution.settings.one_group || execution.settings.two_cpus)
-}
-
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 

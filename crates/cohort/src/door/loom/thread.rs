@@ -1,65 +1,11 @@
-//! A thread's record.
+//! Threads: their numbers, places and priorities.
 
-use super::super::{Cache, ID_BITS, Level, Shown};
+use super::super::{Cache, ID_BITS, Level};
 use super::execution::{Execution, generation, touch_kernel, with};
-use super::spinner::one_group;
+use super::record::ThreadRecord;
 use super::std;
-use core::cell::Cell;
-
-/// How many arenas may keep a cache in each thread: a power of two.
-pub const CACHES: usize = 16;
-
-/// The words of one thread.
-#[derive(Debug)]
-pub struct ThreadRecord {
-    /// The process in which `id` and the caches are valid; 0 at first.
-    generation: Cell<u32>,
-    id: Cell<u32>,
-    index: usize,
-    /// Its place.
-    core: Cell<usize>,
-    /// Whether it moves at each look-up of its place.
-    wanders: Cell<bool>,
-    /// Whether it seldom waits, in a model where others wait often.
-    visits: Cell<bool>,
-    /// How many read locks the thread holds, for `RwLock`.
-    pub reading: Cell<u32>,
-    /// The cohort that counts it meanwhile.
-    pub row: Cell<u32>,
-    /// When waiting writers first refused it a read lock, as natively.
-    pub refused: Cell<u64>,
-    /// The flag by which its present wait shows that it has yielded its CPU.
-    pub shown: Shown,
-    /// Which of its held locks the thread acquired by a queue, for `FutexHmcs`.
-    pub queued: [Cell<u32>; 4],
-    /// How many delegated sections the thread is in.
-    pub inside: Cell<u32>,
-    /// Whether its present wait is at a `Gate`, or admitted by one.
-    pub gated: Cell<bool>,
-    /// Each arena's cached nodes.
-    pub caches: [Cache; CACHES],
-}
 
 impl ThreadRecord {
-    pub(super) fn new(index: usize) -> Self {
-        Self {
-            generation: Cell::new(0),
-            id: Cell::new(0),
-            index,
-            core: Cell::new([0, 1, 2, 1][index % 4]),
-            wanders: Cell::new(false),
-            visits: Cell::new(false),
-            reading: Cell::new(0),
-            row: Cell::new(0),
-            refused: Cell::new(0),
-            shown: Shown::default(),
-            queued: Default::default(),
-            inside: Cell::new(0),
-            gated: Cell::new(false),
-            caches: Default::default(),
-        }
-    }
-
     /// Forgets the parent process's state.
     pub fn settle(&self) {
         if !self.is_settled() {
@@ -72,16 +18,6 @@ impl ThreadRecord {
     /// Whether there is nothing to forget.
     pub fn is_settled(&self) -> bool {
         self.generation.get() == generation()
-    }
-
-    /// The thread's number in this process; valid once [settled](Self::settle).
-    pub fn id(&self) -> u32 {
-        self.id.get()
-    }
-
-    /// The thread's name in the objects that it owns, as natively.
-    pub fn name(&self) -> usize {
-        self.index + 1
     }
 }
 
@@ -159,6 +95,11 @@ pub fn thread_number() -> u64 {
     me.settle();
     let own = fresh_id(me.generation.get(), me.index);
     u64::from(own) << ID_BITS | u64::from(me.id())
+}
+
+/// Whether threads are in one cache group.
+fn one_group() -> bool {
+    with(|execution| execution.settings.one_group || execution.settings.two_cpus)
 }
 
 /// How many cache groups threads are in: several, except in a model of

@@ -14,7 +14,7 @@
 //! either, and `errno` is the program's.
 
 use super::allowed::{Beyond, is_allowed};
-use super::system::{call, number};
+use super::kernel::{call, number};
 use super::thread::thread;
 use core::ffi::{CStr, c_char};
 use core::panic::Location;

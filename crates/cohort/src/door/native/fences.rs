@@ -7,7 +7,8 @@
 use super::super::{AtomicU32, Order};
 use super::allowed::{Beyond, if_allowed, is_allowed};
 use super::atoms::{AtomicU8, Ordering, compiler_fence};
-use super::system::{be_impatient, call, number};
+use super::kernel::{call, number};
+use super::system::be_impatient;
 use super::thread::thread;
 
 /// Quiet releases before a lock becomes quick (released by a plain store), where that mode has been

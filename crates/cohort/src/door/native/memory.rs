@@ -3,7 +3,7 @@
 
 use super::super::{NODES, PAGE};
 use super::atoms::{AtomicUsize, Ordering};
-use super::system::{call, number};
+use super::kernel::{call, number};
 use crate::host::Pool;
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;

@@ -13,16 +13,21 @@ mod hearer;
 mod home;
 mod hope;
 mod image;
+mod kernel;
 mod memory;
 mod monitor;
 mod noted;
 #[cfg(observed)]
 mod observed;
 mod place;
+mod policy;
+mod random;
+mod spin_budget;
 mod spinner;
 mod start;
 mod system;
 mod thread;
+mod turn;
 #[cfg(any(annotated, all(internals, target_arch = "x86_64")))]
 pub mod valgrind;
 mod workload;
@@ -38,6 +43,7 @@ pub use hearer::{observer, set_observer};
 pub use home::Home;
 pub use hope::{should_spin, spin_before_sleep};
 pub use image::Image;
+pub use kernel::call as system_call;
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
     OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of, leaf_places,
@@ -48,21 +54,23 @@ pub use noted::{note, noted};
 #[cfg(observed)]
 pub use observed::{call_site, may_be_observed, recorder};
 pub use place::{cache_groups, cohort, cpu, distance, lowest_of, set_cohorts};
+pub use policy::{policy, set_policy};
+pub use random::random;
 pub use spinner::{
-    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
-    set_policy, shows_absence, threads_lack_cpus, tries_anything, waits_often,
+    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, shows_absence,
+    threads_lack_cpus, tries_anything, waits_often,
 };
 #[cfg(internals)]
 #[doc(hidden)]
 pub use system::{Timespec, set_clock_gettime};
 pub use system::{
-    call as system_call, expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared,
-    unless_starved, wake, wake_shared, yield_now,
+    expired, move_sleeper, nap, now, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared,
 };
 pub use thread::{
     CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, is_gone, priority, set_libc,
     thread, thread_id, thread_number,
 };
+pub use turn::yield_now;
 pub use workload::workload;
 
 /// The core library's atoms.

@@ -109,7 +109,9 @@ pub(super) fn wait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
         Monitor::Wfet => wfet(word, seen, nanoseconds),
         // A parking waiter must keep its bound: the holder may wait for its CPU.
         #[cfg(target_arch = "aarch64")]
-        Monitor::Wfe if super::policy() == super::super::WaitPolicy::Spin => wfe(word, seen),
+        Monitor::Wfe if super::policy::policy() == super::super::WaitPolicy::Spin => {
+            wfe(word, seen)
+        }
         _ => core::hint::spin_loop(),
     }
 }

@@ -5,7 +5,7 @@ use super::super::cohorts::{self, Mistake};
 use super::super::{Level, NODES};
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{AtomicU8, AtomicU16, AtomicU32, Ordering};
-use super::system::{call, number};
+use super::kernel::{call, number};
 use super::thread;
 
 /// CPUs with places of their own; those above share.

@@ -5,8 +5,12 @@
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
-use super::atoms::{self, AtomicU8, AtomicU64, Ordering};
-use super::system::{call, nap, now, number, random, yield_now};
+use super::atoms::{self, AtomicU64, Ordering};
+use super::kernel::{call, number};
+use super::policy::policy;
+use super::random::random;
+use super::system::{nap, now};
+use super::turn::yield_now;
 use super::{AtomicU32, ThreadRecord, monitor};
 use core::cell::Cell;
 
@@ -90,27 +94,10 @@ const SOON_NANOSECONDS: u64 = 100_000;
 /// lengthens its wait by a few hundredths.
 const IN_VAIN: u32 = 16_384;
 
-static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
 static CPUS: atoms::AtomicU32 = atoms::AtomicU32::new(0);
 
 /// Nanoseconds of the shortest turn, at most [`TAKEN_NANOSECONDS`]; 0 before the first.
 static SHORTEST_TURN: atoms::AtomicU32 = atoms::AtomicU32::new(0);
-
-/// Sets how every waiter of this process waits from here on.
-pub fn set_policy(policy: WaitPolicy) {
-    POLICY.store(policy as u8, Ordering::Relaxed);
-}
-
-/// The process's wait policy.
-#[must_use]
-#[inline]
-pub fn policy() -> WaitPolicy {
-    match POLICY.load(Ordering::Relaxed) {
-        1 => WaitPolicy::Spin,
-        2 => WaitPolicy::Yield,
-        _ => WaitPolicy::Park,
-    }
-}
 
 /// How many CPUs this process may run on, read once: a thread bound to one CPU would read 1.
 #[must_use]

@@ -1,99 +1,13 @@
-//! Time and sleep.  System calls are made directly: the C library's wrappers
-//! write `errno`, which a lock under an unchanged program must never touch.
+//! Time and sleep.
 
 use super::super::{AtomicU32, Slept};
-use super::allowed::{Beyond, is_allowed};
 use super::atoms::{AtomicPtr, AtomicU64, Ordering};
 use super::image::vdso;
+use super::kernel::{call, number};
 use super::passage;
 use super::unreported;
 use cohort_raw::{Clock, Deadline};
-use core::arch::asm;
 use core::ffi::CStr;
-
-#[cfg(target_arch = "x86_64")]
-pub(super) mod number {
-    pub const READ: usize = 0;
-    pub const CLOSE: usize = 3;
-    pub const MMAP: usize = 9;
-    pub const MUNMAP: usize = 11;
-    pub const SCHED_YIELD: usize = 24;
-    pub const MADVISE: usize = 28;
-    pub const GETPID: usize = 39;
-    pub const GETTID: usize = 186;
-    pub const FUTEX: usize = 202;
-    pub const CLOCK_GETTIME: usize = 228;
-    pub const SCHED_GETAFFINITY: usize = 204;
-    pub const TGKILL: usize = 234;
-    pub const OPENAT: usize = 257;
-    pub const GETCPU: usize = 309;
-    pub const MBIND: usize = 237;
-    pub const MEMBARRIER: usize = 324;
-    #[cfg(feature = "chaos")]
-    pub const WRITE: usize = 1;
-    #[cfg(feature = "chaos")]
-    pub const EXIT_GROUP: usize = 231;
-}
-
-#[cfg(target_arch = "aarch64")]
-pub(super) mod number {
-    pub const OPENAT: usize = 56;
-    pub const CLOSE: usize = 57;
-    pub const READ: usize = 63;
-    pub const MUNMAP: usize = 215;
-    pub const MMAP: usize = 222;
-    pub const SCHED_YIELD: usize = 124;
-    pub const MADVISE: usize = 233;
-    pub const GETPID: usize = 172;
-    pub const GETTID: usize = 178;
-    pub const FUTEX: usize = 98;
-    pub const CLOCK_GETTIME: usize = 113;
-    pub const SCHED_GETAFFINITY: usize = 123;
-    pub const TGKILL: usize = 131;
-    pub const GETCPU: usize = 168;
-    pub const MBIND: usize = 235;
-    pub const MEMBARRIER: usize = 283;
-    #[cfg(feature = "chaos")]
-    pub const WRITE: usize = 64;
-    #[cfg(feature = "chaos")]
-    pub const EXIT_GROUP: usize = 94;
-}
-
-/// Makes a system call; returns what the kernel returned, negative for an error.
-///
-/// # Safety
-/// The call must be sound with these arguments.
-#[inline]
-pub unsafe fn call(number: usize, args: [usize; 6]) -> isize {
-    let result: isize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the kernel preserves every register but these three; the caller
-    // vouches for the call itself.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
-            in("r10") args[3], in("r8") args[4], in("r9") args[5],
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack),
-        );
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: the kernel preserves every register but x0; the caller vouches for
-    // the call itself.
-    unsafe {
-        asm!(
-            "svc 0",
-            in("x8") number,
-            inlateout("x0") args[0] as isize => result,
-            in("x1") args[1], in("x2") args[2], in("x3") args[3],
-            in("x4") args[4], in("x5") args[5],
-            options(nostack),
-        );
-    }
-    result
-}
 
 /// The kernel's `timespec`.
 #[repr(C)]
@@ -181,17 +95,6 @@ pub fn now() -> u64 {
     at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
-/// Bits for a waiter that must not keep step with others: the clock and the thread, hashed. Not for
-/// secrets.
-#[inline]
-#[must_use]
-pub fn random() -> u64 {
-    let mut bits = now().wrapping_add(core::ptr::from_ref(super::thread()) as u64);
-    bits = (bits ^ (bits >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits ^ (bits >> 32)
-}
-
 /// Whether `deadline` has passed.
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
@@ -200,20 +103,6 @@ pub fn expired(deadline: &Deadline) -> bool {
         Clock::Realtime => CLOCK_REALTIME,
     });
     (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
-}
-
-/// How long a thread sleeps that may not yield; without a sleep it would keep the CPU.
-const IN_PLACE_OF_A_TURN_NANOSECONDS: u64 = 20_000;
-
-/// Yields the CPU to another runnable thread, if there is one; sleeps briefly in a process that may
-/// not yield.
-#[inline(never)]
-pub fn yield_now() {
-    if !is_allowed(Beyond::Yield) {
-        return nap(IN_PLACE_OF_A_TURN_NANOSECONDS);
-    }
-    // SAFETY: takes no arguments and touches no memory.
-    unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
 
 const FUTEX_CMP_REQUEUE: usize = 4;

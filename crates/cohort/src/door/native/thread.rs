@@ -7,8 +7,8 @@ use super::super::{Cache, ID_BITS, Shown};
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 use super::generation::{generation, generation_so_far};
-use super::hope::SpinBudget;
-use super::system::{call, number};
+use super::kernel::{call, number};
+use super::spin_budget::SpinBudget;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread: a power of two. In a process with several locks

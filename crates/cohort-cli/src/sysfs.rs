@@ -36,6 +36,13 @@ pub fn field(path: impl AsRef<Path>, name: &str) -> Option<String> {
     })
 }
 
+/// The CPUs' model name.
+pub fn cpu_model() -> String {
+    field("/proc/cpuinfo", "model name")
+        .or_else(|| field("/proc/cpuinfo", "CPU part").map(|part| format!("CPU part {part}")))
+        .unwrap_or_else(|| "unknown CPU".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::count;

@@ -42,6 +42,12 @@ impl HysteresisWindow {
         still
     }
 
+    /// Whether the window has opened and its end has not been noticed.
+    #[inline]
+    fn lasted(&self) -> bool {
+        self.0.load(Order::RELAXED) != 0
+    }
+
     /// Records an observation, and returns whether it opens the window.
     pub(crate) fn is_noticed(&self) -> bool {
         let until = now() + WINDOW_NANOSECONDS;
@@ -82,6 +88,12 @@ impl Scarcity {
     #[inline]
     pub(crate) fn lasts(&self, ended: impl FnOnce()) -> bool {
         self.window.lasts(ended)
+    }
+
+    /// Whether CPUs were oversubscribed a short while ago; needs no clock.
+    #[inline]
+    pub(crate) fn lasted(&self) -> bool {
+        self.window.lasted()
     }
 
     /// Records a waiter's preemption, and returns whether it opens the window.

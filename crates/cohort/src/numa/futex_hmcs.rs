@@ -686,7 +686,10 @@ impl Carried for Word<'_> {
     /// hand-off.
     #[inline]
     fn needs_presence(&self) -> bool {
-        self.queue.crowded_length() == Length::Crowded && self.queue.is_crowded()
+        // The clock is read last: the lock's next holder waits for this.
+        self.queue.bound.0.crowded.lasted()
+            && self.queue.crowded_length() == Length::Crowded
+            && self.queue.is_crowded()
     }
 }
 

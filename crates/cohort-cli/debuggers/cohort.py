@@ -32,6 +32,7 @@ RWLOCK_WRITER = 16
 RWLOCK_READERS = 0xFFFFF
 RWLOCK_WRITTEN = 1 << 23
 RWLOCK_SLEEPER = 1 << 20
+RWLOCK_BIASED = 1 << 26
 # A condition, and a thread's node in its queue.
 CONDITION_FIRST = 8
 WAITER_WAITING = 0
@@ -181,6 +182,8 @@ def rwlock(at, writer=None):
     readers = now & RWLOCK_READERS
     if readers and not now & RWLOCK_WRITTEN:
         return "held by %d reader%s" % (readers, "" if readers == 1 else "s")
+    if now & RWLOCK_BIASED:
+        return "held by readers in slots, if any"
     return held(now & RWLOCK_WRITTEN, noted(at + RWLOCK_WRITER) if writer is None else writer)
 
 

@@ -92,6 +92,18 @@ pub fn new_word() -> OneWord {
     OneWord(RawRwLock::new())
 }
 
+/// That lock, biased towards readers, in a model where each reader biases.
+pub fn biased_word() -> OneWord {
+    let lock = one_word();
+    for _ in 0..2 {
+        assert!(lock.read_at_once(), "a free lock can be read");
+    }
+    for _ in 0..2 {
+        assert!(lock.unlock(), "the holder does not hold it");
+    }
+    lock
+}
+
 impl Host for OneWord {
     fn lock(&self) {
         let _ = self.0.write(&Patience::ENDLESS);
@@ -350,6 +362,28 @@ pub fn upgrades() {
                 lock.release_read();
             }
             lock.release_read();
+        }
+    });
+}
+
+/// The first thread forks while another begins to read: the child finds the lock free unless that one
+/// holds it, which is for ever then.
+pub fn meets_an_arrival(lock: impl Readable) {
+    // Not an atom of the model: it changes in one step with the last of an acquisition.
+    let inside = AtomicUsize::new(0);
+    let shared = Arc::new((lock, Cell::new(0), inside));
+    together(2, move |thread| {
+        let (lock, count, inside) = &*shared;
+        if thread > 0 {
+            lock.read();
+            inside.fetch_add(1, SeqCst);
+            return;
+        }
+        // The other is about to read.
+        yield_now();
+        fork();
+        if inside.load(SeqCst) == 0 {
+            goes_on(lock, count);
         }
     });
 }

@@ -3,7 +3,7 @@
 use super::guest::SharedGuest;
 use super::{add_one, read, write};
 use crate::locks::compose::Numa;
-use crate::locks::door::{AtomicU32, Cell, Order, Spinner, counts_reads, thread};
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner, Strength, counts_reads, thread};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::{
     AbortableShared, Deadline, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
@@ -431,6 +431,161 @@ unsafe impl AbortableShared for Fairly {
         self.0.write(patience)
     }
 }
+
+/// A lock that is biased towards readers at first, in a model where each reader biases.
+pub struct Biased(RawRwLock);
+
+impl Default for Biased {
+    fn default() -> Self {
+        let lock = RawRwLock::new();
+        for _ in 0..2 {
+            assert!(lock.arrive(Recursion::Allowed), "a free lock can be read");
+        }
+        for _ in 0..2 {
+            // SAFETY: read twice above.
+            unsafe { lock.release_read() };
+        }
+        assert!(!lock.is_locked(), "a reader is left behind");
+        Self(lock)
+    }
+}
+
+// SAFETY: that lock's.
+unsafe impl RawShared for Biased {
+    type Context = ();
+
+    unsafe fn read(&self, (): &(), recursion: Recursion) {
+        let _ = self.0.read(recursion, &Patience::ENDLESS);
+    }
+
+    unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
+        self.0.try_read(recursion)
+    }
+
+    unsafe fn release_read(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.0.release_read() };
+    }
+
+    unsafe fn write(&self, (): &()) {
+        let _ = self.0.write(&Patience::ENDLESS);
+    }
+
+    unsafe fn try_write(&self, (): &()) -> bool {
+        self.0.try_write()
+    }
+
+    unsafe fn release_write(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.0.release_write() };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+
+    fn is_write_locked(&self) -> bool {
+        self.0.is_write_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl AbortableShared for Biased {
+    unsafe fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
+        self.0.read(recursion, patience)
+    }
+
+    unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
+        self.0.write(patience)
+    }
+}
+
+/// A thread reads `reads` times, once more than it releases. Another thread releases that hold, and
+/// the last one writes.
+pub fn is_released_by_another(reads: u32) {
+    let shared = Arc::new((Shared::<Biased>::default(), AtomicU32::new(0)));
+    together(3, move |thread| {
+        let (shared, held) = &*shared;
+        let lock = &shared.lock.0;
+        let release = || {
+            // SAFETY: held to read, by some thread.
+            assert!(unsafe { lock.release() }, "the hold is lost");
+        };
+        match thread {
+            0 => {
+                let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+                shared.look();
+                held.store(1, HANDED);
+                for _ in 1..reads {
+                    let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+                    shared.look();
+                    release();
+                }
+            }
+            1 => {
+                let mut spinner = Spinner::new();
+                while held.load(TAKEN) == 0 {
+                    spinner.turn();
+                }
+                shared.look();
+                release();
+            }
+            _ => {
+                let _ = lock.write(&Patience::ENDLESS);
+                shared.change();
+                // SAFETY: held to write.
+                unsafe { lock.release_write() };
+            }
+        }
+    });
+}
+
+/// A writer with a deadline ends the bias beside a reader that it waits for in vain. That one writes
+/// later, and what readers in slots did is done then.
+pub fn is_left_unbiased() {
+    let shared = Arc::new(Shared::<Biased>::default());
+    let read = |lock: &RawRwLock| {
+        let outcome = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+        assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
+    };
+    // The second hold is counted, and the first is released first.
+    read(&shared.lock.0);
+    read(&shared.lock.0);
+    // SAFETY: read twice above.
+    unsafe { shared.lock.0.release_read() };
+    together(3, move |thread| {
+        let lock = &shared.lock.0;
+        let patience = match thread {
+            0 => {
+                // SAFETY: read before.
+                unsafe { lock.release_read() };
+                Patience::ENDLESS
+            }
+            1 => {
+                read(lock);
+                shared.look();
+                // SAFETY: read above.
+                return unsafe { lock.release_read() };
+            }
+            _ => Patience::until(soon()),
+        };
+        if lock.write(&patience) == Outcome::Acquired {
+            shared.change();
+            // SAFETY: held to write.
+            unsafe { lock.release_write() };
+        }
+    });
+}
+
+/// A hold is handed over with what its thread did.
+const HANDED: Order = Order {
+    name: None,
+    strength: Strength::Release,
+};
+const TAKEN: Order = Order {
+    name: None,
+    strength: Strength::Acquire,
+};
 
 /// Each thread holds the lock in its way; the data stays unchanged during a hold, except by the
 /// holder.

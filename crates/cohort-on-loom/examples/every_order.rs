@@ -32,6 +32,7 @@ const MODEL: Model = Model {
     one_group: false,
     two_cpus: false,
     counts_reads: false,
+    biases: false,
     forks: false,
     ends: false,
     reuses_ids: false,

@@ -40,7 +40,7 @@ impl RwLock {
     #[inline(always)]
     pub fn begin_to_write(&self) -> Option<bool> {
         self.is_plain().then(|| {
-            let taken = self.lock.try_write();
+            let taken = self.lock.write_at_once();
             if taken {
                 self.writer.store(owner::me(), Relaxed);
             }
@@ -107,6 +107,15 @@ impl RwLock {
             return lock.try_write();
         }
         self.lock.try_write()
+    }
+
+    /// Acquires it for writing, if immediately possible. After a failure, the caller must wait.
+    fn write_at_once(&self) -> bool {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.try_write();
+        }
+        self.lock.write_at_once()
     }
 
     fn write(&self, patience: &Patience) -> Outcome {
@@ -226,7 +235,10 @@ pub unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
         Err(error) => return error,
     };
     let me = owner::me();
-    let at_once = object.try_write();
+    let at_once = match patience {
+        None => object.try_write(),
+        Some(_) => object.write_at_once(),
+    };
     let result = match patience {
         _ if at_once => 0,
         None => EBUSY,
@@ -427,6 +439,12 @@ pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
         if (*lock).is_libcs() {
             return next::pthread_rwlock_destroy(lock);
         }
+        #[cfg(feature = "compositions")]
+        if by_cohort::of(&*lock).is_some() {
+            return 0;
+        }
+        // The program may use the memory as another object without initialising it.
+        (*lock).lock.retire();
     }
     0
 }

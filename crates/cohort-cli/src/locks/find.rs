@@ -272,6 +272,7 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
             let seen = RawRwLock::seen(word);
             match (seen.is_written, seen.readers) {
                 (true, _) => (noted(WRITER), "a writer".to_owned()),
+                (false, 0) if seen.is_biased => (None, "readers in slots, if any".to_owned()),
                 (false, 0) => (None, String::new()),
                 (false, 1) => (None, "1 reader".to_owned()),
                 (false, readers) => (None, format!("{readers} readers")),

@@ -697,6 +697,7 @@ fn the_script_knows_what_is_where() {
         assert_eq!(has("MUTEX_HELD"), Futex::is_held(bit), "{bit:#x}");
         assert_eq!(has("MUTEX_SLEEPERS"), Futex::has_sleepers(bit), "{bit:#x}");
         assert_eq!(has("RWLOCK_READERS"), seen.readers != 0, "{bit:#x}");
+        assert_eq!(has("RWLOCK_BIASED"), seen.is_biased, "{bit:#x}");
         assert_eq!(has("RWLOCK_WRITTEN"), seen.is_written, "{bit:#x}");
         assert_eq!(has("RWLOCK_SLEEPER"), seen.has_sleeper, "{bit:#x}");
         assert_eq!(has("WAITER_ADOPTED"), Waiter::is_adopted(bit), "{bit:#x}");

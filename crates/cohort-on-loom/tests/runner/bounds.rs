@@ -29,6 +29,7 @@ pub const SPIN: Bounds = Bounds {
     one_group: false,
     two_cpus: false,
     counts_reads: false,
+    biases: false,
     forks: false,
     ends: false,
     reuses_ids: false,
@@ -42,6 +43,31 @@ pub const PARK: Bounds = Bounds {
 pub const PARK_COUNTED: Bounds = Bounds {
     counts_reads: true,
     ..PARK
+};
+/// [`PARK`], and each reader biases its lock.
+pub const PARK_BIASED: Bounds = Bounds {
+    biases: true,
+    ..PARK
+};
+/// [`PARK_BIASED`], and waiters spin.
+pub const SPIN_BIASED: Bounds = Bounds {
+    biases: true,
+    ..SPIN
+};
+/// [`PARK_BIASED`], and threads count their read locks.
+pub const COUNTED_BIASED: Bounds = Bounds {
+    counts_reads: true,
+    ..PARK_BIASED
+};
+/// [`PARK_BIASED`], and a reader has deferred at the first look at the clock.
+pub const DEFERRED_BIASED: Bounds = Bounds {
+    biases: true,
+    ..DEFERRED
+};
+/// [`PARK_BIASED`], for clients with many steps.
+pub const PARK_BIASED_1: Bounds = Bounds {
+    preemptions: 1,
+    ..PARK_BIASED
 };
 /// [`PARK`], for clients with many steps.
 pub const PARK_1: Bounds = Bounds {
@@ -306,6 +332,21 @@ pub const FORK: Bounds = Bounds {
 pub const FORK_0: Bounds = Bounds {
     preemptions: 0,
     ..FORK
+};
+/// [`FORK`], and each reader biases its lock.
+pub const FORK_BIASED: Bounds = Bounds {
+    biases: true,
+    ..FORK
+};
+/// [`FORK_BIASED`], for clients where one preemption takes a minute.
+pub const FORK_BIASED_0: Bounds = Bounds {
+    preemptions: 0,
+    ..FORK_BIASED
+};
+/// [`FORK_BIASED`], for clients with few steps.
+pub const FORK_BIASED_2: Bounds = Bounds {
+    preemptions: 2,
+    ..FORK_BIASED
 };
 /// [`FORK`], and a sleeper that reads the clock has waited too long.
 pub const FORK_IMPATIENT: Bounds = Bounds {

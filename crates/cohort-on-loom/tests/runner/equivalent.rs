@@ -35,6 +35,16 @@ pub static LATE: &[&str] = &[
 /// Mutants with the evidence that would show them, which loom cannot produce.
 pub static BEYOND: &[(&str, &str)] = &[
     (
+        "RW_ANNOUNCED:relaxed",
+        "loom's cheap fence acquires what the reader's first look at the word has read; the native one \
+         does not",
+    ),
+    (
+        "RWA_TAKEN:relaxed",
+        "shows only if the owner of a slot is preempted between its second read and its release, and \
+         the releasing thread before its barrier: more preemptions than the models have",
+    ),
+    (
         "ARENA_SEARCH:relaxed",
         "shows only if a new thread gets the number of one that has ended, between a search's \
          question and its exchange; the threads of a model all begin at its beginning",

@@ -330,6 +330,8 @@ static CLIENTS: &[Sizes] = clients! {
         rwlock::is_read_for_another::<RawRwLock>(rounds % 2 == 0);
     };
     rwlock_comes_to_rest: |_threads, _rounds| rwlock::comes_to_rest();
+    rwlock_is_released_by_another: |_threads, rounds| rwlock::is_released_by_another(rounds as u32);
+    rwlock_is_left_unbiased: |_threads, _rounds| rwlock::is_left_unbiased();
     cohorts_are_read_for_another: |_threads, rounds| {
         rwlock::is_read_for_another::<Neutral>(rounds % 2 == 0);
     };

@@ -1,5 +1,6 @@
 //! Readers–writer locks.
 
+mod announced;
 mod cohorts;
 mod count;
 mod deference;

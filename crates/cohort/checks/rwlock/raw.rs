@@ -6,7 +6,7 @@ use crate::clients::rwlock::Hold::{
 };
 use crate::runner::prelude::*;
 
-looked_for_in!["rwlock::", "fork::rwlock"];
+looked_for_in!["rwlock::", "fork::rwlock", "biased::", "fork::biased"];
 
 models![
     quick("rwlock::park", PARK, || {

@@ -1,5 +1,6 @@
 //! Reader–writer locks: the raw ones, and data behind them.
 
+mod announced;
 pub mod cohorts;
 mod count;
 mod deference;
@@ -12,6 +13,7 @@ mod mapped;
 pub mod object;
 #[cfg(not(internals))]
 mod object;
+mod pace;
 #[cfg(internals)]
 pub mod phase;
 #[cfg(not(internals))]

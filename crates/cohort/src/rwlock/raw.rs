@@ -5,12 +5,12 @@
 //! there is no thundering herd. Readers awake at the gate read the word too, so that all readers
 //! admitted by one release enter together.
 //!
-//! **Not for** sections of a few instructions that thousands of readers a millisecond enter from
-//! many CPUs: each reader writes the lock's one word.
+//! Each reader writes the lock's one word, unless writers are rare: see below.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `READERS` | number of readers, admitted or about to turn back; from `FULL` on closed | each reader |
+//! | `READERS` | number of counted readers, admitted or about to turn back; from `FULL` on closed | each reader |
+//! | `BIASED` | readers may be in their own slots | a counted reader; the head |
 //! | `WRITER` | held to write | the writer |
 //! | `UPGRADABLE` | the upgradable reader has no gate | a writer that downgrades; the same thread |
 //! | `COUNTS` | acquisitions are counted | the head; the writer that reaches the count's end |
@@ -51,20 +51,35 @@
 //! [says](RawRwLock::read_again) that it reads recursively always passes at once;
 //! [`Recursion::Excluded`] turns all of this off.
 //!
+//! **Bias.** Where threads read the lock at the same time and writers are rare, a reader sets
+//! `BIASED`. Readers then [announce](super::announced) themselves in slots of their own and do not
+//! write the word. They do so only while the word has no marks, so `PENDING` or `RESERVED` closes the
+//! slots. The head that wants to write marks the word, waits until no slot names the lock, and clears
+//! `BIASED`; no thread without the gate does. Until then the lock counts as read. It leaves no turn,
+//! since announced readers share the lock. [`pace`] says when a bias may begin: it must not cost more
+//! than a few percent, whatever the share of writes.
+//!
+//! A reader in its slot finds `BIASED` when it releases, since the head waits for it. Elsewhere its
+//! release costs one test of a word that it loads anyway.
+//!
 //! **In a forked child** the marks of the parent's threads are cleared, once: by the first thread
 //! that heeds or sets a mark, releases a marked lock, or counts itself without an exchange. Holders
 //! stay, since a child cannot tell which are its own. Readers counted beside a writer hold nothing
 //! and are cleared too. They are the parent's: a reader of the child may turn back only after the
-//! clearing, and a writer of the child that acquired before it found no reader counted.
+//! clearing, and a writer of the child that acquired before it found no reader counted. `BIASED`
+//! stays, and so do announced readers.
 
+use super::announced::{ANNOUNCED, Readers};
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
+use super::pace;
 use crate::basic::Futex;
 use crate::basic::futex::{
     ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
 };
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, at_most, constructor, count_reads, counts_reads, cpus,
-    flaws, may_fork, mutant, nap, now, orders, runs_out, sleep_within, thread, wake,
+    Advice, AtomicU32, Order, Spinner, at_most, beforehand, constructor, count_reads, counts_reads,
+    cpus, finds_readers, flaws, has_barrier, may_fork, mutant, nap, now, orders, others_go_on,
+    runs_out, sleep_within, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -97,6 +112,10 @@ orders! {
     RW_DOWNGRADE = Release;
     /// The head's marks carry no data.
     RW_MARK = Relaxed;
+    /// An announced reader sees what the last writer did.
+    RW_ANNOUNCED = Acquire;
+    /// What announced readers read is read before any later writer writes.
+    RW_UNBIASED = Release;
 }
 
 flaws! {
@@ -112,11 +131,13 @@ flaws! {
     ARRIVE_UNSETTLED = "rwlock.arrive-unsettled";
     LOOK_ONCE_FOR_WRITER = "rwlock.look-once-for-writer";
     ARRIVE_WITH_GATE = "rwlock.arrive-with-gate";
+    UNBIAS_OPEN = "rwlock.unbias-open";
 }
 
 /// While `COUNTS` is set, the count; otherwise when a reader passed waiting writers.
 const TAKEN: u32 = !(ONCE - 1);
-const ONCE: u32 = 1 << 26;
+const ONCE: u32 = 1 << 27;
+const BIASED: u32 = 1 << 26;
 const UPGRADABLE: u32 = 1 << 25;
 const COUNTS: u32 = 1 << 24;
 /// The count at which a writer ends the counting.  A reader, which adds to the word, counts to the
@@ -133,6 +154,10 @@ const FULL: u32 = PARKED >> 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
 /// The upgradable reader without the gate waits to write.
 const ASKED: u32 = UPGRADABLE | RESERVED;
+/// The bits that keep out a writer.
+const HELD: u32 = WRITER | READERS | BIASED;
+/// The bits beside which no bias begins.
+const UNFIT: u32 = BARS | BIASED | COUNTS | UPGRADABLE;
 /// The bits that keep out a thread with a read lock.
 const SHUT: u32 = WRITER | FULL;
 /// The bits that keep out any other reader.
@@ -150,12 +175,15 @@ pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
 
 pub(crate) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
+/// How often a thread that releases another's hold looks for it.
+const LOOKS_FOR_HOLD: u32 = 2;
+
 /// How long the head counts acquisitions: long enough to average the intervals between them.
 const SAMPLE_NANOSECONDS: u64 = 4_000;
 
 /// How many acquisitions the head counts meanwhile: more than occur in that time unless the holders
 /// reacquire at once, even if the head reads late.
-const SAMPLED: u32 = 32;
+const SAMPLED: u32 = 31;
 
 /// With more CPUs a reader loads the word before it counts itself. An exchange fails beside other
 /// readers and takes the cache line from them once more: 24 simulated readers then got three
@@ -172,12 +200,18 @@ const FEW: u32 = 4;
 /// // SAFETY: read above, by this thread.
 /// unsafe { lock.release_read() };
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct RawRwLock {
     gate: Futex,
     word: AtomicU32,
     generation: Generation,
+}
+
+impl Default for RawRwLock {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// An observer's view of the lock, read from the memory of a process.
@@ -190,8 +224,10 @@ pub struct RawRwLock {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// How many hold the lock to read.
+    /// How many hold the lock to read, beside those in slots of their own.
     pub readers: u32,
+    /// Whether there may be readers in slots of their own.
+    pub is_biased: bool,
     /// Whether it is held to write.
     pub is_written: bool,
     /// Whether a thread sleeps at the word.
@@ -221,6 +257,7 @@ impl RawRwLock {
     pub const fn seen(word: u32) -> Seen {
         Seen {
             readers: word & READERS,
+            is_biased: word & BIASED != 0,
             is_written: word & WRITER != 0,
             has_sleeper: word & PARKED != 0,
         }
@@ -237,6 +274,7 @@ impl RawRwLock {
         /// ```
         #[must_use]
         pub fn new() -> Self {
+            beforehand(&ANNOUNCED);
             Self {
                 gate: Futex::new(),
                 word: AtomicU32::new(0),
@@ -368,10 +406,22 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
-        match self.try_read_past(bars(recursion)) {
+        match self.try_read_past(bars(recursion) | BIASED) {
             Ok(()) => true,
-            Err(word) => word & SHUT == 0 && self.try_read_late(recursion),
+            Err(word) => word & SHUT == 0 && self.try_read_otherwise(word, recursion),
         }
+    }
+
+    /// The same, where the lock is biased or has marks.
+    #[inline(never)]
+    fn try_read_otherwise(&self, word: u32, recursion: Recursion) -> bool {
+        if word & (BARS | BIASED) == BIASED && self.announce() {
+            Self::reads_more();
+            is_let_in();
+            return true;
+        }
+        let biased = word & BIASED != 0;
+        biased && self.try_read_past(bars(recursion)).is_ok() || self.try_read_late(recursion)
     }
 
     /// The same, for a thread refused by marks alone.
@@ -480,6 +530,15 @@ impl RawRwLock {
         if cpus() > FEW {
             return self.arrive_past(barred);
         }
+        // An exchange would take the word from the other announced readers.
+        let biased = &thread().biased;
+        if biased.get() == self.readers().0 {
+            let word = self.word.load(Order::RELAXED);
+            if word & BIASED == 0 {
+                biased.set(0);
+            }
+            return self.arrive_at(word, barred, counts_reads());
+        }
         // A load after the word's exchange would wait for it.
         let counts = counts_reads();
         match self.word.compare_exchange(0, 1, RW_READ, Order::RELAXED) {
@@ -496,16 +555,109 @@ impl RawRwLock {
     /// all but one of many simultaneous readers.
     #[inline]
     fn arrive_at(&self, word: u32, barred: u32, counts: bool) -> bool {
-        if word & (barred | COUNTS) != 0 || !self.may_turn_back() {
-            return word & barred == 0 && self.arrive_by_exchange(barred);
+        if word & (barred | COUNTS | BIASED) != 0 || !self.may_turn_back() {
+            return self.arrive_otherwise(word, barred, counts);
         }
-        let word = self.word.fetch_add(1, RW_READ);
-        if word & barred != 0 {
+        let late = self.word.fetch_add(1, RW_READ);
+        if late & barred != 0 {
             self.turn_back();
             return false;
         }
         Self::reads_more_if(counts);
+        // By the first word: a branch that is hard to predict then costs no time beside the addition.
+        if word & READERS != 0 {
+            self.meet_readers();
+        }
         true
+    }
+
+    /// Takes the lock to read where the word or the process says how.
+    #[cold]
+    #[inline(never)]
+    fn arrive_otherwise(&self, word: u32, barred: u32, counts: bool) -> bool {
+        if word & (BARS | BIASED) == BIASED && self.announce() {
+            Self::reads_more_if(counts);
+            return true;
+        }
+        word & barred == 0 && self.arrive_by_exchange(barred)
+    }
+
+    /// The caller is counted, and has found other readers.
+    #[cold]
+    #[inline(never)]
+    fn meet_readers(&self) {
+        if finds_readers() {
+            self.consider_bias();
+        }
+    }
+
+    /// The lock, as its readers' slots name it.
+    #[inline(always)]
+    fn readers(&self) -> Readers {
+        Readers(core::ptr::from_ref(self).addr())
+    }
+
+    /// Takes the biased lock to read without writing its word; not if it is marked, or the calling
+    /// thread has no free slot.
+    #[inline]
+    fn announce(&self) -> bool {
+        let readers = self.readers();
+        thread().biased.set(readers.0);
+        others_go_on()
+            && readers.announce(|| self.word.load(RW_ANNOUNCED) & (BARS | BIASED) == BIASED)
+    }
+
+    fn are_announced(&self) -> bool {
+        others_go_on() && self.readers().are_present()
+    }
+
+    /// Biases the lock if that may pay; the caller is counted.
+    #[cold]
+    #[inline(never)]
+    fn consider_bias(&self) {
+        let word = self.word.load(Order::RELAXED);
+        let Readers(lock) = self.readers();
+        if word & UNFIT != 0 || !pace::allows(lock) || !has_barrier() {
+            return;
+        }
+        // Of an earlier lock in this memory, never released; or about to turn back.
+        if self.are_announced() {
+            return;
+        }
+        let biased =
+            self.word
+                .compare_exchange(word, word | BIASED, Order::RELAXED, Order::RELAXED);
+        if biased.is_ok() {
+            pace::has_begun(lock);
+        }
+    }
+
+    /// Ends the bias, for the head, which has marked the word, once no reader is in its slot; false
+    /// after a timeout. The readers are awaited for as long as patience lasts, or for a moment
+    /// without one.
+    #[cold]
+    #[inline(never)]
+    fn end_bias(&self, patience: Option<&Patience>) -> bool {
+        if !others_go_on() {
+            // No reader either.
+            self.word.fetch_and(!BIASED, RW_UNBIASED);
+            return true;
+        }
+        let mut began = 0;
+        let begin = || began = now();
+        let readers = self.readers();
+        if mutant(flaw::UNBIAS_OPEN) {
+            self.word.fetch_and(!MARKS, RW_MARK);
+        }
+        let ended = match patience {
+            Some(patience) => readers.outlast(patience, begin),
+            None => !readers.are_present() && readers.outlast_short(begin),
+        };
+        if ended {
+            self.word.fetch_and(!BIASED, RW_UNBIASED);
+            pace::has_ended(readers.0, began);
+        }
+        ended
     }
 
     /// Whether a reader that is counted too early can be told from the parent's: only after the
@@ -562,14 +714,14 @@ impl RawRwLock {
     #[cold]
     fn write_contended(&self, patience: &Patience) -> Outcome {
         self.settle();
-        if self.try_write() {
+        if self.write_at_once() {
             return Outcome::Acquired;
         }
         self.gate.mode().consider_turns();
         if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
-        let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |this, word| {
+        let outcome = self.wait_as_head(patience, HELD, PENDING, |this, word| {
             let written = written(without(word, MARKS));
             this.word
                 .compare_exchange(word, written, RW_WRITE_LATE, Order::RELAXED)
@@ -590,8 +742,54 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub fn try_write(&self) -> bool {
+        self.write_at_once() || self.word.load(Order::RELAXED) & HELD == BIASED && self.try_unbias()
+    }
+
+    /// The same for a biased lock.
+    #[cold]
+    #[inline(never)]
+    fn try_unbias(&self) -> bool {
+        self.settle();
+        // A thread with the gate reads, or is about to acquire.
+        // SAFETY: the gate has no contexts, and stays with the lock.
+        if !unsafe { self.gate.try_acquire(&()) } {
+            return false;
+        }
+        let mut word = self.word.fetch_or(PENDING, RW_MARK) | PENDING;
+        let mut is_written = false;
+        if word & BIASED == 0 || word & HELD == BIASED && self.end_bias(None) {
+            word = self.word.load(Order::RELAXED);
+            while word & HELD == 0 && !is_written {
+                let marked = written(without(word, MARKS));
+                match self
+                    .word
+                    .compare_exchange(word, marked, RW_WRITE, Order::RELAXED)
+                {
+                    Ok(_) => is_written = true,
+                    Err(now) => word = now,
+                }
+            }
+        }
+        if !is_written {
+            self.word.fetch_and(!(MARKS | TAKEN), RW_MARK);
+        }
+        // SAFETY: acquired above.
+        unsafe { self.gate.release(&()) };
+        is_written
+    }
+
+    /// The first step of a [`write`](Self::write): takes the lock if it is free and not biased.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.write_at_once() && !lock.write_at_once());
+    /// ```
+    #[inline]
+    pub fn write_at_once(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
-        while word & (WRITER | READERS | RESERVED) == 0 {
+        while word & (HELD | RESERVED) == 0 {
             match self
                 .word
                 .compare_exchange(word, written(word), RW_WRITE, Order::RELAXED)
@@ -600,7 +798,7 @@ impl RawRwLock {
                 Err(now) => word = now,
             }
         }
-        word & (WRITER | READERS) == 0 && self.settles() && self.try_write()
+        word & HELD == 0 && self.settles() && self.write_at_once()
     }
 
     /// Clears the marks of a parent process's threads in a forked child. Called before a thread
@@ -631,7 +829,7 @@ impl RawRwLock {
     ) -> Outcome {
         let mut since = 0;
         let mode = self.gate.mode();
-        if mode.takes_turns() {
+        if mode.takes_turns() && self.word.load(Order::RELAXED) & BIASED == 0 {
             since = now();
             if self.leave_a_turn(patience) {
                 mode.welcome_turns();
@@ -660,6 +858,9 @@ impl RawRwLock {
                 let _ = self
                     .word
                     .compare_exchange(word, word | mark, RW_MARK, Order::RELAXED);
+                continue;
+            }
+            if word & barred & BIASED != 0 && self.end_bias(Some(patience)) {
                 continue;
             }
             if runs_out(patience) {
@@ -757,16 +958,60 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn release(&self) -> bool {
         let word = self.word.load(Order::RELAXED);
-        if word & WRITER != 0 {
-            // SAFETY: held to write, by the caller.
-            unsafe { self.release_write() };
-        } else if word & READERS != 0 {
-            // SAFETY: held to read, by the caller among others.
-            unsafe { self.release_read() };
-        } else {
-            return false;
+        if word & (WRITER | BIASED) == 0 {
+            if word & READERS == 0 {
+                return false;
+            }
+            Self::reads_less();
+            self.leave();
+            return true;
         }
+        if word & BIASED != 0 {
+            return self.release_biased();
+        }
+        // SAFETY: held to write, by the caller.
+        unsafe { self.release_write() };
         true
+    }
+
+    /// The same, of a biased lock: held to read by the caller, or by a thread for which the caller
+    /// releases it.
+    #[inline(never)]
+    fn release_biased(&self) -> bool {
+        let readers = self.readers();
+        if readers.is_announced() && readers.leave() {
+            Self::reads_less();
+            return true;
+        }
+        if self.uncount(self.word.load(Order::RELAXED)) || readers.take() {
+            return true;
+        }
+        // The hold may have moved between the word and a slot: an update reads the last value.
+        let looks = || self.uncount(self.word.fetch_or(0, Order::RELAXED)) || readers.take();
+        (0..LOOKS_FOR_HOLD).any(|_| looks())
+    }
+
+    /// Counts one reader less, if any is counted, by a caller that has just read that word. A
+    /// subtraction could underflow beside the release of another thread's hold.
+    #[inline]
+    fn uncount(&self, mut word: u32) -> bool {
+        let at = &raw const self.word;
+        while word & READERS != 0 {
+            match self
+                .word
+                .compare_exchange(word, word - 1, RW_READ_DONE, Order::RELAXED)
+            {
+                Ok(_) => {
+                    Self::reads_less();
+                    if word & PARKED != 0 && word & READERS == 1 {
+                        Self::wake_head(at);
+                    }
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
     }
 
     /// Releases a lock held to read.
@@ -786,6 +1031,10 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn release_read(&self) {
         Self::reads_less();
+        let readers = self.readers();
+        if readers.is_announced() && readers.leave() {
+            return;
+        }
         self.leave();
     }
 
@@ -921,6 +1170,22 @@ impl RawRwLock {
         Self::reads_less();
         let at = &raw const self.word;
         let mut word = self.word.load(Order::RELAXED);
+        let readers = self.readers();
+        if readers.is_announced() {
+            while word & MARKS != 0 && word & RESERVED == 0 {
+                match self
+                    .word
+                    .compare_exchange(word, word | RESERVED, RW_MARK, Order::RELAXED)
+                {
+                    Ok(_) => break,
+                    Err(now) => word = now,
+                }
+            }
+            if readers.leave() {
+                return;
+            }
+            word = self.word.load(Order::RELAXED);
+        }
         while let Err(now) = self.word.compare_exchange(
             word,
             (word - 1) | if word & MARKS != 0 { RESERVED } else { 0 },
@@ -1221,7 +1486,7 @@ impl RawRwLock {
             word = now;
         }
         Self::reads_less();
-        let _ = self.wait_as_head(&Patience::ENDLESS, WRITER | READERS, marks, |this, word| {
+        let _ = self.wait_as_head(&Patience::ENDLESS, HELD, marks, |this, word| {
             this.word
                 .compare_exchange(
                     word,
@@ -1258,7 +1523,10 @@ impl RawRwLock {
                 return Outcome::GaveUp;
             }
             // New readers wait.
-            self.word.fetch_or(RESERVED, RW_MARK);
+            let word = self.word.fetch_or(RESERVED, RW_MARK);
+            if word & BIASED != 0 && self.end_bias(Some(patience)) {
+                continue;
+            }
             if spinner.step() == Advice::Sleep {
                 nap(NAP_NANOSECONDS);
             }
@@ -1304,7 +1572,14 @@ impl RawRwLock {
     /// ```
     pub unsafe fn try_upgrade_for_a_while(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
-        while word & READERS == 1 {
+        let mut marked = false;
+        if word & (BIASED | READERS) == BIASED | 1 {
+            // The caller has the gate: no bias begins beside the bit.
+            marked = self.word.fetch_or(RESERVED, RW_MARK) & RESERVED == 0;
+            let _ = self.end_bias(None);
+            word = self.word.load(Order::RELAXED);
+        }
+        while word & (BIASED | READERS) == 1 {
             // A caller with the gate is the head; beside a caller with the bit, another head may
             // sleep.
             let own = if word & UPGRADABLE != 0 && !mutant(flaw::DROP_MARKS) {
@@ -1323,6 +1598,9 @@ impl RawRwLock {
                 }
                 Err(now) => word = now,
             }
+        }
+        if marked {
+            self.word.fetch_and(!RESERVED, RW_MARK);
         }
         false
     }
@@ -1346,7 +1624,8 @@ impl RawRwLock {
     /// assert!(lock.try_read(Recursion::Allowed) && lock.is_locked());
     /// ```
     pub fn is_locked(&self) -> bool {
-        self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
+        let word = self.word.load(Order::RELAXED);
+        word & (WRITER | READERS) != 0 || word & BIASED != 0 && self.are_announced()
     }
 
     /// Whether the lock was free and unmarked a moment ago.
@@ -1358,7 +1637,27 @@ impl RawRwLock {
     /// assert!(lock.is_at_rest() && lock.try_read(Recursion::Allowed) && !lock.is_at_rest());
     /// ```
     pub fn is_at_rest(&self) -> bool {
-        self.word.load(Order::RELAXED) == 0
+        match self.word.load(Order::RELAXED) {
+            0 => true,
+            BIASED => !self.are_announced(),
+            _ => false,
+        }
+    }
+
+    /// Ends the bias of a lock without users: its word is as a new lock's then.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// lock.retire();
+    /// assert!(lock.is_at_rest());
+    /// ```
+    #[inline]
+    pub fn retire(&self) {
+        if self.word.load(Order::RELAXED) == BIASED {
+            self.word.store(0, Order::RELAXED);
+        }
     }
 
     /// Whether the lock had the greatest number of readers a moment ago.

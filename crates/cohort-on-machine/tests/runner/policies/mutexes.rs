@@ -12,7 +12,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{Bo, Futex, Malthusian, Mcs};
 use crate::locks::door::now;
 use crate::locks::numa::{Ahmcs3, Cna, FutexHmcs, Hbo, Shfl};
-use crate::locks::rwlock::{CRwNp, CRwWp};
+use crate::locks::rwlock::{CRwNp, CRwWp, RawRwLock};
 use crate::locks::wait::SpinOnly;
 use crate::locks::{
     Abortable, Deadline, Outcome as Acquisition, Patience, RawLock, RawShared, Recursion,
@@ -40,6 +40,7 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("gate.admit-all", strict_locks_admit_few),
     ("gate.ignore-scarcity", few_spin_in_a_crowd),
     ("rw-phase.prefer-nobody", writers_come_first),
+    ("rwlock.bias-nobody", readers_share_no_line),
 ];
 
 /// The outcome of contention for the lock on both nodes.
@@ -279,4 +280,32 @@ fn written<L: RawShared<Context: Default> + Default>(case: Case) -> f64 {
 /// Writers of the writer-preferring form acquire more often than those of the neutral form.
 fn writers_come_first(case: Case) -> bool {
     written::<CRwWp>(case) > 1.2 * written::<CRwNp>(case)
+}
+
+/// The sections of so many threads that read the default rwlock.
+fn read(case: Case, threads: usize) -> f64 {
+    let memory = Memory::new();
+    let lock = memory.lock(RawRwLock::new());
+    let mut run = Run::new(&HASWELL, &memory, case.options());
+    for _ in 0..threads {
+        run.spawn(move |thread| {
+            while !thread.is_over() {
+                let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+                thread.work(READ);
+                // SAFETY: read above.
+                unsafe { lock.release_read() };
+                thread.round();
+                thread.work(READ);
+            }
+        });
+    }
+    sections(&run.go().unwrap_or_else(|failure| panic!("{failure}")))
+}
+
+/// Cycles of a short section, and between two of them.
+const READ: u64 = 100;
+
+/// Readers of a lock without writers hardly slow each other.
+fn readers_share_no_line(case: Case) -> bool {
+    read(case, THREADS) > 0.5 * THREADS as f64 * read(case, 1)
 }

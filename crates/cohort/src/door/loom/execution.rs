@@ -83,6 +83,7 @@ pub(super) struct Settings {
     pub(super) one_group: bool,
     pub(super) two_cpus: bool,
     pub(super) counts_reads: bool,
+    pub(super) biases: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,
     pub(super) reuses_ids: bool,

@@ -20,6 +20,18 @@ pub fn fence_everywhere(agreement: Order) {
     fence(agreement);
 }
 
+/// The same: it never fails here.
+#[track_caller]
+pub fn fence_everywhere_for_certain(agreement: Order) {
+    fence(agreement);
+}
+
+/// Whether that is available.
+#[must_use]
+pub const fn has_barrier() -> bool {
+    true
+}
+
 /// Whether the model's locks have long been quiet.
 #[must_use]
 pub fn is_long_quiet() -> bool {

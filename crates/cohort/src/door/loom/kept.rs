@@ -56,6 +56,9 @@ pub const CONTEXT_BYTES: usize = 2048;
 /// Queues that order a lock's waiters: so few that two locks compete for one.
 pub const QUEUES: usize = 1;
 
+/// Threads that can announce themselves as readers: so few that one has no slot in some models.
+pub const READER_SLOTS: usize = 2;
+
 /// Distinct cache groups in such a queue.
 pub const QUEUE_GROUPS: usize = 2;
 

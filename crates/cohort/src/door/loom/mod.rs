@@ -28,14 +28,16 @@ pub use atom::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 pub use atomic::{Cell, fence, fence_after_update};
 pub use caught::{Panic, caught, panic_on};
 pub use execution::{generation, generation as generation_so_far, may_fork, revocations};
-pub use fences::{fence_everywhere, fence_here, is_long_quiet};
+pub use fences::{
+    fence_everywhere, fence_everywhere_for_certain, fence_here, has_barrier, is_long_quiet,
+};
 pub use flaw::mutant;
 pub(crate) use interrupt::interruption;
 pub use interrupt::{interrupted_after, interrupted_at_step};
 pub use kept::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
-    Kept, OfExecution, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of,
-    leaf_places, map_slots, node_places, unmap_slots,
+    Kept, OfExecution, QUEUE_GROUPS, QUEUE_NODES, QUEUES, READER_SLOTS, beforehand, inner_places,
+    key_of, leaf_places, map_slots, node_places, unmap_slots,
 };
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
@@ -50,8 +52,8 @@ pub use spinner::{
     waits_often, workload,
 };
 pub use thread::{
-    cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone, priority, thread,
-    thread_id, thread_number, visit, wander,
+    cache_groups, cohort, count_reads, counts_reads, cpu, distance, finds_readers, is_gone,
+    is_paced, priority, thread, thread_id, thread_number, visit, wander,
 };
 pub use trace::steps;
 

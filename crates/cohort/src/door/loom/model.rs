@@ -44,6 +44,8 @@ pub struct Model {
     pub two_cpus: bool,
     /// Whether threads count their read locks from the beginning.
     pub counts_reads: bool,
+    /// Whether each reader biases its lock.
+    pub biases: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether a thread's end matters to the client.
@@ -97,6 +99,7 @@ impl Model {
             one_group: self.one_group,
             two_cpus: self.two_cpus,
             counts_reads: self.counts_reads,
+            biases: self.biases,
             forks: self.forks,
             ends: self.ends,
             reuses_ids: self.reuses_ids,

@@ -23,6 +23,18 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
+    /// The biased lock that the thread reads by its slot, as natively.
+    pub announced: Cell<usize>,
+    /// The lock that it last found biased.
+    pub biased: Cell<usize>,
+    /// The index of its slot.
+    pub slot: Cell<u32>,
+    /// The process in which it has that slot, plus 1; 0: none.
+    pub slot_of: Cell<u32>,
+    /// Its `id` there.
+    pub slot_owner: Cell<u32>,
+    /// How often it has found no slot.
+    pub slot_tries: Cell<u32>,
     /// When waiting writers first refused it a read lock, as natively.
     pub refused: Cell<u64>,
     /// The flag by which its present wait shows that it has yielded its CPU.
@@ -48,6 +60,12 @@ impl ThreadRecord {
             visits: Cell::new(false),
             reading: Cell::new(0),
             row: Cell::new(0),
+            announced: Cell::new(0),
+            biased: Cell::new(0),
+            slot: Cell::new(0),
+            slot_of: Cell::new(0),
+            slot_owner: Cell::new(0),
+            slot_tries: Cell::new(0),
             refused: Cell::new(0),
             shown: Shown::default(),
             queued: Default::default(),

@@ -80,6 +80,18 @@ pub fn count_reads() {
     with(|execution| execution.settings.counts_reads = true);
 }
 
+/// Whether a reader considers a bias: each one in a model that says so.
+#[must_use]
+pub fn finds_readers() -> bool {
+    with(|execution| execution.settings.biases)
+}
+
+/// Whether a lock's change to bias is paced: a model takes every opportunity.
+#[must_use]
+pub const fn is_paced() -> bool {
+    false
+}
+
 /// The number of the calling thread in this process: a forking thread has another one in the child.
 #[must_use]
 pub fn thread_id() -> u32 {

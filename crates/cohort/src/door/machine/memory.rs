@@ -20,6 +20,9 @@ pub const CONTEXT_BYTES: usize = 112;
 /// As natively: queues that order a lock's waiters.
 pub const QUEUES: usize = 256;
 
+/// Threads that can announce themselves as readers.
+pub const READER_SLOTS: usize = 256;
+
 /// As natively: distinct cache groups in such a queue.
 pub const QUEUE_GROUPS: usize = 64;
 

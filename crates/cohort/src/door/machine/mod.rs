@@ -18,8 +18,8 @@ pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fenc
 pub use caught::{Panic, caught, panic_on};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
-    OfRun, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of, leaf_places,
-    map_slots, node_places, unmap_slots,
+    OfRun, QUEUE_GROUPS, QUEUE_NODES, QUEUES, READER_SLOTS, beforehand, inner_places, key_of,
+    leaf_places, map_slots, node_places, unmap_slots,
 };
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
@@ -27,16 +27,16 @@ pub use spinner::{
     waits_often, workload,
 };
 pub use system::{
-    cache_groups, cohort, distance, expired, fence_everywhere, fence_here, generation,
-    generation as generation_so_far, is_long_quiet, levels, may_fork, move_sleeper, mutant, nap,
-    note, noted, now, random, revocations, sleep_on, sleep_on_shared, unless_starved, wake,
-    wake_shared, yield_now,
+    cache_groups, cohort, distance, expired, fence_everywhere, fence_everywhere_for_certain,
+    fence_here, generation, generation as generation_so_far, has_barrier, is_long_quiet, levels,
+    may_fork, move_sleeper, mutant, nap, note, noted, now, random, revocations, sleep_on,
+    sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
 pub use tally::{tally, tally_moment, tally_state};
 pub(crate) use thread::others_go_on;
 pub use thread::{
-    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_gone, thread, thread_id,
-    thread_number,
+    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, finds_readers, is_gone,
+    is_paced, thread, thread_id, thread_number,
 };
 
 #[path = "../native/hearer.rs"]

@@ -172,6 +172,17 @@ pub fn fence_everywhere(_agreement: Order) {
     door::barrier_everywhere();
 }
 
+/// The same: it never fails here.
+pub fn fence_everywhere_for_certain(agreement: Order) {
+    fence_everywhere(agreement);
+}
+
+/// Whether that is available.
+#[must_use]
+pub const fn has_barrier() -> bool {
+    true
+}
+
 /// Whether the calling thread has released often enough without contention that the quick mode may
 /// pay.
 #[must_use]

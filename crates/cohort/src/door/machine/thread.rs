@@ -15,6 +15,20 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
+    /// Counts reads of locks that others read.
+    found: Cell<u32>,
+    /// The biased lock that the thread reads by its slot, as natively.
+    pub announced: Cell<usize>,
+    /// The lock that it last found biased.
+    pub biased: Cell<usize>,
+    /// The index of its slot.
+    pub slot: Cell<u32>,
+    /// The process in which it has that slot, plus 1; 0: none.
+    pub slot_of: Cell<u32>,
+    /// Its `id` there.
+    pub slot_owner: Cell<u32>,
+    /// How often it has found no slot.
+    pub slot_tries: Cell<u32>,
     /// When waiting writers first refused it a read lock, as natively.
     pub refused: Cell<u64>,
     /// Releases since the last positive [`super::is_long_quiet`].
@@ -100,6 +114,33 @@ pub const fn counts_reads() -> bool {
 
 /// They do.
 pub const fn count_reads() {}
+
+/// As natively: how often a thread finds other readers before it considers what that costs.
+const FOUND: u32 = 256;
+
+/// Under random schedules, one reader in so many considers a bias.
+const BIAS_CHANCE: u64 = 4;
+
+/// Whether the calling thread has found other readers often enough, as natively; never outside of a
+/// run.
+#[must_use]
+pub fn finds_readers() -> bool {
+    if !cohort_machine::is_running() {
+        return false;
+    }
+    if door::chance(BIAS_CHANCE) {
+        return true;
+    }
+    let found = &thread().found;
+    found.set(found.get().wrapping_add(1));
+    found.get().is_multiple_of(FOUND)
+}
+
+/// Whether a lock's change to bias is paced: always in virtual time.
+#[must_use]
+pub fn is_paced() -> bool {
+    !door::chance(2)
+}
 
 /// The calling thread's number, at least 1.
 #[must_use]

@@ -8,7 +8,7 @@ use super::super::{AtomicU32, Order};
 use super::allowed::{Beyond, if_allowed, is_allowed};
 use super::atoms::{AtomicU8, Ordering, compiler_fence};
 use super::kernel::{call, number};
-use super::system::be_impatient;
+use super::system::{be_impatient, nap};
 use super::thread::thread;
 
 /// Quiet releases before a lock becomes quick (released by a plain store), where that mode has been
@@ -68,6 +68,24 @@ pub fn fence_everywhere(_agreement: Order) {
     be_impatient(PASSED_NANOSECONDS);
 }
 
+/// [`fence_everywhere`], where nothing else helps: without the kernel's barrier, returns after that
+/// time.
+pub fn fence_everywhere_for_certain(agreement: Order) {
+    fence_everywhere(agreement);
+    if BARRIER.load(Ordering::Relaxed) == MISSING {
+        nap(PASSED_NANOSECONDS);
+    }
+}
+
+/// Whether the kernel's barrier is available.
+#[must_use]
+pub fn has_barrier() -> bool {
+    match BARRIER.load(Ordering::Relaxed) {
+        UNKNOWN => register(),
+        state => state == AVAILABLE && is_allowed(Beyond::Barrier),
+    }
+}
+
 /// Upper bound of a time slice.
 const PASSED_NANOSECONDS: u64 = 100_000_000;
 
@@ -92,10 +110,7 @@ fn start_over() -> bool {
         0
     };
     thread.quiet.set(ahead);
-    match BARRIER.load(Ordering::Relaxed) {
-        UNKNOWN => register(),
-        state => state == AVAILABLE && is_allowed(Beyond::Barrier),
-    }
+    has_barrier()
 }
 
 /// Registers for the kernel's barrier; returns whether it may be used. A single-threaded process

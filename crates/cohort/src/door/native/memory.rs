@@ -30,6 +30,9 @@ pub const CONTEXT_BYTES: usize = 112;
 /// Queues that order a lock's waiters: more than a program has heavily contended locks.
 pub const QUEUES: usize = 256;
 
+/// Threads that can announce themselves as readers; further ones count themselves.
+pub const READER_SLOTS: usize = 1024;
+
 /// Distinct cache groups in such a queue; further groups share.
 pub const QUEUE_GROUPS: usize = 64;
 

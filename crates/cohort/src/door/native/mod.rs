@@ -37,7 +37,10 @@ pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
 pub use caught::{Panic, caught, panic_on, to_its_end};
-pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
+pub use fences::{
+    fence_everywhere, fence_everywhere_for_certain, fence_here, has_barrier, is_long_quiet,
+    revocations,
+};
 pub use generation::{generation, generation_so_far, may_fork};
 pub use hearer::{observer, set_observer};
 pub use home::Home;
@@ -46,8 +49,8 @@ pub use image::Image;
 pub use kernel::call as system_call;
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CALM_LOOKS, CONTEXT_BYTES, FAT_GROUPS,
-    OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, inner_places, key_of, leaf_places,
-    map_slots, node_places, place_here, unmap_slots,
+    OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, READER_SLOTS, beforehand, inner_places, key_of,
+    leaf_places, map_slots, node_places, place_here, unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};
@@ -67,8 +70,8 @@ pub use system::{
     expired, move_sleeper, nap, now, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared,
 };
 pub use thread::{
-    CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, is_gone, priority, set_libc,
-    thread, thread_id, thread_number,
+    CACHES, SchedParam, ThreadRecord, count_reads, counts_reads, finds_readers, is_gone, is_paced,
+    priority, set_libc, thread, thread_id, thread_number,
 };
 pub use turn::yield_now;
 pub use workload::workload;

@@ -26,6 +26,20 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort that counts it meanwhile.
     pub row: Cell<u32>,
+    /// Counts reads of locks that others read; see [`finds_readers`].
+    found: Cell<u32>,
+    /// The biased lock that the thread reads by its slot, for `RwLock`; 0: none.
+    pub announced: Cell<usize>,
+    /// The lock that it last found biased.
+    pub biased: Cell<usize>,
+    /// The index of its slot.
+    pub slot: Cell<u32>,
+    /// The process in which it has that slot, plus 1; 0: none.
+    pub slot_of: Cell<u32>,
+    /// Its `id` there.
+    pub slot_owner: Cell<u32>,
+    /// How often it has found no slot.
+    pub slot_tries: Cell<u32>,
     /// Releases since the last positive [`super::is_long_quiet`].
     pub(super) quiet: Cell<u32>,
     /// The count of [revocations](super::revocations) at that time.
@@ -148,6 +162,27 @@ pub fn counts_reads() -> bool {
 #[cold]
 pub fn count_reads() {
     READS_COUNTED.store(true, Ordering::Relaxed);
+}
+
+/// How often a thread finds other readers before it considers what that costs.
+const FOUND: u32 = 256;
+
+/// Whether the calling thread, as it finds other readers of a lock, has found some often enough to
+/// consider what that costs.
+#[inline(always)]
+#[must_use]
+pub fn finds_readers() -> bool {
+    let found = &thread().found;
+    let times = found.get().wrapping_add(1);
+    found.set(times);
+    times.is_multiple_of(FOUND)
+}
+
+/// Whether a lock's change to bias is [paced](crate::rwlock).
+#[inline(always)]
+#[must_use]
+pub const fn is_paced() -> bool {
+    true
 }
 
 impl ThreadRecord {

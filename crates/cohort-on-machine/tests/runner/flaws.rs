@@ -152,6 +152,21 @@ static BEYOND: &[(&str, &str)] = &[
         "a barrier that orders stores against loads has nothing to order where values are \
          sequentially consistent",
     ),
+    ("rw-announced.unfenced", "as quick.no-barrier"),
+    ("rw-announced.sleep-at-once", "as quick.no-barrier"),
+    (
+        "rw-announced.keep-ghosts",
+        "there are no forks here; loom notices it",
+    ),
+    (
+        "rw-announced.announce-twice",
+        "a thread has to read a biased lock twice, and locks are biased by chance only; loom notices it",
+    ),
+    (
+        "rw-announced.take-twice",
+        "a thread has to release another's hold of a biased lock, and locks are biased by chance only; \
+         loom notices it",
+    ),
     (
         "rw-phase.bar-everybody",
         "a reader that waits behind a writer in vain passes it after five milliseconds, which \

@@ -531,13 +531,8 @@ impl RawRwLock {
             return self.arrive_past(barred);
         }
         // An exchange would take the word from the other announced readers.
-        let biased = &thread().biased;
-        if biased.get() == self.readers().0 {
-            let word = self.word.load(Order::RELAXED);
-            if word & BIASED == 0 {
-                biased.set(0);
-            }
-            return self.arrive_at(word, barred, counts_reads());
+        if thread().biased.get() == self.readers().0 {
+            return self.come_to_biased(barred);
         }
         // A load after the word's exchange would wait for it.
         let counts = counts_reads();
@@ -548,6 +543,17 @@ impl RawRwLock {
             }
             Err(word) => self.arrive_at(word, barred, counts),
         }
+    }
+
+    /// The same for a thread that last found this lock biased.
+    #[cold]
+    #[inline(never)]
+    fn come_to_biased(&self, barred: u32) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        if word & BIASED == 0 {
+            thread().biased.set(0);
+        }
+        self.arrive_at(word, barred, counts_reads())
     }
 
     /// The same, by a caller that has just read that word. A reader that finds the lock barred
@@ -1031,11 +1037,17 @@ impl RawRwLock {
     #[inline]
     pub unsafe fn release_read(&self) {
         Self::reads_less();
-        let readers = self.readers();
-        if readers.is_announced() && readers.leave() {
+        if self.readers().is_announced() && self.leave_slot() {
             return;
         }
         self.leave();
+    }
+
+    /// Ends the caller's announcement; false if another thread has released that hold already.
+    #[cold]
+    #[inline(never)]
+    fn leave_slot(&self) -> bool {
+        self.readers().leave()
     }
 
     /// Counts one more read lock of the calling thread, if read locks are counted.

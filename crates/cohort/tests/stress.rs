@@ -14,7 +14,8 @@ use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::rwlock::Hold;
 use clients::{
-    arena, condvar, destroy, glk, host, mutex, near, object, once, p_sim, rwlock, service, waking,
+    arena, condvar, destroy, gate, glk, host, mutex, near, object, once, p_sim, rwlock, service,
+    waking,
 };
 /// The build of the locks that the clients use.
 use cohort as locks;
@@ -530,6 +531,11 @@ stress! {
     glk_is_free: (0..2_000).for_each(|_| glk::is_free_for_a_try::<glk::Forwards>());
     glk_is_destroyed: (0..500).for_each(|_| destroy::is_destroyed::<glk::Forwards>(THREADS));
     assigned: (0..40).for_each(|_| host::is_assigned::<Tas, Mcs>(THREADS, 3));
+    gate: (0..1_000).for_each(|_| gate::lets_all_in_when_two_leave());
+    wide_gate: (0..1_000).for_each(|_| {
+        gate::lets_in_all_arrivals(THREADS);
+        gate::wide_lets_all_in_when_two_leave();
+    });
     gls_excludes: (0..2_000).for_each(|_| service::excludes::<Tas, _>([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4]]));
     gls_frees: service::frees::<Tas>(20_000);
     gls_frees_adapting: service::frees::<service::Noted<glk::Forwards>>(20_000);

@@ -26,6 +26,7 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
 /// Faults that only models of the full tier find, or slow models. The simulated machine finds each
 /// of them in every tier, except `hmcs.forget-the-away`.
 pub static LATE: &[&str] = &[
+    "RW_UNBIASED:relaxed",
     "futex-hmcs.lose-mark",
     "futex.gate-opens-silently",
     "hmcs.forget-the-away",

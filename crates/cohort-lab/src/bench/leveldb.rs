@@ -7,7 +7,7 @@
 //! whether the read requires a compaction. So both critical sections change two lines and read a
 //! third. The search time depends on the database; 2 µs, for a value found in memory, is an
 //! estimate. Before the next read, the benchmark draws a key, prints it, passes the value on and
-//! counts the operation: [`BETWEEN`], also an estimate.
+//! counts the operation: `BETWEEN`, also an estimate.
 
 use super::knobs::cycles;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};

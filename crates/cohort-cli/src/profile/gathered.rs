@@ -158,7 +158,7 @@ impl Default for Gathered {
 }
 
 impl Gathered {
-    /// The data on a running process, whose earlier activity does not count.
+    /// The data on a running process, without its earlier activity.
     pub fn of_running(process: &Process) -> Self {
         Self {
             before: Before::of(process),
@@ -385,7 +385,7 @@ pub fn left_out(raw: &Raw) -> LeftOut {
     }
 }
 
-/// Acquisitions, and those that displaced another lock's counter.
+/// All acquisitions, and how many of them displaced another lock's counter.
 #[derive(Clone, Copy, Default)]
 pub struct Acquired {
     pub all: u64,

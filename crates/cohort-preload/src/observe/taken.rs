@@ -52,7 +52,7 @@ fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     mutex::is_taken(mutex)
 }
 
-/// A robust mutex whose owner has died is locked too.
+/// A robust mutex is locked even after the death of its owner.
 const EOWNERDEAD: c_int = 130;
 
 /// Whether an operation with that result has acquired the lock.

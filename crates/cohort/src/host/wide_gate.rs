@@ -221,8 +221,8 @@ impl WideGate {
         if wake(&raw const self.calls, 1, CLASS) > 0 {
             return;
         }
-        // A thread that falls asleep clears the mark, so none has while it stands.  It may be
-        // another waker's, whose woken sleeper handles the others.
+        // A thread that falls asleep clears the mark, so none has while it stands.  If another
+        // waker has set the mark again, the sleeper that it woke handles the others.
         let mut word = self.look();
         while word & WOKEN != 0 && !self.exchange(word, word & INSIDE) {
             word = self.look();

@@ -7,7 +7,7 @@
 //!
 //! A reader stores the address as *provisional*, checks that the lock is still biased and has no
 //! marks, and then confirms it. A writer marks the lock, executes the barrier, and waits until no
-//! slot names the lock: a reader whose store it misses sees the mark and turns back.
+//! slot names the lock. If it misses a reader's store, that reader sees the mark and turns back.
 //!
 //! | field of a slot | meaning | written by |
 //! |---|---|---|

@@ -378,59 +378,71 @@ pub enum Hold {
     WritesAndReadsOn,
 }
 
+/// Implements the traits of rwlocks for a wrapper, by its lock and these of its releases.
+macro_rules! shared_by {
+    ($wrapper:ty: $release_read:ident, $release_write:ident) => {
+        // SAFETY: that lock's, by these releases.
+        unsafe impl RawShared for $wrapper {
+            type Context = ();
+
+            unsafe fn read(&self, (): &(), recursion: Recursion) {
+                let _ = self.0.read(recursion, &Patience::ENDLESS);
+            }
+
+            unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
+                self.0.try_read(recursion)
+            }
+
+            unsafe fn release_read(&self, (): &()) {
+                // SAFETY: the caller's.
+                unsafe { self.0.$release_read() };
+            }
+
+            unsafe fn write(&self, (): &()) {
+                let _ = self.0.write(&Patience::ENDLESS);
+            }
+
+            unsafe fn try_write(&self, (): &()) -> bool {
+                self.0.try_write()
+            }
+
+            unsafe fn release_write(&self, (): &()) {
+                // SAFETY: the caller's.
+                unsafe { self.0.$release_write() };
+            }
+
+            fn is_locked(&self) -> bool {
+                self.0.is_locked()
+            }
+
+            fn is_write_locked(&self) -> bool {
+                self.0.is_write_locked()
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl AbortableShared for $wrapper {
+            unsafe fn read_within(
+                &self,
+                (): &(),
+                recursion: Recursion,
+                patience: &Patience,
+            ) -> Outcome {
+                self.0.read(recursion, patience)
+            }
+
+            unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
+                self.0.write(patience)
+            }
+        }
+    };
+}
+
 /// A lock with fair releases only.
 #[derive(Default)]
 pub struct Fairly(RawRwLock);
 
-// SAFETY: that lock's, by its other releases.
-unsafe impl RawShared for Fairly {
-    type Context = ();
-
-    unsafe fn read(&self, (): &(), recursion: Recursion) {
-        let _ = self.0.read(recursion, &Patience::ENDLESS);
-    }
-
-    unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
-        self.0.try_read(recursion)
-    }
-
-    unsafe fn release_read(&self, (): &()) {
-        // SAFETY: the caller's.
-        unsafe { self.0.release_read_fairly() };
-    }
-
-    unsafe fn write(&self, (): &()) {
-        let _ = self.0.write(&Patience::ENDLESS);
-    }
-
-    unsafe fn try_write(&self, (): &()) -> bool {
-        self.0.try_write()
-    }
-
-    unsafe fn release_write(&self, (): &()) {
-        // SAFETY: the caller's.
-        unsafe { self.0.release_write_fairly() };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
-    fn is_write_locked(&self) -> bool {
-        self.0.is_write_locked()
-    }
-}
-
-// SAFETY: as above.
-unsafe impl AbortableShared for Fairly {
-    unsafe fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
-        self.0.read(recursion, patience)
-    }
-
-    unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
-        self.0.write(patience)
-    }
-}
+shared_by!(Fairly: release_read_fairly, release_write_fairly);
 
 /// A lock that is biased towards readers at first, in a model where each reader biases.
 pub struct Biased(RawRwLock);
@@ -450,55 +462,7 @@ impl Default for Biased {
     }
 }
 
-// SAFETY: that lock's.
-unsafe impl RawShared for Biased {
-    type Context = ();
-
-    unsafe fn read(&self, (): &(), recursion: Recursion) {
-        let _ = self.0.read(recursion, &Patience::ENDLESS);
-    }
-
-    unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
-        self.0.try_read(recursion)
-    }
-
-    unsafe fn release_read(&self, (): &()) {
-        // SAFETY: the caller's.
-        unsafe { self.0.release_read() };
-    }
-
-    unsafe fn write(&self, (): &()) {
-        let _ = self.0.write(&Patience::ENDLESS);
-    }
-
-    unsafe fn try_write(&self, (): &()) -> bool {
-        self.0.try_write()
-    }
-
-    unsafe fn release_write(&self, (): &()) {
-        // SAFETY: the caller's.
-        unsafe { self.0.release_write() };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
-    fn is_write_locked(&self) -> bool {
-        self.0.is_write_locked()
-    }
-}
-
-// SAFETY: as above.
-unsafe impl AbortableShared for Biased {
-    unsafe fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
-        self.0.read(recursion, patience)
-    }
-
-    unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
-        self.0.write(patience)
-    }
-}
+shared_by!(Biased: release_read, release_write);
 
 /// A thread reads `reads` times, once more than it releases. Another thread releases that hold, and
 /// the last one writes.

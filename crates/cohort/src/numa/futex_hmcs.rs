@@ -8,16 +8,16 @@
 //! **One cache group.**  Waiters first compete for the word, without time slices, for as long as it
 //! takes to serve a few of them.  The first waiter to exceed that time starts a queue; later
 //! arrivals join it at once.  Without a queue, a dozen competing waiters would move the word and
-//! the data between caches for longer than the critical sections take.  A preempted waiter would
-//! block all others, so under oversubscription the queue is halved, which leaves CPUs to threads
-//! that wake or do not wait, and again as long as its waiters are preempted.  A very short queue
-//! ends: then waiters compete for the word, as those of a `futex` do.
+//! the data between caches for longer than the critical sections take.
 //!
 //! **Long sections.**  Spinning saves nothing, since a sleeper wakes well before the next section
 //! ends.  It also slows a holder on the same core.  The queue is then short; further waiters park.
 //!
-//! **Oversubscription.**  If the next waiter of a cache group has yielded its CPU, the word does
-//! not stay in that group: it goes to another group or becomes free.  The waiter keeps its place.
+//! **Oversubscription.**  A preempted waiter would block all others.  So the queue is halved, which
+//! leaves CPUs to threads that wake or do not wait, and again as long as its waiters are preempted.
+//! A very short only queue ends: then waiters compete for the word, as those of a `futex` do.  With
+//! several groups a few waiters stay, and look at each other: if the next waiter of a group has
+//! yielded its CPU, the word goes to another group or becomes free.  The waiter keeps its place.
 //!
 //! The head of the queue competes for the word as a `futex` waiter does.  From then on the queue
 //! passes the word on: it stays `LOCKED` and `QUEUED` from one holder to the next.  It is not
@@ -102,7 +102,7 @@ policies! {
     QUEUE_NOBODY = "futex-hmcs.queue-nobody";
     /// A queue stays long under oversubscription.
     IGNORE_CROWD = "futex-hmcs.ignore-crowd";
-    /// The only queue ends at the first sign of oversubscription.
+    /// The queue is short, or ends, at the first sign of oversubscription.
     HALVE_NOTHING = "futex-hmcs.halve-nothing";
     /// A queue stays long however long sections are.
     IGNORE_LENGTH = "futex-hmcs.ignore-length";
@@ -126,6 +126,10 @@ const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 /// Admitted waiters of a short queue; at least one of each cache group.  The lock passes among them
 /// while a parked waiter wakes.
 const CROWDED_PLACES: u32 = 8;
+
+/// Waiters of each cache group that a halved queue admits, at least: if it admitted one, the lock
+/// would leave the group after each section.
+const GROUP_PLACES: u32 = 2;
 
 /// The time between two halvings of a queue.  A waiter may have lost its CPU before the last one and
 /// notice only after another thread's time slice, about this long.
@@ -185,10 +189,10 @@ struct Bound {
 enum Length {
     /// As many of each cache group as it has CPUs.
     Whole,
-    /// So many, on a machine with one cache group: threads that wake, or do not wait, need the other
+    /// So many, in equal parts of each cache group: threads that wake, or do not wait, need the other
     /// CPUs.
     Halved(u32),
-    /// Few, because of oversubscription; none with one cache group.
+    /// Few, because of lasting oversubscription; none with one cache group.
     Crowded,
     /// Very few, because sections are long.
     Slow,
@@ -469,8 +473,8 @@ impl Queue {
     fn crowded_length(&self) -> Length {
         let halvings = self.bound.0.halvings.load(Order::RELAXED);
         let places = cpus().checked_shr(halvings).unwrap_or(0);
-        let halves = cache_groups() < 2 && places >= CROWDED_PLACES;
-        if halves && !mutant(policy::HALVE_NOTHING) {
+        let least = CROWDED_PLACES.max(GROUP_PLACES * cache_groups() as u32);
+        if places >= least && !mutant(policy::HALVE_NOTHING) {
             Length::Halved(places)
         } else {
             Length::Crowded

@@ -3,5 +3,6 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=world=\"loom\"");
+    println!("cargo::rustc-cfg=checker");
     println!("cargo::rustc-cfg=internals");
 }

@@ -694,7 +694,7 @@ impl Waiter {
     }
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     use super::*;
     use crate::door::cpus;

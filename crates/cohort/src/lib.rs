@@ -158,7 +158,7 @@ mod made;
 mod mutex;
 pub mod numa;
 mod once;
-#[cfg(world = "native")]
+#[cfg(not(checker))]
 mod outside;
 mod padded;
 #[cfg(feature = "std")]
@@ -191,13 +191,13 @@ mod waking;
 pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
-#[cfg(world = "native")]
+#[cfg(not(checker))]
 pub use door::now;
 pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
 pub use fairly::ReleaseFairly;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use once::{Once, OnceState};
-#[cfg(world = "native")]
+#[cfg(not(checker))]
 #[allow(unused_imports, reason = "without features there is nothing")]
 pub use outside::*;
 #[cfg(feature = "std")]

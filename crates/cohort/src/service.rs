@@ -880,7 +880,7 @@ impl<L: Lockable> Held<L> {
     }
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     use super::hash;
 

@@ -322,7 +322,7 @@ mod tests {
     }
 
     // Atoms of the other worlds live inside their runs only.
-    #[cfg(world = "native")]
+    #[cfg(not(checker))]
     #[test]
     fn a_queue_longer_than_the_number_of_cpus_is_a_crowd_without_a_look() {
         let crowd = Crowd::default();

@@ -364,7 +364,7 @@ impl<V: Visitor, const LEARNS: bool> Visitor for WithBypass<V, LEARNS> {
     }
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     use super::*;
 

@@ -29,7 +29,7 @@ macro_rules! composed {
 }
 pub(super) use composed;
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     extern crate std;
 

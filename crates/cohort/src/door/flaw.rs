@@ -6,7 +6,7 @@
 pub struct Flaw(pub &'static str);
 
 /// A file's faults: its module, and their names.
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 #[linkme::distributed_slice]
 pub static FLAWS: [(&str, &[Flaw])];
 
@@ -18,7 +18,7 @@ macro_rules! flaws {
             $($(#[doc = $what])*
             pub(crate) const $name: $crate::door::Flaw = $crate::door::Flaw($text);)+
 
-            #[cfg(not(world = "native"))]
+            #[cfg(checker)]
             #[linkme::distributed_slice($crate::door::FLAWS)]
             static HERE: (&str, &[$crate::door::Flaw]) =
                 (module_path!().split_at(module_path!().len() - "::flaw".len()).0, &[$($name),+]);

@@ -2,7 +2,7 @@
 //!
 //! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of three
 //! backends (`world`), chosen by the package that compiles these sources (`build.rs` of each sets
-//! `world`):
+//! `world`, and `checker` in the last two):
 //!
 //! | world | package | what it is |
 //! |---|---|---|
@@ -26,7 +26,7 @@ pub mod recorder;
 mod tally;
 #[cfg(not(world = "machine"))]
 mod uncounted;
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 mod unmoved;
 #[cfg(not(observed))]
 mod unobserved;
@@ -68,19 +68,19 @@ internal! {
 }
 
 pub(crate) use change::AsItIs;
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 pub use flaw::FLAWS;
 #[cfg(world = "machine")]
 pub use flaw::POLICIES;
 pub(crate) use flaw::{flaws, policies};
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 pub use order::ORDERS;
 pub(crate) use order::orders;
 #[cfg(all(internals, not(world = "machine")))]
 pub use uncounted::{count, tally, tally_moment, tally_state};
 #[cfg(all(not(internals), not(world = "machine")))]
 pub(crate) use uncounted::{count, tally, tally_moment, tally_state};
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 pub use unmoved::{Home, to_its_end};
 #[cfg(not(observed))]
 pub use unobserved::{call_site, may_be_observed, recorder};

@@ -87,7 +87,7 @@ impl Order {
 }
 
 /// A file's named orders: its module, and the orders.
-#[cfg(not(world = "native"))]
+#[cfg(checker)]
 #[linkme::distributed_slice]
 pub static ORDERS: [(&str, &[Order])];
 
@@ -99,7 +99,7 @@ macro_rules! orders {
             $crate::door::Order::named(stringify!($name), $crate::door::Strength::$strength);)+
 
         const _: () = {
-            #[cfg(not(world = "native"))]
+            #[cfg(checker)]
             #[linkme::distributed_slice($crate::door::ORDERS)]
             static HERE: (&str, &[$crate::door::Order]) = (module_path!(), &[$($name),+]);
         };

@@ -908,7 +908,7 @@ unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
 }
 
 // Atomics of the other backends exist only during their runs.
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     extern crate std;
 

@@ -129,7 +129,7 @@ pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), LEAVES, INNER, P, 
 /// ```
 pub type AnyAhmcs<P = MayPark, S = ChosenShape> = Hmcs<S, LEAVES, INNER, P, 128, WhereMet>;
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     use super::*;
     use crate::numa::hmcs::NOWHERE;

@@ -1520,7 +1520,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     type Spinning = HmcsT<L, LEAVES, INNER, SpinOnly, HAND_OFFS, E>;
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     extern crate std;
 

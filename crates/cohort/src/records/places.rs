@@ -40,7 +40,7 @@ pub fn places(lock: u64, site: u64) -> impl Iterator<Item = usize> {
     near.chain(far).map(|place| place as usize % COUNTS)
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     extern crate std;
 

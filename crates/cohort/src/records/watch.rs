@@ -137,7 +137,7 @@ impl Follows {
     }
 }
 
-#[cfg(all(test, world = "native"))]
+#[cfg(all(test, not(checker)))]
 mod tests {
     use super::*;
 

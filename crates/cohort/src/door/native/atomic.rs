@@ -222,7 +222,7 @@ impl<T: ?Sized> Cell<T> {
 /// instructions before the exchange, of any kind and at any place.
 #[inline(always)]
 pub fn keep_off() {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: does nothing.
     unsafe {
         core::arch::asm!(

@@ -1,12 +1,12 @@
 //! How a waiter passes the time between two looks at the word that it waits for.
 //!
-//! A *turn* here is one `sched_yield`: the waiter yields its CPU, and a thread that waits for the
+//! A *turn* here is one yield, natively `sched_yield`: the waiter yields its CPU, and a thread that waits for the
 //! CPU may take it.
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{self, AtomicU64, Ordering};
-use super::kernel::{call, number};
+use super::cpus::cpus;
 use super::policy::policy;
 use super::random::random;
 use super::system::{nap, now};
@@ -94,38 +94,8 @@ const SOON_NANOSECONDS: u64 = 100_000;
 /// lengthens its wait by a few hundredths.
 const IN_VAIN: u32 = 16_384;
 
-static CPUS: atoms::AtomicU32 = atoms::AtomicU32::new(0);
-
 /// Nanoseconds of the shortest turn, at most [`TAKEN_NANOSECONDS`]; 0 before the first.
 static SHORTEST_TURN: atoms::AtomicU32 = atoms::AtomicU32::new(0);
-
-/// How many CPUs this process may run on, read once: a thread bound to one CPU would read 1.
-#[must_use]
-#[inline]
-pub fn cpus() -> u32 {
-    match CPUS.load(Ordering::Relaxed) {
-        0 => count_cpus(),
-        known => known,
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn count_cpus() -> u32 {
-    let mut mask = [0u64; 128];
-    // SAFETY: the kernel writes at most the given size into the mask.
-    let bytes = unsafe {
-        call(
-            number::SCHED_GETAFFINITY,
-            [0, size_of_val(&mask), mask.as_mut_ptr() as usize, 0, 0, 0],
-        )
-    };
-    let words = bytes.max(0) as usize / size_of::<u64>();
-    let count = mask[..words].iter().map(|word| word.count_ones()).sum();
-    let count = u32::max(count, 1);
-    CPUS.store(count, Ordering::Relaxed);
-    count
-}
 
 /// Whether the calling thread should try something that pays only now and then: once in `one_in`
 /// calls, a power of two.

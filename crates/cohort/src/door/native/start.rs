@@ -3,8 +3,8 @@
 //!
 //! If a linker drops this, the first thread that needs a result looks it up.
 
+use super::cpus::cpus;
 use super::fences::register;
-use super::spinner::cpus;
 use super::system::find_clock;
 use super::thread::thread;
 

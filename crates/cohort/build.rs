@@ -1,23 +1,34 @@
-//! Opens the door of this build of the locks onto the native machine.
+//! Selects the platform layer's backend for this build of the locks: native or portable.
 
 use std::env;
 use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cfg=world=\"native\"");
-    // The platform layer makes system calls by Linux's numbers for these processors.
-    let [system, processor] = ["OS", "ARCH"]
-        .map(|part| env::var(format!("CARGO_CFG_TARGET_{part}")).expect("cargo sets it"));
-    if system != "linux" || !["x86_64", "aarch64"].contains(&processor.as_str()) {
-        println!(
-            "cargo::error=cohort supports Linux on x86_64 and aarch64, not {system} on {processor}: \
-             depend on it under [target.'cfg(target_os = \"linux\")'.dependencies]"
-        );
-        return;
-    }
+    let cfg = |name: &str| env::var(format!("CARGO_CFG_{name}")).unwrap_or_default();
+    let processor = cfg("TARGET_ARCH");
+    let target = Target {
+        system: &cfg("TARGET_OS"),
+        processor: &processor,
+        pointer: &cfg("TARGET_POINTER_WIDTH"),
+        atomics: &cfg("TARGET_HAS_ATOMIC"),
+        is_miri: env::var_os("CARGO_CFG_MIRI").is_some(),
+    };
+    let is_portable = env::var_os("CARGO_FEATURE_PORTABLE").is_some();
+    let world = match world(&target, is_portable) {
+        Ok(world) => world,
+        Err(why) => {
+            println!("cargo::error={why}");
+            return;
+        }
+    };
+    println!("cargo::rustc-cfg=world=\"{world}\"");
     if env::var_os("CARGO_FEATURE_INTERNALS").is_some() {
         println!("cargo::rustc-cfg=internals");
+    }
+    if world == "portable" {
+        // No recorder, no requests to Valgrind, no symbol.
+        return;
     }
     if env::var_os("CARGO_FEATURE_OBSERVE").is_some() {
         println!("cargo::rustc-cfg=observed");
@@ -30,6 +41,49 @@ fn main() {
         "cargo::rustc-env=COHORT_THREAD_RECORD={}",
         own_symbol("cohort_thread_record")
     );
+}
+
+/// A target, by cargo's names.
+struct Target<'a> {
+    system: &'a str,
+    processor: &'a str,
+    pointer: &'a str,
+    /// The sizes of its atoms in bits, separated by commas.
+    atomics: &'a str,
+    /// Whether Miri runs the program: it has neither assembly nor raw system calls.
+    is_miri: bool,
+}
+
+/// The backend for a target.
+///
+/// # Errors
+/// Why it has none, in one line.
+fn world(target: &Target, is_portable: bool) -> Result<&'static str, String> {
+    let Target {
+        system,
+        processor,
+        pointer,
+        ..
+    } = target;
+    let refused = |lack| {
+        Err(format!(
+            "cohort does not run on {system}, {processor}: {lack}"
+        ))
+    };
+    // System calls by Linux's numbers for these processors, and their thread pointers.
+    let is_native =
+        *system == "linux" && ["x86_64", "aarch64"].contains(processor) && *pointer == "64";
+    if is_native && !is_portable && !target.is_miri {
+        Ok("native")
+    } else if *system == "none" {
+        refused("it has no standard library")
+    } else if !target.atomics.split(',').any(|bits| bits == "64") {
+        refused("it has no 64-bit atomics")
+    } else if *system == "unknown" && processor.starts_with("wasm") {
+        refused("its standard library has no clock; wasm32-wasip1-threads has one")
+    } else {
+        Ok("portable")
+    }
 }
 
 /// A symbol that no other build of this package has, of another version or with other features: a

@@ -89,9 +89,25 @@
 //! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
 //! - `observe`: [`Mutex`], [`RwLock`], [`ReentrantMutex`], [`Condvar`] and [`Delegated`] report to
 //!   `cohort debug`, `profile` and `top`.
+//! - `portable`: see below.
 //! - `internals`: see below.
 //!
 //! [Instant]: https://doc.rust-lang.org/std/time/struct.Instant.html
+//!
+//! # Platforms
+//!
+//! On Linux on x86-64 and aarch64, locks make system calls. On every other target with the standard
+//! library and 64-bit atomics, and under Miri, they use the standard library alone. The feature
+//! `portable` selects that on Linux too. There:
+//!
+//! - The CPUs are one group to NUMA-aware locks.
+//! - No lock is biased towards readers, and none is released by a plain store.
+//! - A child forked from a process of several threads must not use locks.
+//! - Waiting allocates memory and locks mutexes of the standard library: neither a global allocator
+//!   nor a signal handler can use locks.
+//! - Waiters are woken in FIFO order, whatever their real-time priority.
+//! - The features `annotate` and `observe` have no effect.
+//! - Threads of WebAssembly need a target with threads and a clock, as `wasm32-wasip1-threads`.
 //!
 //! # Versions
 //!

@@ -1,4 +1,6 @@
 //! Race detectors on programs that use the crate: they report races, and no data guarded by a lock.
+// Not on the portable backend: its programs have the native backend.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/program.rs"]
 mod program;

@@ -2,6 +2,8 @@
 //! no other process is affected.
 //!
 //! The kernel's handling of sleepers is not tested: only root can set its clock.
+// Not on the portable backend: the standard library has no clock to replace.
+#![cfg(not(feature = "portable"))]
 
 use cohort::abortable::{AClh, AMcs, ClhNb, McsNb};
 use cohort::basic::{Bo, Ttas};

@@ -4,7 +4,8 @@
 //!
 //! Objects are hosted as in a program's mutexes. A child may not rely on the object in use by the
 //! stopped thread. All other objects must work; inflated locks and queue nodes are shared by all.
-#![cfg(target_arch = "x86_64")]
+// Not on the portable backend: a fork is not detected there.
+#![cfg(all(target_arch = "x86_64", not(feature = "portable")))]
 
 #[path = "support/alike.rs"]
 mod alike;

@@ -1,4 +1,6 @@
 //! The library for C and C++, installed below a prefix as for a program.
+// Not on the portable backend: the library for C has the native backend.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/frames.rs"]
 mod frames;

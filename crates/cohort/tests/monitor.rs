@@ -2,6 +2,8 @@
 //! emulates them and checks their operands.
 //!
 //! On a CPU with the instructions, these run natively and nothing is counted.
+// Not on the portable backend: no CPU watches a word there.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/cpus.rs"]
 mod cpus;

@@ -1,4 +1,6 @@
 //! The cohort of a thread on this machine: from the kernel, and as configured.
+// Not on the portable backend: there is one cohort of each level.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/cpus.rs"]
 mod cpus;

@@ -1,5 +1,7 @@
 //! `futex-hmcs` on several cache groups: the queues of its waiters belong to the process, and
 //! survive the lock and releases by any thread.
+// Not on the portable backend: there is one cohort of each level.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/cpus.rs"]
 #[expect(dead_code, reason = "these threads run where they please")]

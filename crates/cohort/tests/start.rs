@@ -1,4 +1,6 @@
 //! Queries at a program's start, before it can have threads or bind them.
+// Not on the portable backend: nothing is looked up before it is used.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/cpus.rs"]
 mod cpus;

@@ -1,26 +1,37 @@
-//! The package builds for Linux on x86_64 and aarch64, and refuses other targets in one line.
+//! The package's backend by target: native, portable, or a refusal in one line.
 
 use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What the build script prints for a target.
-fn printed(script: &Path, system: &str, processor: &str) -> String {
-    let output = Command::new(script)
+/// A target as cargo describes it: system, processor, bits of a pointer, bits of its largest atom.
+type Target = (&'static str, &'static str, u32, u32);
+
+/// What the build script prints for a target, with these variables.
+fn printed(script: &Path, target: Target, variables: &[&str]) -> String {
+    let (system, processor, pointer, largest) = target;
+    let atoms = [8, 16, 32, 64].into_iter().filter(|bits| *bits <= largest);
+    let mut command = Command::new(script);
+    command
         .env_clear()
         .env("CARGO_PKG_VERSION", "0.1.0")
         .env("OUT_DIR", "/build/cohort-0/out")
         .env("CARGO_CFG_TARGET_OS", system)
         .env("CARGO_CFG_TARGET_ARCH", processor)
-        .output()
-        .expect("it starts");
+        .env("CARGO_CFG_TARGET_POINTER_WIDTH", pointer.to_string())
+        .env(
+            "CARGO_CFG_TARGET_HAS_ATOMIC",
+            atoms.map(|bits| format!("{bits},")).collect::<String>() + "ptr",
+        )
+        .envs(variables.iter().map(|name| (name, "")));
+    let output = command.output().expect("it starts");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("it prints text")
 }
 
 #[test]
-fn other_targets_are_refused_in_one_line() {
+fn each_target_has_a_backend_or_is_refused_in_one_line() {
     let folder = env::temp_dir().join(format!("cohort-targets-{}", std::process::id()));
     fs::create_dir(&folder).expect("the temporary folder is writable");
     let script = folder.join("build");
@@ -33,30 +44,67 @@ fn other_targets_are_refused_in_one_line() {
         .expect("the compiler starts");
     assert!(compiled.success(), "build.rs does not compile");
 
+    let has = |target: Target, variables: &[&str], world: &str| {
+        let lines = printed(&script, target, variables);
+        let found: Vec<_> = lines
+            .lines()
+            .filter_map(|line| line.strip_prefix("cargo::rustc-cfg=world="))
+            .collect();
+        assert_eq!(found, [format!("{world:?}")], "{target:?}: {lines}");
+        assert!(!lines.contains("cargo::error"), "{target:?}: {lines}");
+        let is_native = world == "native";
+        assert_eq!(lines.contains("COHORT_THREAD_RECORD"), is_native, "{lines}");
+        assert_eq!(
+            lines.contains("cfg=observed"),
+            is_native && !variables.is_empty(),
+            "{lines}"
+        );
+    };
     for processor in ["x86_64", "aarch64"] {
-        let lines = printed(&script, "linux", processor);
-        assert!(!lines.contains("cargo::error"), "{processor}: {lines}");
-        assert!(lines.contains("COHORT_THREAD_RECORD"), "{lines}");
+        let target = ("linux", processor, 64, 64);
+        has(target, &[], "native");
+        has(target, &["CARGO_FEATURE_OBSERVE"], "native");
+        for reason in ["CARGO_FEATURE_PORTABLE", "CARGO_CFG_MIRI"] {
+            has(target, &[reason, "CARGO_FEATURE_OBSERVE"], "portable");
+        }
     }
-    let refused = [
-        ("macos", "aarch64"),
-        ("windows", "x86_64"),
-        ("android", "aarch64"),
-        ("unknown", "wasm32"),
-        ("linux", "riscv64"),
-        ("linux", "x86"),
+    let portable = [
+        ("macos", "aarch64", 64, 64),
+        ("ios", "aarch64", 64, 64),
+        ("windows", "x86_64", 64, 64),
+        ("windows", "x86", 32, 64),
+        ("freebsd", "x86_64", 64, 64),
+        ("openbsd", "x86_64", 64, 64),
+        ("android", "aarch64", 64, 64),
+        ("linux", "riscv64", 64, 64),
+        ("linux", "x86", 32, 64),
+        // With pointers of 32 bits, x32.
+        ("linux", "x86_64", 32, 64),
+        ("linux", "arm", 32, 64),
+        ("wasi", "wasm32", 32, 64),
+        ("emscripten", "wasm32", 32, 64),
     ];
-    for (system, processor) in refused {
-        let lines = printed(&script, system, processor);
+    for target in portable {
+        has(target, &[], "portable");
+    }
+
+    let refused = [
+        (("none", "x86_64", 64, 64), "standard library"),
+        (("unknown", "wasm32", 32, 64), "clock"),
+        (("linux", "powerpc", 32, 32), "64-bit atomics"),
+        (("none", "riscv32", 32, 0), "standard library"),
+    ];
+    for (target, lack) in refused {
+        let lines = printed(&script, target, &[]);
         let errors = lines
             .lines()
             .filter(|line| line.starts_with("cargo::error="));
         let errors: Vec<_> = errors.collect();
         assert_eq!(errors.len(), 1, "{lines}");
-        assert!(
-            errors[0].contains(system) && errors[0].contains(processor),
-            "{lines}"
-        );
+        for part in [target.0, target.1, lack] {
+            assert!(errors[0].contains(part), "{part}: {lines}");
+        }
+        assert!(!lines.contains("world="), "{lines}");
     }
     fs::remove_dir_all(&folder).expect("the folder is this test's own");
 }

@@ -1,5 +1,7 @@
 //! Programs that depend on two versions of this package at once, or on it without the feature
 //! `internals`.
+// Not on the portable backend: its programs have the native backend.
+#![cfg(not(feature = "portable"))]
 
 #[path = "support/program.rs"]
 mod program;

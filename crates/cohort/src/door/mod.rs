@@ -1,12 +1,13 @@
 //! The platform layer: all that a lock needs from its environment.
 //!
-//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of three
+//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of four
 //! backends (`world`), chosen by the package that compiles these sources (`build.rs` of each sets
 //! `world`, and `checker` in the last two):
 //!
 //! | world | package | what it is |
 //! |---|---|---|
 //! | `native` | `cohort` | this machine: `core::sync::atomic`, futex, `mmap` |
+//! | `portable` | `cohort` | any machine by the standard library alone; see `build.rs` |
 //! | `loom` | `cohort-on-loom` | the loom model checker: every execution of a small client |
 //! | `machine` | `cohort-on-machine` | the simulated machine: fibers on a virtual clock |
 //!
@@ -33,6 +34,10 @@ mod unobserved;
 
 #[cfg(world = "native")]
 #[path = "native/mod.rs"]
+mod world;
+
+#[cfg(world = "portable")]
+#[path = "portable/mod.rs"]
 mod world;
 
 #[cfg(world = "loom")]

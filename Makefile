@@ -1,4 +1,4 @@
-# Installs the command, the preload libraries, the library for C and C++, man pages and
+# Installs the commands, the preload libraries, the library for C and C++, man pages and
 # completions.
 #
 #   make install PREFIX=$HOME/.local
@@ -22,7 +22,10 @@ RPATH  := $(if $(filter $(SYSTEM),$(PREFIX)),, -Wl,-rpath,$${libdir})
 
 # Cargo's target folder, also if the environment sets it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-COHORT := $(TARGET)/release/cohort
+COHORT   := $(TARGET)/release/cohort
+LAB      := $(TARGET)/release/cohort-lab
+DELEGATE := $(TARGET)/release/cohort-delegate
+MANUAL   := $(TARGET)/release/cohort-manual
 STAGE  := $(TARGET)/install
 C      := $(TARGET)/c/release
 
@@ -45,7 +48,9 @@ FISH   := $(ROOT)/share/fish/vendor_completions.d
 .PHONY: all c install install-c install-command install-library uninstall deb tarball
 
 all: c
-	$(CARGO) build --release --package cohort-cli
+	$(CARGO) build --release --package cohort-cli --package cohort-lab-cli --package cohort-delegate \
+	    --package cohort-commands --bin cohort --bin cohort-lab --bin cohort-delegate \
+	    --bin cohort-manual
 
 # Rustc does not version the symbols of a shared library, so the linker builds it from the static
 # one.
@@ -62,7 +67,7 @@ install-c: c install-library
 FUNCTIONS = $(shell grep '^cohort_' crates/cohort-c/symbols.txt \
     | grep -vE '^cohort_gls_[a-z0-9_]+_(lock|trylock|clocklock|timedlock|unlock)$$')
 
-# These two targets build nothing: they install $(C) and $(COHORT).
+# These two targets build nothing: they install $(C) and the commands.
 install-library:
 	$(INSTALL) -D -m 644 $(C)/libcohort.a $(LIBS)/libcohort.a
 	$(INSTALL) -D -m 644 $(C)/libcohort.so.$(VERSION) $(LIBS)/libcohort.so.$(VERSION)
@@ -89,21 +94,25 @@ install: all install-c install-command
 
 install-command:
 	rm -rf $(STAGE)
-	$(COHORT) generate man $(STAGE)/man
-	$(COHORT) generate completions $(STAGE)/completions
+	$(MANUAL) man $(STAGE)/man
+	$(MANUAL) completions $(STAGE)/completions
 	$(COHORT) generate libraries $(STAGE)/lib
 	$(INSTALL) -D -m 755 $(COHORT) $(BIN)/cohort
+	$(INSTALL) -m 755 $(LAB) $(BIN)/cohort-lab
+	$(INSTALL) -m 755 $(DELEGATE) $(BIN)/cohort-delegate
 	$(INSTALL) -d $(LIB)
 	$(INSTALL) -m 644 $(STAGE)/lib/*.so $(LIB)
 	for library in $(LIB)/*.so; do ln -sf ../../share/cohort/cohort.py $$library-gdb.py; done
 	$(INSTALL) -d $(MAN)
 	$(INSTALL) -m 644 $(STAGE)/man/*.1 $(MAN)
+	echo '.so man1/cohort.1' > $(MAN)/cohort-lab.1
 	$(INSTALL) -D -m 644 $(STAGE)/completions/cohort.bash $(BASH)/cohort
 	$(INSTALL) -D -m 644 $(STAGE)/completions/_cohort $(ZSH)/_cohort
 	$(INSTALL) -D -m 644 $(STAGE)/completions/cohort.fish $(FISH)/cohort.fish
 
 uninstall:
-	rm -f $(BIN)/cohort $(MAN)/cohort.1 $(MAN)/cohort-*.1
+	rm -f $(BIN)/cohort $(BIN)/cohort-lab $(BIN)/cohort-delegate
+	rm -f $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
 	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py

@@ -26,6 +26,9 @@ const LIBRARIES: [(&str, &str); 3] = [
     ("libcohort_observe.so", "observe"),
 ];
 
+/// The best level of compression; higher levels are not those of zlib.
+const BEST: u8 = 9;
+
 /// The packages that the library is made of.
 const PACKAGES: [&str; 3] = ["cohort-raw", "cohort", "cohort-preload"];
 
@@ -85,8 +88,11 @@ fn build() -> Result<(), String> {
     turn.lock().map_err(failed)?;
     for (file, features) in LIBRARIES {
         let built = compile(&root, &folder, &target, features)?;
-        fs::copy(&built, out.join(file))
+        let bytes = fs::read(&built)
             .map_err(|error| format!("{} is not there: {error}", built.display()))?;
+        let packed = miniz_oxide::deflate::compress_to_vec(&bytes, BEST);
+        fs::write(out.join(format!("{file}.packed")), packed)
+            .map_err(|error| format!("{file} cannot be packed: {error}"))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ pub fn shared(entry: &OsStr) -> Vec<String> {
     if theirs.is_empty() {
         return Vec::new();
     }
-    let ours = functions(library::USUAL.bytes);
+    let ours = functions(&library::USUAL.bytes);
     ours.intersection(&theirs).cloned().collect()
 }
 

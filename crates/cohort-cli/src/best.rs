@@ -2,9 +2,9 @@
 
 use crate::problem::{self, Problem};
 use crate::toml_file;
-use cohort_lab::tune::best::{self, Stands};
-use cohort_lab::tune::file::File;
-use cohort_lab::world::Topology;
+use cohort_measure::tuned::best::{self, Stands};
+use cohort_measure::tuned::file::File;
+use cohort_topology::Topology;
 use std::path::PathBuf;
 
 /// The path of the file that `cohort tune` writes for this machine.

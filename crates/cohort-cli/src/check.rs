@@ -8,7 +8,7 @@ use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::Program;
 use clap::ValueHint;
-use cohort_lab::{interrupt, options, runner};
+use cohort_measure::{interrupt, options, runner};
 use judge::{Evidence, Verdict};
 use serde::Serialize;
 use std::ffi::OsString;

@@ -6,8 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS, Storage};
 use cohort::name::{Build, Lock, Mistake, Name, PREFIX, SYSTEM_LOCKS, Servable};
-use cohort_lab::world::names::served_on;
-use cohort_lab::world::native::topology;
+use cohort_topology::names::served_on;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
@@ -74,7 +73,7 @@ impl Choice {
             }
             _ => {}
         }
-        let topology = topology()?;
+        let topology = cohort_topology::here()?;
         let found;
         let name = if let Lock::Best { .. } = name.lock {
             let asked = name.to_string();

@@ -3,9 +3,8 @@
 use crate::problem::Problem;
 use cohort::door::cohorts::{What, read};
 use cohort::door::{Level, set_cohorts};
-use cohort_lab::tune::shape::Shape;
-use cohort_lab::world::{Topology, native};
-use cohort_machine::description::nearest;
+use cohort_measure::tuned::shape::Shape;
+use cohort_topology::Topology;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -24,7 +23,7 @@ pub fn text(file: &Path) -> Result<String, Problem> {
         let line = text.lines().nth(mistake.line - 1).unwrap_or_default();
         let word = line.split_whitespace().next().unwrap_or_default();
         let hint = match mistake.what {
-            What::NoLevel => nearest::hint(word, Level::REPORTED.map(Level::name)),
+            What::NoLevel => cohort_nearest::hint(word, Level::REPORTED.map(Level::name)),
             _ => String::new(),
         };
         Problem::usage(format!("{}, {mistake}{hint}", file.display()))
@@ -84,7 +83,7 @@ pub fn topology(table: &Table, cpus: &[usize]) -> Topology {
 
 /// The shape of this machine, by the cohorts for locks; none if those are another machine's.
 pub fn shape_here(cohorts: Option<&Path>) -> Result<Option<String>, Problem> {
-    let own = native::topology().map_err(Problem::refused)?;
+    let own = cohort_topology::here().map_err(Problem::refused)?;
     let Some(file) = cohorts else {
         return Ok(Some(Shape::of(&own).to_string()));
     };
@@ -128,7 +127,7 @@ fn check_shape(file: &Path, text: &str, cpus: Option<&[usize]>) -> Result<(), Pr
         if let Some(cpu) = missing
             && let Some(cpus) = cpus
         {
-            let known = cohort_lab::discover::list(cpus);
+            let known = cohort_topology::list(cpus);
             let what = format!("no CPU {cpu}; the machine has {known}");
             return Err(at(number, &what));
         }

@@ -1,23 +1,22 @@
 //! `cohort demo`: what there is to gain, on loads that the command carries.
 
-use crate::bar::prove;
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::{contestants, show};
 use crate::destination;
-use crate::library;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::own_path;
 use crate::settings::Settings;
+use crate::{library, start};
 use clap::ValueHint;
-use cohort_lab::compare::{Answer, Comparison};
-use cohort_lab::metric::Metric;
-use cohort_lab::plot::{Panel, Picture};
-use cohort_lab::progress::Progress;
-use cohort_lab::rounds::{self, Contestant, Played, Rules};
-use cohort_lab::runner::Launch;
-use cohort_lab::world::disturb::allowed_cpus;
-use cohort_lab::{interrupt, options};
+use cohort_measure::compare::{Answer, Comparison};
+use cohort_measure::metric::Metric;
+use cohort_measure::plot::{Panel, Picture};
+use cohort_measure::progress::Progress;
+use cohort_measure::rounds::{self, Contestant, Played, Rules};
+use cohort_measure::runner::Launch;
+use cohort_measure::{interrupt, options};
+use cohort_topology::disturb::allowed_cpus;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -140,7 +139,7 @@ fn threads(cpus: usize) -> usize {
 /// For each load the system's locks, then ours.
 fn contestants(arguments: &Arguments, threads: usize) -> Result<Vec<Contestant<'static>>, Problem> {
     let (command, library) = (own_path()?, library::USUAL.locate()?);
-    prove(&command)?;
+    start::prove(&command)?;
     let runs = (LOADS.len() * 2 * ROUNDS) as f64;
     let seconds = (arguments.seconds / runs).max(0.02).to_string();
     let mut contestants = Vec::new();

@@ -8,7 +8,7 @@ use crate::observe::watching;
 use crate::problem::{self, Problem};
 use crate::top;
 use clap::{ArgGroup, ValueHint};
-use cohort_lab::interrupt;
+use cohort_measure::interrupt;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -19,24 +19,36 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Library built by the build script.
 #[derive(Debug)]
 pub struct Library {
     /// Its file's name.
     pub file: &'static str,
-    /// The library's bytes.
-    pub bytes: &'static [u8],
+    /// The library's bytes, unpacked at the first use.
+    pub bytes: LazyLock<Vec<u8>>,
 }
 
 macro_rules! embedded {
     ($file:literal) => {
         Library {
             file: $file,
-            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $file)),
+            bytes: LazyLock::new(|| {
+                unpacked(include_bytes!(concat!(
+                    env!("OUT_DIR"),
+                    "/",
+                    $file,
+                    ".packed"
+                )))
+            }),
         }
     };
+}
+
+/// A library as the build script has packed it: a fifth of its size.
+fn unpacked(packed: &[u8]) -> Vec<u8> {
+    miniz_oxide::inflate::decompress_to_vec(packed).expect("the build script has packed it")
 }
 
 /// The default library, without the extensions of the others.
@@ -97,7 +109,6 @@ impl Library {
     ///
     /// # Errors
     /// There is none, it is not this command's library, or others may change it.
-    /// There is none, it is not this command's library, or others may change it.
     pub fn installed_in(&self, folder: Option<&Path>) -> Result<PathBuf, Problem> {
         let refused = |why: &str| {
             Problem::refused(format!(
@@ -135,7 +146,7 @@ impl Library {
         }
         let write = || -> std::io::Result<RawFd> {
             let mut file = File::from(memfd_create(self.file, MemfdFlags::ALLOW_SEALING)?);
-            file.write_all(self.bytes)?;
+            file.write_all(&self.bytes)?;
             let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
             fcntl_add_seals(&file, seals)?;
             // Above the numbers that programs expect; under a lower limit, any number.
@@ -173,7 +184,7 @@ impl Library {
 
     /// A name for its bytes: two libraries never share a folder.
     fn content(&self) -> String {
-        Sha256::digest(self.bytes)[..8]
+        Sha256::digest(&*self.bytes)[..8]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
@@ -187,7 +198,7 @@ impl Library {
             .permissions(Permissions::from_mode(0o644))
             .tempfile_in(folder)
             .map_err(failed)?;
-        file.write_all(self.bytes).map_err(failed)?;
+        file.write_all(&self.bytes).map_err(failed)?;
         file.persist(library)
             .map_err(|error| failed(error.error))
             .map(drop)
@@ -201,7 +212,7 @@ impl Library {
             return Err(format!("{} is not a regular file", path.display()));
         }
         trusted(path, &metadata)?;
-        if std::fs::read(path).map_err(unreadable)? == self.bytes {
+        if std::fs::read(path).map_err(unreadable)? == *self.bytes {
             Ok(())
         } else {
             Err(format!(
@@ -322,7 +333,7 @@ mod tests {
     fn what_is_extracted_is_what_is_embedded_and_stays() {
         let (_keep, cache) = cache();
         let library = USUAL.extract(&cache).unwrap();
-        assert_eq!(std::fs::read(&library).unwrap(), USUAL.bytes);
+        assert_eq!(std::fs::read(&library).unwrap(), *USUAL.bytes);
         let first = library.metadata().unwrap().ino();
         assert_eq!(USUAL.extract(&cache).unwrap(), library);
         assert_eq!(library.metadata().unwrap().ino(), first);
@@ -335,7 +346,7 @@ mod tests {
         std::fs::write(&library, "stale").unwrap();
         assert_eq!(
             std::fs::read(USUAL.extract(&cache).unwrap()).unwrap(),
-            USUAL.bytes
+            *USUAL.bytes
         );
     }
 

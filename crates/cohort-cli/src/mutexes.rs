@@ -10,7 +10,6 @@ use crate::program::Image;
 use crate::proof;
 use cohort::catalogue;
 use cohort::name::Servable;
-use cohort_machine::description::nearest;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
@@ -151,13 +150,13 @@ fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
     match which {
         Which::Name(name) => {
             let all = files.iter().flat_map(File::names);
-            let hint = nearest::hint(name, all);
+            let hint = cohort_nearest::hint(name, all);
             format!("no variable `{name}` in {program}{others}{hint}")
         }
         Which::Site(site) => {
             let Some((file, line)) = source(site) else {
                 let all = files.iter().flat_map(File::functions);
-                let hint = nearest::hint(site, all);
+                let hint = cohort_nearest::hint(site, all);
                 return format!("no function `{site}` in {program}{others}{hint}");
             };
             let lines: Vec<(&str, u32)> = files.iter().flat_map(File::lines).collect();
@@ -174,7 +173,7 @@ fn nothing(which: &Which, files: &[File], images: &[&Image]) -> String {
                 );
             }
             let all = lines.iter().map(|(path, _)| tail(path, file));
-            let hint = nearest::hint(file, all);
+            let hint = cohort_nearest::hint(file, all);
             let own = images
                 .first()
                 .and_then(|image| image.path.canonicalize().ok());

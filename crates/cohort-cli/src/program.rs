@@ -58,6 +58,14 @@ pub fn is_script(path: &Path) -> bool {
     script::start(path).is_ok_and(|start| script::shebang(&start).is_some())
 }
 
+/// This command's line, for a file that it writes.
+pub fn command_line() -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
+    let words: Vec<String> = ["cohort".to_owned()].into_iter().chain(words).collect();
+    words.join(" ")
+}
+
 /// This command's own file, which children run.
 pub fn own_path() -> Result<PathBuf, Problem> {
     std::env::current_exe().map_err(|error| {

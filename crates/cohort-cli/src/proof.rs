@@ -1,7 +1,7 @@
 //! Proof that the library will be in the program, from the dynamic loader.
 
 use crate::program::{Image, runtime};
-use cohort_lab::runner::{self, in_words, is_out_of_files};
+use cohort_measure::runner::{self, in_words, is_out_of_files};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

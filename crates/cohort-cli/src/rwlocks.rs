@@ -1,8 +1,8 @@
 //! Locks for a program's rwlocks: the values of `--rwlock`.
 
 use cohort::door::{Level, cohorts, lowest_of};
-use cohort_lab::world::Topology;
-use cohort_lab::world::disturb::allowed_cpus;
+use cohort_topology::Topology;
+use cohort_topology::disturb::allowed_cpus;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -15,8 +15,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
-use cohort_lab::tune::best::is_asked;
-use cohort_lab::world::native::topology;
+use cohort_measure::tuned::best::is_asked;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -247,7 +246,7 @@ impl Settings {
         }
         let of_best = match named.as_deref().filter(|name| is_asked(name)) {
             Some(name) => {
-                let here = topology().map_err(Problem::refused)?;
+                let here = cohort_topology::here().map_err(Problem::refused)?;
                 best::tell(name, &best::here(name, &here)?);
                 best::cohorts()?
             }

@@ -3,8 +3,8 @@
 use crate::environment::{self, Changes};
 use crate::problem::{Problem, status};
 use crate::program::Program;
-use crate::proof;
-use cohort_lab::runner::in_words;
+use crate::{library, proof};
+use cohort_measure::runner::in_words;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -17,6 +17,18 @@ use std::process::Command;
 pub fn can_be_served(program: &Program, library: &Path) -> Result<(), String> {
     let image = program.image.as_ref().map_err(Clone::clone)?;
     proof::ask_loader(image, library, &environment::preload(Some(library)))
+}
+
+/// Asks the loader whether the default library will be in `program`.
+///
+/// # Errors
+/// It will not, and why.
+pub fn prove(program: &Path) -> Result<(), Problem> {
+    let library = library::USUAL.locate()?;
+    let program = Program::find(program.as_os_str())?;
+    let image = program.image.as_ref().map_err(Problem::refused)?;
+    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+        .map_err(Problem::refused)
 }
 
 /// The program with these words and this environment.

@@ -1,7 +1,6 @@
 //! Files in TOML: their text, and complaints with the place in them.
 
 use crate::problem::Problem;
-use cohort_machine::description::nearest;
 use std::path::Path;
 
 /// The text of a file in TOML.
@@ -47,7 +46,7 @@ fn meant(message: &str) -> String {
         .next()
         .filter(|_| message.starts_with("unknown field `"))
     {
-        Some(found) => nearest::hint(found, words),
+        Some(found) => cohort_nearest::hint(found, words),
         None => String::new(),
     }
 }

@@ -1,554 +1,516 @@
-//! `cohort tune`: finds the best composition for a machine, and writes a configuration for `cohort
-//! run`.
+//! `cohort tune -- PROGRAM`: finds the fastest lock for a program by successive halving, and writes
+//! a configuration.
+//!
+//! One run of each lock drops all but three. More rounds, and other rwlocks and ways to wait, drop
+//! all but one. The final compares this one with the default in fresh rounds only: accidental leads
+//! from earlier rounds give no gain there.
 
-mod analysis;
-mod explain;
-mod glk;
-mod program;
-mod sanl;
-mod show;
-
-use crate::best;
-use crate::cohorts::{self, Table};
+use crate::choice::{Choice, DEFAULT};
+use crate::compare::contestants::{self, Counted};
+use crate::compare::server_instead;
 use crate::destination;
-use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
-use crate::toml_file;
+use crate::program::{Program, command_line};
+use crate::report::counts::Counts;
+use crate::rwlocks::Rwlocks;
+use crate::settings::Settings;
+use crate::wait::Wait;
+use crate::{environment, proof};
 use clap::ValueHint;
-use cohort::recipe::{Basic, Level};
-use cohort_lab::bench::report::Point;
-use cohort_lab::bench::simulated::{self, Course};
-use cohort_lab::bench::{self, Info, Knobs, Setting, WORKLOADS, native};
-use cohort_lab::interrupt;
-use cohort_lab::progress::Progress;
-use cohort_lab::tune::field::RIVALS;
-use cohort_lab::tune::file::File;
-use cohort_lab::tune::shape::Shape;
-use cohort_lab::tune::{self, Effort, Plan, Policy, Tuned, beam};
-use cohort_lab::world::native::{HERE, Host, Settings};
-use cohort_lab::world::simulated::Simulator;
-use cohort_lab::world::{Placement, Topology, Tunings, Wait};
-use cohort_machine::description::{Machine, nearest};
+use cohort_measure::compare::{Answer, Comparison, times};
+use cohort_measure::interrupt;
+use cohort_measure::metric::Metric;
+use cohort_measure::progress::Progress;
+use cohort_measure::rounds::{self, Contestant, Played, Rules, Series};
+use cohort_measure::runner::{self, Launch, Run};
+use cohort_measure::stats::{Estimate, median};
+use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Options of `cohort tune`.
+/// Options of `cohort tune -- PROGRAM`.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_long_help = NOTES)]
+#[command(after_long_help = NOTES)]
+// The laboratory's options of `cohort tune` include these, as another group of the same name.
+#[group(skip)]
 pub struct Arguments {
-    #[command(subcommand)]
-    other: Option<Other>,
-    /// Tune for this simulated machine: a name from `cohort machines`, or a file
-    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
-    on: Option<String>,
-    /// Take the cohorts from this file, written by `cohort discover -o`, instead of
-    /// the machine
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    cohorts: Option<PathBuf>,
-    /// Use these levels below the system [default: the machine's]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    levels: Vec<String>,
-    /// Use these basic locks: ticket, mcs, clh, hemlock [default: all]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    basic: Vec<String>,
-    /// Run this workload [default: leveldb]
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-    /// Run these numbers of threads [default: eight numbers below that of CPUs]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
-    threads: Vec<usize>,
-    /// Weight thread counts: `lc` favours low contention, `hc` high; or N=W,…
-    /// [default: hc, with lc for comparison]
-    #[arg(long, value_name = "hc|lc|N=W,…")]
-    policy: Option<String>,
-    /// Run every lock to its steady state
-    #[arg(long)]
-    exhaustive: bool,
     /// Write a configuration for `cohort run --config`
     #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-    /// Plot the throughput of all locks over threads
-    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
-    plot: Option<PathBuf>,
-    /// Seed all random choices
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Explain the contribution of each part of a composition in a file written by -o
-    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["cohorts", "levels", "basic", "workload", "threads", "policy",
-            "exhaustive", "output", "plot", "seed", "mean"])]
-    explain: Option<PathBuf>,
-    /// Select the best lock on average over several files written by -o, without a run
-    #[arg(long, value_name = "FILE.toml,…", value_delimiter = ',',
-        value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
-            "exhaustive", "plot", "seed"])]
-    mean: Vec<PathBuf>,
+    pub output: Option<PathBuf>,
     /// With a program: compare `wall` or `cpu` seconds, or a figure in its output, the group of a
     /// regular expression
     #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
-    metric: String,
+    pub metric: String,
     /// With a program: treat lower figures of REGEX as better
     #[arg(long)]
-    lower_is_better: bool,
+    pub lower_is_better: bool,
     /// With a program: limit the search to this time; programs over 5 seconds take longer
     #[arg(long, value_name = "SECONDS", default_value = "180", value_parser = crate::top::interval)]
-    within: Duration,
+    pub within: Duration,
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Find the best lock for this program by running it
-    #[arg(last = true, value_names = ["PROGRAM", "ARGS"], value_hint = ValueHint::CommandWithArguments,
-        conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
-            "exhaustive", "plot", "seed", "explain", "mean"])]
-    command: Vec<OsString>,
-}
-
-/// What is tuned beside compositions.
-#[derive(Debug, clap::Subcommand)]
-enum Other {
-    /// Tune the thresholds of the lock `sanl` for `cohort bench --config`
-    Sanl(sanl::Arguments),
-    /// Tune the mode thresholds of the lock `glk` for `cohort run --config`
-    Glk(glk::Arguments),
+    #[arg(last = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
 }
 
 const NOTES: &str = "\
-The tuner runs every composition of the basic locks, over every choice of levels, as pthread_mutex_t; \
-and for comparison futex-hmcs (the default), hmcs-4, cna, futex and mcs. A lock's score is the \
-weighted mean of its throughputs relative to the best lock with as many threads. Short runs first \
-eliminate locks that trail by more than the measured error; the rest run longer. Among locks \
-statistically tied with the best, the one with the fewest levels, then the fewest bytes, is \
-recommended. If another lock beats all compositions, it is recommended instead.
-
---explain shows the gain by another lock at each level, or without the level; throughput and fairness \
-by hand-off bound; and the result under kyoto and on other machines.
-
-With a program, a dozen locks run it once, then the best three and the default again, the best one \
-also with other rwlocks and wait policies; a final round alternates the best one and the default. A \
-proven gain writes a configuration: -o, or PROGRAM.cohort.toml.
+A dozen locks run the program once, then the best three and the default again, the best one also \
+with other rwlocks and wait policies; a final round alternates the best one and the default. A proven \
+gain writes a configuration: -o, or PROGRAM.cohort.toml. `cohort-lab` also tunes for a machine.
 
 Examples:
   cohort tune -- kccachetest wicked -th 2 -capcnt 500000 400000
-  cohort tune --on epyc-7352x2 --levels cache,numa --basic ticket,mcs
-  cohort tune --on xeon-e7-4850x4 --threads 1,10,39 -o best.toml --plot beam.svg
-  cohort tune --on haswell-ep-2s --levels numa --policy 1=1,24=3 --json
-  cohort tune --explain best.toml
-
-Then: cohort run --config best.toml -- PROGRAM
-The file ~/.config/cohort/best.toml defines `clof:best`.
 
 Exit status: 0 with a result; 2 for invalid options; 125 if a run failed; 130 after Ctrl-C.";
 
-/// The workload of Chehab et al. 2021 §4.3.
-const WORKLOAD: &str = "leveldb";
+/// The candidates besides the default: one lock of each kind that can serve programs.
+const FIELD: [&str; 12] = [
+    "futex",
+    "ticket",
+    "ttas",
+    "ptl",
+    "mcs",
+    "clh",
+    "hemlock",
+    "glk",
+    "cna",
+    "shfl",
+    "hmcs-2",
+    "c-tkt-mcs",
+];
 
-/// Measuring rounds on this machine, and their duration in seconds.
-const fn rounds(effort: Effort) -> (usize, f64) {
-    match effort {
-        Effort::Brief => (1, 0.02),
-        Effort::Longer => (3, 0.05),
-        Effort::Steady => (5, 0.2),
+/// The number of locks kept after the first run of each, beside the default.
+const STAY: usize = 3;
+
+/// Bounds of the final's rounds; the least suffices for a verdict.
+const FEWEST: usize = 6;
+const MOST: usize = 15;
+
+/// The shares of the time for the first runs, and for the middle ones.
+const FIRST: f64 = 0.5;
+const MIDDLE: f64 = 0.15;
+
+/// Lock, rwlock and way to wait, with their measurements.
+struct Candidate {
+    settings: Settings,
+    figures: Vec<f64>,
+    failure: Option<String>,
+}
+
+impl Candidate {
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            figures: Vec::new(),
+            failure: None,
+        }
     }
-}
 
-/// Machine to tune for.
-enum Place {
-    Here(Host),
-    There(Arc<Simulator>),
-}
+    fn of(lock: &str) -> Result<Self, Problem> {
+        Ok(Self::new(Settings::of(Choice::for_programs(lock)?)))
+    }
 
-impl Place {
-    /// A simulated machine, or this one.
-    fn of(on: Option<&str>) -> Result<Self, Problem> {
-        let Some(named) = on else {
-            return Ok(Self::Here(Host::look().map_err(Problem::refused)?));
+    fn name(&self) -> String {
+        let mut name = self.settings.name();
+        if self.settings.wait != Wait::default() {
+            name += &format!(", wait {}", self.settings.wait.name());
+        }
+        name
+    }
+
+    fn figure(&self) -> Option<f64> {
+        median(&self.figures).filter(|_| self.failure.is_none())
+    }
+
+    /// The lock with another rwlock, or another way to wait, than its own.
+    fn variants(&self) -> Vec<Self> {
+        let with = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = self.settings.clone();
+            change(&mut settings);
+            Self::new(settings)
         };
-        let machine = Machine::open(named).map_err(Problem::usage)?;
-        Ok(Self::There(Arc::new(Simulator::new(machine))))
-    }
-
-    fn origin(&self) -> Origin {
-        match self {
-            Self::Here(_) => Origin::here(),
-            Self::There(_) => Origin::simulated(self.name()),
-        }
-    }
-
-    fn topology(&self) -> &Topology {
-        match self {
-            Self::Here(host) => host.topology(),
-            Self::There(simulator) => simulator.topology(),
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Here(_) => HERE,
-            Self::There(simulator) => &simulator.machine().name,
-        }
-    }
-
-    fn fingerprint(&self) -> Option<&str> {
-        match self {
-            Self::Here(_) => None,
-            Self::There(simulator) => Some(&simulator.machine().fingerprint),
-        }
+        let rwlocks = [Rwlocks::Rwlock, Rwlocks::Neutral, Rwlocks::WritersFirst];
+        let others = rwlocks
+            .into_iter()
+            .filter(|one| *one != self.settings.rwlocks);
+        let mut variants: Vec<Self> = others
+            .map(|rwlocks| with(&|settings| settings.rwlocks = rwlocks))
+            .collect();
+        variants.push(with(&|settings| settings.wait = Wait::Yield));
+        variants
     }
 }
 
-/// Executes `cohort tune`.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match &arguments.other {
-        Some(Other::Sanl(arguments)) => return sanl::run(arguments),
-        Some(Other::Glk(arguments)) => return glk::run(arguments),
-        None => {}
-    }
-    if !arguments.command.is_empty() {
-        return program::run(arguments);
-    }
-    if let Some(file) = &arguments.explain {
-        return explain::run(arguments, file);
-    }
-    if let Some(file) = &arguments.plot {
-        destination::plot(file)?;
-    }
-    if let Some(file) = &arguments.output {
-        make_place(file)?;
-        destination::writable(file)?;
-    }
-    if !arguments.mean.is_empty() {
-        return mean(arguments);
-    }
-    let place = Place::of(arguments.on.as_deref())?;
-    let (told, topology) = cohorts_of(arguments.cohorts.as_deref(), &place)?;
-    let plan = plan(arguments, &place, &topology)?;
-    arm()?;
-    let tuned = match measured(&plan, &place, &told) {
-        Ok(tuned) => tuned,
-        Err(Stop::Signal(status)) => {
-            problem::tell("interrupted: a ranking needs all measurements");
-            return Ok(ExitCode::from(status));
-        }
-        Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
+/// Sorts candidates, the best first; candidates without a figure last.
+fn rank(candidates: &mut [Candidate], lower_is_better: bool) {
+    let sign = if lower_is_better { 1.0 } else { -1.0 };
+    let key = |candidate: &Candidate| {
+        candidate
+            .figure()
+            .map_or(f64::INFINITY, |figure| sign * figure)
     };
-    if let Some(file) = &arguments.plot {
-        beam::save(&plan, &tuned, place.name(), file).map_err(Problem::refused)?;
-    }
-    if let Some(file) = &arguments.output {
-        let shape = Shape::of(&topology);
-        let written = File::of(&plan, &tuned, place.name(), place.fingerprint(), &shape);
-        let mut written = written.ok_or_else(|| Problem::refused("no lock was measured"))?;
-        if let Some(cohorts) = &arguments.cohorts {
-            written.cohorts = Some(beside(cohorts, file)?);
-        }
-        write(file, &written)?;
-    }
-    if arguments.json {
-        page::print_json(place.origin(), &show::Sheet::of(&plan, &tuned, &place))?;
-    } else {
-        page::print(&show::text(&plan, &tuned, &place))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    candidates.sort_by(|one, other| key(one).total_cmp(&key(other)));
 }
 
-/// Executes `cohort tune --mean`.
-fn mean(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let read = |file: &PathBuf| {
-        let text = toml_file::text(file)?;
-        File::parse(&text).map_err(|error| toml_file::misread(&error, &text, file))
-    };
-    let files: Vec<File> = arguments.mean.iter().map(read).collect::<Result<_, _>>()?;
-    let mean = File::mean(&files).map_err(|why| Problem::usage(format!("--mean: {why}")))?;
-    if let Some(file) = &arguments.output {
-        write(file, &mean)?;
-    }
-    if arguments.json {
-        page::print_json(Origin::here(), &mean)?;
-    } else {
-        page::print(&show::mean(&mean))?;
-    }
-    Ok(ExitCode::SUCCESS)
+/// The number of rounds of `runs` runs each that fit into a time, within these bounds.
+fn fitting(left: Duration, runs: usize, seconds: f64, (least, most): (usize, usize)) -> usize {
+    let fit = left.as_secs_f64() / (runs as f64 * seconds.max(1e-3));
+    (fit as usize).clamp(least, most)
 }
 
-/// Ends measurements at a signal.
-fn arm() -> Result<(), Problem> {
-    interrupt::arm().map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))
+/// Runs the candidates.
+struct Runner<'a> {
+    launch: Launch,
+    metric: &'a Metric,
+    within: Duration,
+    started: Instant,
+    progress: Progress,
 }
 
-/// Creates the folder of the file for `clof:best`, which few users have.
-fn make_place(file: &Path) -> Result<(), Problem> {
-    match (best::place(), file.parent()) {
-        (Some(place), Some(folder)) if place == file => std::fs::create_dir_all(folder)
-            .map_err(|error| Problem::refused(format!("{}: {error}", folder.display()))),
-        _ => Ok(()),
-    }
-}
-
-fn write(file: &Path, written: &File) -> Result<(), Problem> {
-    let text = written.text(&command()).map_err(Problem::refused)?;
-    std::fs::write(file, text)
-        .map_err(|error| Problem::refused(format!("cannot write {}: {error}", file.display())))
-}
-
-/// This command's line.
-fn command() -> String {
-    let words = std::env::args_os().skip(1);
-    let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
-    let words: Vec<String> = ["cohort".to_owned()].into_iter().chain(words).collect();
-    words.join(" ")
-}
-
-/// The path of a cohorts file in a configuration: a name beside it, else an absolute path.
-fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
-    let whole = |path: &Path| {
-        std::path::absolute(path)
-            .map_err(|error| Problem::refused(format!("{}: {error}", path.display())))
-    };
-    let (cohorts, file) = (whole(cohorts)?, whole(file)?);
-    let name = cohorts.file_name().map(PathBuf::from);
-    let is_beside = cohorts.parent() == file.parent();
-    Ok(name.filter(|_| is_beside).unwrap_or(cohorts))
-}
-
-/// The cohorts in a file, and the machine's topology by them; set immediately if this machine is
-/// measured.
-fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Table, Topology), Problem> {
-    let own = place.topology();
-    let Some(file) = file else {
-        return Ok((Vec::new(), own.clone()));
-    };
-    let text = cohorts::text(file)?;
-    cohorts::check(file, own.cpus())?;
-    let count = own.cpus().last().map_or(0, |last| last + 1);
-    let table = cohorts::table(&text, count)?;
-    if matches!(place, Place::Here(_)) {
-        cohorts::tell(&text)?;
-    }
-    let topology = cohorts::topology(&table, own.cpus());
-    Ok((table, topology))
-}
-
-fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, Problem> {
-    let name = arguments.workload.as_deref().unwrap_or(WORKLOAD);
-    let info = workload(name)?;
-    let cpus = shape.cpus().len();
-    let has: Vec<Level> = Level::REPORTED
-        .into_iter()
-        .filter(|level| {
-            let mut levels = shape.levels().iter().enumerate();
-            levels.any(|(number, of)| of.name == level.name() && shape.cohorts(number) > 1)
+impl Runner<'_> {
+    fn contestant(
+        &self,
+        candidate: &Candidate,
+        counted: Option<&Counted>,
+    ) -> Result<Contestant<'static>, Problem> {
+        let library = candidate.settings.served_from().locate()?;
+        let counted_run = counted.cloned().unwrap_or_default();
+        let made = contestants::counting(&candidate.settings, &library, &self.launch, counted_run)?;
+        let is_counted = counted.is_some();
+        Ok(Contestant {
+            name: candidate.name(),
+            warm_up: made.warm_up.filter(|_| is_counted),
+            proof: made.proof.filter(|_| is_counted),
+            ..made
         })
-        .collect();
-    let levels = if arguments.levels.is_empty() {
-        has
-    } else {
-        levels(&arguments.levels, &has, place)?
-    };
-    let threads = threads(&arguments.threads, cpus, place)?;
-    let policies = policies(arguments.policy.as_deref(), &threads)?;
-    Ok(Plan {
-        levels,
-        basic: basic(&arguments.basic)?,
-        threads,
-        policies,
-        exhaustive: arguments.exhaustive,
-        info,
-        knobs: Knobs::NONE.over(info).map_err(Problem::usage)?,
-        seed: arguments.seed,
-    })
-}
-
-fn workload(name: &str) -> Result<&'static Info, Problem> {
-    let info = bench::find(name).ok_or_else(|| {
-        let hint = nearest::hint(name, WORKLOADS.iter().map(|info| info.name));
-        Problem::usage(format!(
-            "unknown workload `{name}`{hint}\n`cohort bench --list` lists the workloads"
-        ))
-    })?;
-    if info.name == "pingpong" || info.takes.contains(&"reads") {
-        return Err(Problem::usage(format!(
-            "the workload {name} cannot tune a mutex: its threads alternate, or share an rwlock; \
-             choose another"
-        )));
     }
-    Ok(info)
-}
 
-fn levels(names: &[String], has: &[Level], place: &Place) -> Result<Vec<Level>, Problem> {
-    let mut levels = Vec::new();
-    for name in names.iter().filter(|name| *name != "system") {
-        let known = || has.iter().map(|level| level.name());
-        let level = Level::named(name)
-            .filter(|level| has.contains(level))
-            .ok_or_else(|| {
-                let there: Vec<&str> = known().collect();
-                let there = match there.as_slice() {
-                    [] => "it has none below the system".to_owned(),
-                    there => format!(
-                        "it has {}{}",
-                        there.join(", "),
-                        nearest::hint(name, known())
-                    ),
-                };
-                Problem::usage(format!(
-                    "--levels: {} has no level `{name}`; {there}",
-                    place.name()
-                ))
-            })?;
-        if !levels.contains(&level) {
-            levels.push(level);
-        }
-    }
-    levels.sort_by_key(|level| *level as usize);
-    Ok(levels)
-}
-
-fn basic(names: &[String]) -> Result<Vec<Basic>, Problem> {
-    if names.is_empty() {
-        return Ok(Basic::ALL.to_vec());
-    }
-    let lock = |name: &String| {
-        Basic::named(name)
-            .filter(|lock| Basic::ALL.contains(lock))
-            .ok_or_else(|| {
-                let known = || Basic::ALL.into_iter().map(Basic::name);
-                Problem::usage(format!(
-                    "--basic: found `{name}`, expected one of {}{}",
-                    known().collect::<Vec<_>>().join(", "),
-                    nearest::hint(name, known())
-                ))
-            })
-    };
-    names.iter().map(lock).collect()
-}
-
-fn threads(wanted: &[usize], cpus: usize, place: &Place) -> Result<Vec<usize>, Problem> {
-    let mut threads = if wanted.is_empty() {
-        let most = cpus.saturating_sub(1).max(1);
-        vec![
-            1,
-            2,
-            cpus / 16,
-            cpus / 8,
-            cpus / 4,
-            cpus / 2,
-            cpus * 3 / 4,
-            most,
-        ]
-    } else {
-        wanted.to_vec()
-    };
-    if let Some(count) = wanted.iter().find(|count| **count == 0 || **count > cpus) {
-        return Err(Problem::usage(format!(
-            "--threads: found {count}, expected 1 to {cpus}, the CPUs of {}",
-            place.name()
-        )));
-    }
-    threads.retain(|count| (1..=cpus).contains(count));
-    threads.sort_unstable();
-    threads.dedup();
-    Ok(threads)
-}
-
-fn policies(word: Option<&str>, threads: &[usize]) -> Result<Vec<Policy>, Problem> {
-    let word = match word {
-        None => return Ok(vec![Policy::High, Policy::Low]),
-        Some("lc") => return Ok(vec![Policy::Low]),
-        Some("hc") => return Ok(vec![Policy::High]),
-        Some(word) => word,
-    };
-    let wrong = |part: &str| {
-        Problem::usage(format!(
-            "--policy: found `{part}`, expected hc, lc, or weights such as 1=1,32=4"
-        ))
-    };
-    for part in word.split(',') {
-        let Some(Policy::Said(weights)) = Policy::named(part) else {
-            return Err(wrong(part));
+    /// Runs candidates in interleaved rounds.
+    fn play(
+        &mut self,
+        candidates: &[&Candidate],
+        rounds: usize,
+        counted: Option<&Counted>,
+    ) -> Result<Played<f64>, Problem> {
+        let contestants = candidates.iter().map(|one| self.contestant(one, counted));
+        let contestants: Vec<Contestant> = contestants.collect::<Result<_, Problem>>()?;
+        let rules = Rules {
+            warm_ups: usize::from(counted.is_some()),
+            looks: counted.is_some(),
+            ..Rules::of(rounds)
         };
-        if let Some((count, _)) = weights.iter().find(|(count, _)| !threads.contains(count)) {
-            let all: Vec<String> = threads.iter().map(usize::to_string).collect();
-            return Err(Problem::usage(format!(
-                "--policy: {count} threads are not measured; expected some of {}",
-                all.join(", ")
-            )));
+        let metric = self.metric;
+        let read = |run: &Run| metric.read(run);
+        Ok(rounds::play_by(
+            &rules,
+            &contestants,
+            read,
+            &mut self.progress,
+        ))
+    }
+
+    /// Runs candidates in interleaved rounds and adds their figures; returns the exit status after
+    /// a signal.
+    fn measure(
+        &mut self,
+        candidates: &mut [Candidate],
+        rounds: usize,
+    ) -> Result<Option<u8>, Problem> {
+        let all: Vec<&Candidate> = candidates.iter().collect();
+        let played = self.play(&all, rounds, None)?;
+        for (candidate, series) in candidates.iter_mut().zip(played.series) {
+            candidate
+                .figures
+                .extend(series.figures(|sample| sample.value));
+            candidate.failure = series.failure;
+        }
+        Ok(played.interrupted.map(|signal| signal.status()))
+    }
+
+    /// [`measure`](Self::measure) in as many rounds as there is time for in the middle of a search.
+    fn measure_more(
+        &mut self,
+        candidates: &mut [Candidate],
+        seconds: f64,
+    ) -> Result<Option<u8>, Problem> {
+        let time = self.within.mul_f64(MIDDLE);
+        self.measure(candidates, fitting(time, candidates.len(), seconds, (1, 3)))
+    }
+
+    /// The rest of a share of the time.
+    fn left(&self, share: f64) -> Duration {
+        self.within
+            .mul_f64(share)
+            .saturating_sub(self.started.elapsed())
+    }
+}
+
+/// Result of a search.
+#[derive(Debug, Serialize)]
+struct Found {
+    metric: String,
+    /// The judgement from the first run's counts, if it ends the search.
+    judgement: Option<String>,
+    /// The tried locks, the best first.
+    tried: Vec<Tried>,
+    /// Candidates skipped for lack of time.
+    untried: Vec<&'static str>,
+    /// The best candidate besides the default.
+    best: Option<String>,
+    /// Its gain over the default in the final, with the verdict.
+    gain: Option<Estimate>,
+    answer: Option<Answer>,
+    verdict: String,
+    /// The configuration, if written.
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct Tried {
+    lock: String,
+    figures: Vec<f64>,
+    failure: Option<String>,
+}
+
+impl Tried {
+    fn of(candidate: &Candidate) -> Self {
+        Self {
+            lock: candidate.name(),
+            figures: candidate.figures.clone(),
+            failure: candidate.failure.clone(),
         }
     }
-    Ok(vec![Policy::named(word).ok_or_else(|| wrong(word))?])
 }
 
-/// Reason for missing points.
-enum Stop {
-    /// An exit status after a signal.
-    Signal(u8),
-    /// An error.
-    Failed(String),
+/// Executes `cohort tune -- PROGRAM`.
+///
+/// # Errors
+/// The program cannot be served, fails, or is a server.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let words = &arguments.command;
+    let name = Path::new(&words[0]).file_name().unwrap_or(&words[0]);
+    let own = || PathBuf::from(format!("{}.cohort.toml", name.display()));
+    let file = arguments.output.clone().unwrap_or_else(own);
+    destination::writable(&file)?;
+    let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
+        .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    let program = Program::find(&words[0])?;
+    let image = program.image.as_ref().map_err(Problem::refused)?;
+    let library = crate::library::COMPOSITIONS.locate()?;
+    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+        .map_err(Problem::refused)?;
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
+    let mut launched = words.clone();
+    launched[0] = program.path.clone().into_os_string();
+    let launch = Launch {
+        words: launched,
+        environment: Vec::new(),
+        cpus: None,
+        limit: None,
+    };
+    let mut runner = Runner {
+        launch,
+        metric: &metric,
+        within: arguments.within,
+        started: Instant::now(),
+        progress: Progress::new(FIELD.len() + 2 * FEWEST, false),
+    };
+    let found = search(&mut runner, words);
+    // Includes processes outside the process group.
+    runner::end_children();
+    let (mut found, best, interrupted) = found?;
+    drop(runner);
+    if let (Some(best), Some(Answer::Better)) = (&best, found.answer) {
+        let text = configuration(best, &found.verdict);
+        destination::write(&file, text.as_bytes())?;
+        found.file = Some(file);
+    }
+    if arguments.json {
+        page::print_json(Origin::here(), &found)?;
+    } else {
+        page::print(&text(&found, &metric))?;
+    }
+    if let Some(status) = interrupted {
+        problem::tell("interrupted: the search is incomplete");
+        return Ok(ExitCode::from(status));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-impl From<String> for Stop {
-    fn from(why: String) -> Self {
-        Self::Failed(why)
+/// The result, the best candidate's settings if it is not the default, and the exit status after a
+/// signal.
+type Outcome = (Found, Option<Settings>, Option<u8>);
+
+fn search(runner: &mut Runner, words: &[OsString]) -> Result<Outcome, Problem> {
+    let lower = runner.metric.lower_is_better();
+    let mut found = Found {
+        metric: runner.metric.title(),
+        judgement: None,
+        tried: Vec::new(),
+        untried: Vec::new(),
+        best: None,
+        gain: None,
+        answer: None,
+        verdict: "no lock was compared with the default".to_owned(),
+        file: None,
+    };
+    let mut default = Candidate::of(DEFAULT)?;
+    let counted = Counted::default();
+    let played = runner.play(&[&default], 1, Some(&counted))?;
+    if let Some(signal) = played.interrupted {
+        return Ok((found, None, Some(signal.status())));
+    }
+    let first = &played.series[0];
+    if let Some(why) = &first.failure {
+        return Err(Problem::refused(if played.listens.is_empty() {
+            format!("the program fails under the default lock: {why}")
+        } else {
+            server_instead(words, &played.listens)
+        }));
+    }
+    default.figures = first.figures(|sample| sample.value);
+    let seconds = first.samples.first().map_or(0.0, |sample| sample.run.wall);
+    let counts: Option<Counts> = counted.borrow().values().next().copied();
+    if let Some(few) = counts.and_then(Counts::judgement) {
+        found.verdict = format!("no lock gains over the default, {DEFAULT}: {few}");
+        found.judgement = Some(few);
+        found.tried.push(Tried::of(&default));
+        return Ok((found, None, None));
+    }
+    // A lock that doubles the program's time cannot be the best.
+    runner.launch.limit = Some(Duration::from_secs_f64(2.0 * seconds + 1.0));
+    let mut candidates = vec![default];
+    let mut interrupted = None;
+    for lock in FIELD {
+        if interrupted.is_some() || runner.left(FIRST).is_zero() {
+            found.untried.push(lock);
+            continue;
+        }
+        let mut one = [Candidate::of(lock)?];
+        interrupted = runner.measure(&mut one, 1)?;
+        candidates.extend(one);
+    }
+    let stayed = (STAY + 1).min(candidates.len());
+    if interrupted.is_none() {
+        // The default stays in the field.
+        rank(&mut candidates[1..], lower);
+        interrupted = runner.measure_more(&mut candidates[..stayed], seconds)?;
+        rank(&mut candidates[..stayed], lower);
+    }
+    if interrupted.is_none() {
+        let mut variants = candidates[0].variants();
+        interrupted = runner.measure_more(&mut variants, seconds)?;
+        let all = stayed + variants.len();
+        // After the best candidate: an equally fast variant is not worth a setting.
+        drop(candidates.splice(1..1, variants));
+        rank(&mut candidates[..all], lower);
+    }
+    found.tried = candidates.iter().map(Tried::of).collect();
+    let best = candidates.swap_remove(0);
+    let default = Candidate::of(DEFAULT)?;
+    if interrupted.is_some() {
+        return Ok((found, None, interrupted));
+    }
+    if best.name() == default.name() {
+        found.verdict = format!("no lock gains over the default, {DEFAULT}");
+        return Ok((found, None, None));
+    }
+    found.best = Some(best.name());
+    // A candidate that hangs must not hang the search.
+    runner.launch.limit = Some(Duration::from_secs_f64(20.0 * seconds + 30.0));
+    let rounds = fitting(runner.left(1.0), 2, seconds, (FEWEST, MOST));
+    let mut played = runner.play(&[&default, &best], rounds, None)?;
+    let interrupted = played.interrupted.map(|signal| signal.status());
+    level(&mut played.series);
+    let comparison = Comparison::new(runner.metric, &played.series);
+    let row = &comparison.rows[1];
+    found.gain = row.gain;
+    found.answer = row.answer.filter(|_| interrupted.is_none());
+    let words = row.verdict.as_deref().unwrap_or_default();
+    found.verdict = match (found.answer, row.gain) {
+        (Some(Answer::Better), Some(gain)) => format!(
+            "{}: {words} than the default, {DEFAULT} ({} to {} in {} rounds)",
+            best.name(),
+            times(gain.low),
+            times(gain.high),
+            gain.count
+        ),
+        _ if interrupted.is_some() => {
+            format!(
+                "{} is in the final against the default, {DEFAULT}",
+                best.name()
+            )
+        }
+        _ => format!(
+            "no lock gains over the default, {DEFAULT}; {} in the final: {words}",
+            best.name()
+        ),
+    };
+    Ok((found, Some(best.settings), interrupted))
+}
+
+/// Keeps the rounds completed by all.
+fn level(series: &mut [Series<f64>]) {
+    let least = series
+        .iter()
+        .map(|one| one.samples.len())
+        .min()
+        .unwrap_or(0);
+    for one in series {
+        one.samples.truncate(least);
     }
 }
 
-impl From<simulated::Failure> for Stop {
-    fn from(failure: simulated::Failure) -> Self {
-        match failure {
-            simulated::Failure::Interrupted(signal) => Self::Signal(signal.status()),
-            simulated::Failure::Run(why) => Self::Failed(why),
+fn configuration(best: &Settings, verdict: &str) -> String {
+    let mut text = format!(
+        "# {}\n# {verdict}\nlock = \"{}\"\n",
+        command_line(),
+        best.lock.name()
+    );
+    if best.rwlocks != Rwlocks::for_machine(None) {
+        text += &format!("rwlock = \"{}\"\n", best.rwlocks.name());
+    }
+    if best.wait != Wait::default() {
+        text += &format!("wait = \"{}\"\n", best.wait.name());
+    }
+    text
+}
+
+fn text(found: &Found, metric: &Metric) -> String {
+    let mut table = page::titled(&["lock", "runs", &metric.column()]);
+    let mut failed = String::new();
+    for one in &found.tried {
+        let figure = median(&one.figures).filter(|_| one.failure.is_none());
+        let figure = figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.3}"));
+        table.add_row([one.lock.clone(), one.figures.len().to_string(), figure]);
+        if let Some(why) = &one.failure {
+            let why = why.lines().next().unwrap_or_default();
+            failed += &page::prose(&format!("{}: {why}", one.lock));
+            failed.push('\n');
         }
     }
-}
-
-impl From<native::Failure> for Stop {
-    fn from(failure: native::Failure) -> Self {
-        match failure {
-            native::Failure::Interrupted(signal) => Self::Signal(signal.status()),
-            native::Failure::Run(why) => Self::Failed(why),
-        }
+    let mut text = page::lines(table, 1..3);
+    text.push_str("\n\n");
+    text.push_str(&failed);
+    if !found.untried.is_empty() {
+        text += &page::prose(&format!(
+            "Not measured for lack of time: {}; raise --within.",
+            found.untried.join(", ")
+        ));
+        text.push('\n');
     }
-}
-
-fn measured(plan: &Plan, place: &Place, told: &Table) -> Result<Tuned, Stop> {
-    let rivals = RIVALS.map(|(name, _)| name.to_owned());
-    let mut progress = Progress::new(tune::expected(plan, rivals.len()), false);
-    tune::tune(plan, &rivals, &mut |settings, effort| match place {
-        Place::There(simulator) => {
-            let course = Course::tuning(effort, Placement::Cores, told.clone());
-            simulated::measure(plan.info, simulator, &course, settings, &mut progress)
-                .map_err(Stop::from)
-        }
-        Place::Here(host) => here(plan.info, host, settings, effort, &mut progress),
-    })
-}
-
-fn here(
-    info: &Info,
-    host: &Host,
-    settings: &[Setting],
-    effort: Effort,
-    progress: &mut Progress,
-) -> Result<Vec<Point>, Stop> {
-    let (rounds, seconds) = rounds(effort);
-    let wanted = settings.iter().map(|setting| native::Wanted {
-        setting: setting.clone(),
-        settings: Settings {
-            seconds,
-            placement: Placement::Cores,
-            wait: Wait::natural(&setting.lock, true),
-            background: 0,
-            served: true,
-            tunings: Tunings::USUAL,
-        },
-    });
-    let wanted: Vec<native::Wanted> = wanted.collect();
-    native::measure(info, host, &wanted, rounds, progress).map_err(Stop::from)
+    text += &page::prose(&found.verdict);
+    if let Some(file) = &found.file {
+        text += &format!("\nThen: cohort run --config {} -- PROGRAM", file.display());
+    }
+    text
 }
 
 #[cfg(test)]
@@ -556,22 +518,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_are_read_or_refused_with_what_was_found() {
-        let threads = [1, 8];
-        assert_eq!(
-            policies(None, &threads).unwrap(),
-            [Policy::High, Policy::Low]
-        );
-        let said = policies(Some("1=1,8=2.5"), &threads).unwrap();
-        assert_eq!(said, [Policy::Said(vec![(1, 1.0), (8, 2.5)])]);
-        for (word, why) in [
-            ("xx", "`xx`"),
-            ("9=1", "9 threads"),
-            ("8=-1", "`8=-1`"),
-            ("8", "`8`"),
-        ] {
-            let problem = policies(Some(word), &threads).unwrap_err().to_string();
-            assert!(problem.contains(why), "{problem}");
+    fn the_field_serves_programs() {
+        for lock in FIELD {
+            Candidate::of(lock).unwrap();
         }
+        assert!(!FIELD.contains(&DEFAULT));
+    }
+
+    #[test]
+    fn the_best_come_first_and_failures_last() {
+        let of = |lock: &str, figures: &[f64], failure: Option<&str>| Candidate {
+            figures: figures.to_vec(),
+            failure: failure.map(str::to_owned),
+            ..Candidate::of(lock).unwrap()
+        };
+        let mut all = [
+            of("mcs", &[3.0, 5.0, 4.0], None),
+            of("clh", &[1.0], Some("hung")),
+            of("futex", &[2.0], None),
+            of("ticket", &[], None),
+        ];
+        let names = |all: &[Candidate]| all.iter().map(Candidate::name).collect::<Vec<_>>();
+        rank(&mut all, true);
+        assert_eq!(names(&all)[..2], ["futex", "mcs"]);
+        rank(&mut all, false);
+        assert_eq!(names(&all)[..2], ["mcs", "futex"]);
+    }
+
+    #[test]
+    fn rounds_fit_into_the_time_and_are_enough_for_a_verdict() {
+        assert_eq!(fitting(Duration::from_secs(60), 2, 5.0, (6, 15)), 6);
+        assert_eq!(fitting(Duration::from_secs(120), 2, 5.0, (6, 15)), 12);
+        assert_eq!(fitting(Duration::ZERO, 2, 5.0, (6, 15)), 6);
+        assert_eq!(fitting(Duration::from_secs(60), 2, 0.0, (6, 15)), 15);
+        let sure = Estimate::of(&[1.0; FEWEST]).unwrap();
+        assert!(sure.is_sure());
+    }
+
+    /// A program of 5 s takes at most 3 minutes, with any result.
+    #[test]
+    fn a_search_keeps_to_its_time() {
+        let (within, run) = (180.0, 5.0);
+        let first = 2.0 * run + FIELD.len() as f64 * run;
+        assert!(first - run <= within * FIRST, "not every lock has a run");
+        let middle = |runs: usize| {
+            let rounds = fitting(Duration::from_secs_f64(within * MIDDLE), runs, run, (1, 3));
+            rounds as f64 * runs as f64 * run
+        };
+        let variants = Candidate::of(DEFAULT).unwrap().variants().len();
+        let before = first + middle(STAY + 1) + middle(variants);
+        assert!(
+            before + 2.0 * FEWEST as f64 * run <= within + 2.0 * run,
+            "{before}"
+        );
     }
 }

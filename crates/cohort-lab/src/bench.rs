@@ -30,16 +30,15 @@ pub mod raytrace;
 pub mod report;
 pub mod rw;
 pub mod simulated;
-pub mod span;
 pub mod splay;
 pub mod tight;
 mod tree;
 pub mod zipf;
 
+pub use cohort_measure::Span;
 pub use knobs::{Knobs, Poll};
 pub use outcome::Outcome;
 pub use player::{Guarded, Part, Player};
-pub use span::Span;
 
 use crate::world::{Played, World};
 use std::sync::Arc;

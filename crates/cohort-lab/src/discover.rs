@@ -19,6 +19,7 @@ use crate::stats::median;
 use crate::world::Topology;
 use crate::world::simulated::Simulator;
 use cohort::recipe::Level;
+pub use cohort_topology::list;
 use map::{Map, Pair};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -272,18 +273,6 @@ impl Found {
         let time = self.nanoseconds;
         time.map_or_else(String::new, |time| format!(", {time:.1} ns per hand-over"))
     }
-}
-
-/// Ascending numbers in the kernel's list format.
-#[must_use]
-pub fn list(numbers: &[usize]) -> String {
-    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
-    let runs = runs.map(|run| match run {
-        [one] => one.to_string(),
-        [one, .., last] => format!("{one}-{last}"),
-        [] => String::new(),
-    });
-    runs.collect::<Vec<_>>().join(",")
 }
 
 /// The number of CPUs, in words.

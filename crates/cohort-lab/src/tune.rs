@@ -20,13 +20,12 @@
 //! thresholds of other kinds of locks.
 
 pub mod beam;
-pub mod best;
 pub mod explain;
 pub mod field;
-pub mod file;
 pub mod glk;
 pub mod sanl;
-pub mod shape;
+
+pub use cohort_measure::tuned::{best, file, shape};
 
 use crate::bench::report::Point;
 use crate::bench::{Info, Knobs, Setting};
@@ -34,7 +33,9 @@ use crate::plot::figure;
 use crate::stats::median;
 use cohort::recipe::{Basic, Level};
 use field::{Entry, Size};
+use file::{File, Origin, rounded};
 use serde::Serialize;
+use shape::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Weights of the numbers of threads.
@@ -226,6 +227,40 @@ pub struct Tuned {
 }
 
 impl Tuned {
+    /// The configuration of the best lock, tuned by `plan` for a machine; none without
+    /// measurements.
+    #[must_use]
+    pub fn file(
+        &self,
+        plan: &Plan,
+        machine: &str,
+        fingerprint: Option<&str>,
+        shape: &Shape,
+    ) -> Option<File> {
+        let best = self.best.first().filter(|best| !best.lock.is_empty())?;
+        let scores = self.scores.iter().map(|score| {
+            let marks = score.marks.iter().map(|mark| rounded(*mark));
+            (score.lock.clone(), marks.collect())
+        });
+        Some(File {
+            lock: best.lock.clone(),
+            cohorts: None,
+            tuned: Origin {
+                machine: machine.to_owned(),
+                fingerprint: fingerprint.map(str::to_owned),
+                shape: shape.to_string(),
+                workload: plan.info.name.to_owned(),
+                policies: plan.policies.iter().map(Policy::name).collect(),
+                threads: plan.threads.clone(),
+                seed: plan.seed,
+                composition: best.composition.clone(),
+                behind: rounded(best.behind),
+                ties: best.ties.clone(),
+                scores: scores.collect(),
+            },
+        })
+    }
+
     /// The composition with the highest mark under a policy, ignoring ties.
     #[must_use]
     pub fn first(&self, policy: usize) -> Option<&Score> {

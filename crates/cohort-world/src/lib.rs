@@ -4,26 +4,23 @@
 //! each of which acts through its [`Actor`]. [`native`] is this machine; [`simulated`] is a machine
 //! described by a file, with a virtual clock. All times are cycles of the world's clock.
 
-pub mod disturb;
 mod heard;
 pub mod in_mode;
-pub mod names;
 pub mod native;
 pub mod placement;
 pub mod raw;
 pub mod served;
 pub mod simulated;
-pub mod topology;
 mod trees;
 mod tunings;
 pub mod wait;
 pub mod work;
 
+pub use cohort_topology::{Topology, disturb, names};
 pub use heard::{Changes, Heard};
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
 pub use simulated::Facts;
-pub use topology::Topology;
 pub use tunings::Tunings;
 pub use wait::Wait;
 

@@ -2,7 +2,6 @@
 
 mod clock;
 mod heard;
-mod sysfs;
 mod system;
 
 use super::raw::{self, Polling, lock_maker, polling};
@@ -11,12 +10,13 @@ use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
 };
-use crate::disturb::{Watch, allowed_cpus};
+use crate::disturb::Watch;
 use crate::work::Pace;
 pub use clock::Clock;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
 use cohort::{Counter, Deadline};
+use cohort_topology::here;
 pub use heard::listen;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
@@ -64,7 +64,7 @@ impl Host {
     /// The system reports no CPU that this process may use.
     pub fn look() -> Result<Self, String> {
         Ok(Self {
-            topology: Arc::new(topology()?),
+            topology: Arc::new(here()?),
             clock: Clock::measure(),
             pace: Pace::measure(),
         })
@@ -92,18 +92,6 @@ impl Host {
             adapting: 0,
         }
     }
-}
-
-/// The CPUs that this process may use, and their cohorts.
-///
-/// # Errors
-/// The system reports none.
-pub fn topology() -> Result<Topology, String> {
-    let cpus = allowed_cpus();
-    if cpus.is_empty() {
-        return Err("the kernel does not report the usable CPUs".to_owned());
-    }
-    Ok(sysfs::topology(cpus))
 }
 
 /// This machine, for one run.

@@ -1,6 +1,6 @@
 //! Placement of threads on CPUs.
 
-use super::topology::Topology;
+use super::Topology;
 use serde::Serialize;
 
 /// How threads are placed.

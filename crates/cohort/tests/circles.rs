@@ -229,6 +229,42 @@ fn no_modules_use_each_other_in_a_circle() {
     assert!(found.is_empty(), "{found}");
 }
 
+/// The packages of this workspace that a package is built from, by its manifest and theirs.
+fn needed(package: &str, found: &mut BTreeSet<String>) {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(package)
+        .join("Cargo.toml");
+    let text = fs::read_to_string(manifest).expect("a manifest is text");
+    let (_, below) = text.split_once("\n[dependencies]\n").unwrap_or_default();
+    let lines = below.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split([' ', '.']).next());
+    for name in names.filter(|name| name.starts_with("cohort")) {
+        if found.insert(name.to_owned()) {
+            needed(name, found);
+        }
+    }
+}
+
+/// A machine that runs programs needs no simulator and no parser of C.
+#[test]
+fn the_command_is_built_without_the_laboratory() {
+    let mut found = BTreeSet::new();
+    needed("cohort-cli", &mut found);
+    assert!(found.contains("cohort-raw"), "{found:?}");
+    for other in [
+        "cohort-lab",
+        "cohort-machine",
+        "cohort-on-machine",
+        "cohort-world",
+        "cohort-delegate",
+    ] {
+        assert!(!found.contains(other), "{found:?}");
+    }
+    needed("cohort-lab-cli", &mut found);
+    assert!(found.contains("cohort-machine"), "{found:?}");
+}
+
 /// Circles are found through re-exports and renames, and printed with the paths that close them.
 #[test]
 fn a_circle_is_seen() {

@@ -9,7 +9,7 @@ use crate::program::{Program, own_path, runtime};
 use crate::report::counts::Counts;
 use crate::top::frame::{Looks, Place, Row};
 use crate::top::text;
-use cohort_lab::compare::{Comparison, times};
+use cohort_measure::compare::{Comparison, times};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -515,10 +515,10 @@ fn most_held(profile: &Value) -> Option<Held> {
 mod tests {
     use super::*;
     use crate::profile::NamedBy;
-    use cohort_lab::compare::Comparison;
-    use cohort_lab::metric::Metric;
-    use cohort_lab::rounds::{Sample, Series};
-    use cohort_lab::runner::Run;
+    use cohort_measure::compare::Comparison;
+    use cohort_measure::metric::Metric;
+    use cohort_measure::rounds::{Sample, Series};
+    use cohort_measure::runner::Run;
 
     fn row(kind: &'static str, name: &str, lost: f64) -> Row {
         Row {

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::settings::Settings;
 use crate::start::cannot_start;
 use crate::supervise::Usage;
-use cohort_lab::interrupt;
-use cohort_lab::runner::{look_for_server, nothing};
+use cohort_measure::interrupt;
+use cohort_measure::runner::{look_for_server, nothing};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal, waitid,
 };

@@ -2,7 +2,7 @@
 
 use super::contestants::ONE_CPU;
 use crate::report::counts::Counts;
-use cohort_lab::compare::{Answer, Comparison, Row, times};
+use cohort_measure::compare::{Answer, Comparison, Row, times};
 use std::collections::BTreeMap;
 
 /// The rows of Cohort's locks.

@@ -1,10 +1,10 @@
 //! A comparison as text: a table, its verdicts, a picture.
 
 use crate::page;
-use cohort_lab::compare::{Comparison, Row, times};
-use cohort_lab::metric::Metric;
-use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
-use cohort_lab::stats::Estimate;
+use cohort_measure::compare::{Comparison, Row, times};
+use cohort_measure::metric::Metric;
+use cohort_measure::plot::{Panel, Picture, PlotRow, figure};
+use cohort_measure::stats::Estimate;
 use comfy_table::Table;
 use std::fmt::Write as _;
 

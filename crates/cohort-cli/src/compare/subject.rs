@@ -2,7 +2,7 @@
 
 use super::Arguments;
 use crate::problem::Problem;
-use cohort_lab::runner::{Address, PORT, Ready};
+use cohort_measure::runner::{Address, PORT, Ready};
 use std::ffi::{OsStr, OsString};
 
 /// Program with its accessories.

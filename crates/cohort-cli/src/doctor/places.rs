@@ -4,7 +4,7 @@ use super::Finding;
 use crate::program::{Program, own_path};
 use crate::report::ReportFile;
 use crate::{environment, library, proof};
-use cohort_lab::runner::{self, in_words};
+use cohort_measure::runner::{self, in_words};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 

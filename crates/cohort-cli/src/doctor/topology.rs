@@ -3,7 +3,7 @@
 
 use super::Finding;
 use crate::sysfs;
-use cohort_lab::discover::list;
+use cohort_topology::list;
 use std::collections::BTreeSet;
 use std::path::Path;
 

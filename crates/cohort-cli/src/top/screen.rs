@@ -4,7 +4,7 @@ use super::frame::{Looks, Row, Seen};
 use super::{Arguments, Sort, text};
 use crate::page;
 use crate::problem::Problem;
-use cohort_lab::interrupt;
+use cohort_measure::interrupt;
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::style::Stylize;
 use crossterm::terminal::{

@@ -1,7 +1,7 @@
 //! One row of the table.
 
+use crate::here::is_here;
 use crate::slowest;
-use cohort_lab::survey::here::is_here;
 use libtest_mimic::{Failed, Trial};
 
 /// How long a check may take altogether.

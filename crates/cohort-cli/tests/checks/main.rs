@@ -13,6 +13,8 @@ mod compiled;
 mod compositions;
 mod conformance;
 mod crowd;
+#[path = "../../../cohort-lab/src/survey/here.rs"]
+mod here;
 mod idle;
 mod kyoto;
 mod mariadb;

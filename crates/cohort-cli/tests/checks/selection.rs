@@ -3,7 +3,7 @@
 use crate::check::Tier;
 use crate::program::Under;
 use cohort::catalogue::{self, LOCKS, LockInfo};
-use cohort_lab::world::names::rejoined;
+use cohort_topology::names::rejoined;
 use std::env::{self, VarError};
 
 /// The pseudo-lock that leaves the C library's own locks in place.

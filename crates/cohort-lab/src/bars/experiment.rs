@@ -19,6 +19,8 @@ pub type Changes = Vec<(String, Option<OsString>)>;
 pub struct Setup<'a> {
     /// The command with the `workload` subcommand.
     pub command: PathBuf,
+    /// The command that runs and observes programs.
+    pub product: PathBuf,
     /// The preload library.
     pub interposer: PathBuf,
     /// Drawn machines of the envelope, beside the shipped ones.
@@ -838,7 +840,7 @@ impl Setup<'_> {
     ) -> Point {
         let contestants = WAYS.map(|(name, way)| {
             let mut words: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into()];
-            words.push(self.command.clone().into_os_string());
+            words.push(self.product.clone().into_os_string());
             words.extend(way.iter().map(OsString::from));
             if !program.is_empty() {
                 words.push("--".into());
@@ -1102,6 +1104,7 @@ mod tests {
 
     const SETUP: Setup = Setup {
         command: PathBuf::new(),
+        product: PathBuf::new(),
         interposer: PathBuf::new(),
         drawn: None,
         ours: Vec::new(),

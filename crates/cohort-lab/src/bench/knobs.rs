@@ -1,7 +1,7 @@
 //! Options of workloads.
 
 use super::Info;
-use super::span::Span;
+use super::Span;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fmt;

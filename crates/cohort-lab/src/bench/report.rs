@@ -1,9 +1,9 @@
 //! A benchmark's result: its setting, and each point.
 
 use super::Info;
+use super::Span;
 use super::knobs::Knobs;
 use super::outcome::Outcome;
-use super::span::Span;
 use crate::stats::Estimate;
 use crate::world::disturb::TOLERANCE;
 use crate::world::{Placement, Wait};

@@ -6,6 +6,7 @@ use cohort::name::{Lock, Name, PREFIX, SYSTEM};
 use cohort::recipe::{Basic, LEVELS, Level, Locks};
 use cohort::wait::SpinOnly;
 use cohort::{RawLock, catalogue};
+pub use cohort_measure::tuned::parts;
 
 /// Simplicity, for sorting: the number of a lock's levels, then the bytes of a lock and a waiter at
 /// each.
@@ -115,13 +116,6 @@ pub fn name(locks: &[Basic], below: &[Level]) -> String {
     let name = Name::composed(locks, below);
     name.expect("so many locks stand in a composition")
         .to_string()
-}
-
-/// The locks and levels of a composition with both in its name.
-#[must_use]
-pub fn parts(name: &str) -> Option<(Vec<Basic>, Vec<Level>)> {
-    let name = catalogue::read(name).ok()?;
-    Some((name.locks()?.to_vec(), name.levels?.to_vec()))
 }
 
 /// The bytes of a lock with a context.

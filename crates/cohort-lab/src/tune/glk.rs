@@ -9,8 +9,9 @@
 //!    same lock without sampling. Each period is the shortest one that longer ones do not improve
 //!    on. A mean has at least as many samples as the paper's.
 
-pub mod file;
 pub mod picture;
+
+pub use cohort_measure::tuned::glk as file;
 
 use crate::bench::report::Point;
 use crate::bench::simulated::{self, Course, Failure, Until};

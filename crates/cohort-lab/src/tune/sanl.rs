@@ -13,9 +13,10 @@
 //!
 //! Curves may cross more than once; the threshold is then the crossing with the least loss.
 
-pub mod file;
 mod fit;
 pub mod picture;
+
+pub use cohort_measure::tuned::sanl as file;
 
 use crate::bench::interval::Interval;
 use crate::bench::report::Point;
@@ -160,7 +161,7 @@ impl Profile {
 /// A quadratic in the form of thresholds.
 fn fitted(coefficients: [f64; 3]) -> Idle {
     Idle {
-        by: coefficients.map(millionths),
+        by: coefficients.map(file::millionths),
         most: Idle::USUAL.most,
     }
 }
@@ -171,12 +172,6 @@ fn in_units(share: Option<f64>) -> u32 {
     share.map_or(WHOLE, |share| {
         (share * whole).round().clamp(1.0, whole) as u32
     })
-}
-
-/// A coefficient in millionths, limited to the range of thresholds.
-fn millionths(coefficient: f64) -> i64 {
-    let largest = Idle::LARGEST as f64;
-    (coefficient * 1e6).round().clamp(-largest, largest) as i64
 }
 
 /// Measures settings with locks under these thresholds.

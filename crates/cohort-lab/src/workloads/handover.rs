@@ -11,9 +11,9 @@
 //! A thread's own preemption shows in the percentiles beyond the median. On a busy machine, only
 //! the median is meaningful.
 
-use super::latency::{Times, times};
 use super::pthread::{Kind, Mutex};
 use super::{CachePadded, Exclusion, Latency, Outcome};
+use super::{Times, times};
 use crate::options::seconds;
 use crate::world::disturb::allowed_cpus;
 use crate::world::native::Clock;

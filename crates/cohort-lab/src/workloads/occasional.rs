@@ -5,8 +5,8 @@
 
 use super::background::{Burners, Hogs};
 use super::choice::{self, Choice};
-use super::latency::{LONGEST, Times, times};
 use super::{Exclusion, Latency, Outcome};
+use super::{LONGEST, Times, times};
 use crate::options::seconds;
 use crate::world::work::Pace;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! A thread with a timeout acquires a mutex that other threads use all the time.
 
 use super::background::Hogs;
-use super::latency::{LONGEST, times};
 use super::pthread::{Kind, Mutex};
+use super::{LONGEST, times};
 use super::{Latency, Outcome};
 use crate::options::seconds;
 use crate::world::work::Pace;

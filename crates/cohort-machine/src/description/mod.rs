@@ -13,7 +13,6 @@ mod figure;
 mod hierarchy;
 mod interconnect;
 mod machine;
-pub mod nearest;
 mod open;
 mod read;
 pub mod shipped;
@@ -21,6 +20,7 @@ mod synthetic;
 mod write;
 mod written;
 
+pub use cohort_nearest as nearest;
 pub use complaint::Complaint;
 pub use costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,

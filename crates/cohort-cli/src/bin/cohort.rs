@@ -1,0 +1,7 @@
+//! The `cohort` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cohort_cli::command::main()
+}

@@ -1,0 +1,7 @@
+//! `cohort-lab`, for the tests of this package.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cohort_lab_cli::main()
+}

@@ -1,0 +1,242 @@
+//! Processes that do not run under Cohort: `top`, `locks` and `check` look at them from outside.
+
+use crate::top::compile;
+use crate::{LEFT_OUT, cohort, compiled};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A program that is ended with the test.
+pub struct Running(Child);
+
+impl Running {
+    pub fn start(program: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).env_remove("LD_PRELOAD");
+        Self::of(command)
+    }
+
+    /// Starts a program, and returns once it has several threads.
+    pub fn of(mut command: Command) -> Self {
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let running = Self(child);
+        let began = Instant::now();
+        let threads = || std::fs::read_dir(format!("/proc/{}/task", running.0.id()));
+        while threads().map_or(0, Iterator::count) < 2 {
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "it has one thread"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running
+    }
+
+    pub fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn json(words: &[&str]) -> Value {
+    let mut command = Command::new(crate::command());
+    for name in LEFT_OUT {
+        command.env_remove(name);
+    }
+    let output = command.args(words).output().expect("the command runs");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn top_finds_the_lock_and_its_holder() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let queue = Running::start(&program, &["60"]);
+    let said = json(&["top", "--json", "--once", "--interval", "2", &queue.id()]);
+    let first = &said["locks"][0];
+    assert_eq!(first["name"], "queue_lock", "{said}");
+    assert_eq!(first["kind"], "mutex");
+    assert!(first["taken_per_second"].is_null());
+    // Two threads fill it, and wait while it is drained.
+    let lost = first["lost_per_second"].as_f64().expect("a number");
+    assert!((0.5..=2.05).contains(&lost), "{said}");
+    assert_eq!(first["holders"][0]["name"], "drain", "{said}");
+    let share = first["holders"][0]["share"].as_f64();
+    assert!(share > Some(0.5), "{said}");
+    let held = &first["held_at"][0]["frames"][0];
+    assert!(
+        held["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("queue.c")),
+        "{said}"
+    );
+    let waited = &first["waited_at"][0]["frames"][0];
+    assert_eq!(waited["function"], "fill", "{said}");
+    let cost = said["cost"].as_f64().expect("a number");
+    assert!(cost < 0.1, "sampling took {cost}");
+    cohort()
+        .args(["top", "--once", &queue.id()])
+        .assert()
+        .code(0)
+        .stdout(contains("queue_lock").and(contains("sampling took")));
+}
+
+/// A mutex, a rwlock, a condition and more, each distinguished from the others.
+#[test]
+fn locks_tells_what_threads_wait_for() {
+    let program = compiled::waits();
+    let waits = Running::start(&program.path(), &[]);
+    let began = Instant::now();
+    loop {
+        let said = json(&["locks", "--json", &waits.id()]);
+        let locks = said["locks"].as_array().expect("a list");
+        let kinds: Vec<&str> = locks
+            .iter()
+            .filter_map(|lock| lock["kind"].as_str())
+            .collect();
+        if ["mutex", "rwlock", "condition"]
+            .iter()
+            .all(|kind| kinds.contains(kind))
+        {
+            let mutex = locks
+                .iter()
+                .find(|lock| lock["kind"] == "mutex")
+                .expect("one");
+            assert!(mutex["variable"].is_string(), "{said}");
+            assert_eq!(mutex["holders"].as_array().map(Vec::len), Some(1), "{said}");
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{said}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    cohort()
+        .args(["locks", &waits.id()])
+        .assert()
+        .code(0)
+        .stdout(contains("not under Cohort"));
+}
+
+#[test]
+fn check_says_where_a_holder_sleeps() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let queue = Running::start(&program, &["60"]);
+    cohort()
+        .args(["check", "--seconds", "2", &queue.id()])
+        .assert()
+        .code(0)
+        .stdout(contains("Locks, held too long at").and(contains("queue.c:")));
+    let said = json(&["check", "--json", "--seconds", "1", &queue.id()]);
+    assert_eq!(said["verdict"], "held-too-long");
+    assert_eq!(said["format"], 1);
+}
+
+#[test]
+fn check_says_that_it_is_not_locks() {
+    cohort()
+        .args(["check", "--", "sha256sum", "/dev/null"])
+        .assert()
+        .code(0)
+        .stdout(contains("Not locks:").and(contains("0 acquisitions")));
+}
+
+#[test]
+fn what_cannot_be_checked_is_told() {
+    cohort()
+        .args(["check", "4294967295"])
+        .assert()
+        .code(2)
+        .stderr(contains("no process"));
+    cohort().args(["check"]).assert().code(2);
+    cohort()
+        .args(["check", "--", "sh", "-c", "echo no luck; exit 3"])
+        .assert()
+        .code(125)
+        .stderr(contains("no luck"));
+    let net = compiled::net();
+    cohort()
+        .args(["check", "--"])
+        .arg(net.path())
+        .args(["serve", "0"])
+        .assert()
+        .code(125)
+        .stderr(contains("--server").and(contains("cohort check PID")));
+}
+
+#[test]
+fn ps_lists_the_process_whose_locks_cost_time() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let queue = Running::start(&program, &["60"]);
+    let said = json(&["ps", "--json", "--seconds", "2"]);
+    let processes = said["processes"].as_array().expect("a list");
+    let id: u64 = queue.id().parse().expect("a number");
+    let row = processes
+        .iter()
+        .find(|row| row["process"] == id)
+        .unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(row["program"], "queue", "{said}");
+    assert_eq!(row["under_cohort"], false, "{said}");
+    assert_ne!(row["verdict"], "not-locks", "{said}");
+    assert!(row["share_lost"].as_f64() > Some(0.1), "{said}");
+    cohort()
+        .args(["ps", "--seconds", "1"])
+        .assert()
+        .code(0)
+        .stdout(contains("queue").and(contains("queue_lock")));
+}
+
+/// A stand-in for elfutils' client finds the debug information of a stripped program.
+#[test]
+fn debuginfod_gives_lines_to_a_stripped_program() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let kept = folder.path().join("kept.debug");
+    let changed = |tool: &str, arguments: &[&str]| {
+        let status = Command::new(tool).args(arguments).status();
+        assert!(status.expect("binutils are here").success(), "{tool}");
+    };
+    let [path, debug] = [&program, &kept].map(|file| file.to_str().expect("text"));
+    changed("objcopy", &["--only-keep-debug", path, debug]);
+    changed("strip", &["--strip-debug", path]);
+    let client = folder.path().join("debuginfod-find");
+    let script = format!("#!/bin/sh\n[ \"$1\" = debuginfo ] && echo {debug}\n");
+    std::fs::write(&client, script).expect("our folder");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&client, everybody).expect("our file");
+    let queue = Running::start(&program, &["60"]);
+    let file = |servers: &str| {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = cohort()
+            .args(["top", "--json", "--once", &queue.id()])
+            .env("PATH", format!("{}:{path}", folder.path().display()))
+            .env("DEBUGINFOD_URLS", servers)
+            .output()
+            .expect("the command runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let place = &said["locks"][0]["waited_at"][0]["frames"][0];
+        place["file"].as_str().map(str::to_owned)
+    };
+    assert_eq!(file(""), None);
+    let found = file("http://127.0.0.1:9");
+    assert!(
+        found.as_ref().is_some_and(|file| file.ends_with("queue.c")),
+        "{found:?}"
+    );
+}

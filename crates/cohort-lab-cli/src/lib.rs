@@ -1,0 +1,15 @@
+//! The `cohort-lab` command: benchmarks, simulated machines, discovery, performance targets.
+//!
+//! `cohort bench …` runs it; its help and its errors name that command line.
+
+mod bar;
+mod bench;
+mod command;
+mod discover;
+mod machines;
+mod reproduce;
+mod survey;
+mod tune;
+mod workload;
+
+pub use command::{definition, main};

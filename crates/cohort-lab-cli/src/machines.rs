@@ -1,0 +1,71 @@
+//! `cohort machines`: the simulated machines, and what is known of each.
+
+mod list;
+mod show;
+mod tree;
+
+use clap::Subcommand;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use cohort_cli::problem::Problem;
+use cohort_machine::description::shipped;
+use std::ffi::OsStr;
+use std::process::ExitCode;
+
+/// Options of `cohort machines`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Print JSON, one object for each machine
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cohort machines                   list the shipped machines
+  cohort machines show epyc-7352x2  show topology, costs and sources
+  cohort machines show ./mine.toml  show your own file
+  cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\
+      --like epyc-7352x2 >what-if.toml  create a hypothetical machine
+  cohort machines show drawn-7-3 --file >drawn.toml  print machine 3 of seed 7
+
+A machine is given by a name from this list or the path of a file.";
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show one machine: topology, costs and sources
+    Show(show::Arguments),
+}
+
+/// Takes any text for a machine, since files are machines too, and offers the names to the
+/// shells' completion.
+#[derive(Clone)]
+pub struct MachineName;
+
+impl TypedValueParser for MachineName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        option: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = shipped::all().map(|file| file.name);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
+/// Executes `cohort machines`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match &arguments.what {
+        None => list::run(arguments.json),
+        Some(What::Show(arguments)) => show::run(arguments),
+    }
+}

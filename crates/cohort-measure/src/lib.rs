@@ -1,0 +1,20 @@
+//! Measurement of programs, without a simulator.
+//!
+//! [`runner`] runs a program once and measures its resource usage; [`rounds`] runs contestants in
+//! turn; [`stats`] computes intervals. [`compare`] turns figures into verdicts, [`plot`] into
+//! pictures. [`loads`] are the loads of `cohort demo`, [`tuned`] the files that tuning writes.
+
+pub mod compare;
+pub mod interrupt;
+pub mod loads;
+pub mod metric;
+pub mod options;
+pub mod plot;
+pub mod progress;
+pub mod rounds;
+pub mod runner;
+mod span;
+pub mod stats;
+pub mod tuned;
+
+pub use span::Span;

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn each_subcommand_stands_in_one_group() {
-        let command = Cohort::command();
+        let command = definition();
         let shown = command
             .get_subcommands()
             .filter(|subcommand| !subcommand.is_hide_set());

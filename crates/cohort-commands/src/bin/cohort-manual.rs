@@ -73,3 +73,20 @@ fn visible(definition: Command) -> Command {
     }
     visible
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The help of `cohort` has lines of its own for the subcommands of other commands.
+    #[test]
+    fn a_subcommand_has_one_description() {
+        let own = cohort_cli::command::definition();
+        for subcommand in whole().get_subcommands() {
+            let name = subcommand.get_name();
+            let about = |one: &Command| one.get_about().map(ToString::to_string);
+            let in_help = own.find_subcommand(name).and_then(about);
+            assert_eq!(about(subcommand), in_help, "{name}");
+        }
+    }
+}

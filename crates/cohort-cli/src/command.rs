@@ -1,4 +1,4 @@
-//! The command line: subcommands in groups, and those of the [`companion`](crate::companion) commands.
+//! The command line: subcommands in groups, and those of the [`companion`] commands.
 
 use crate::companion::{self, Companion};
 use crate::parsing;

@@ -183,7 +183,8 @@ fn rows(selection: &Selection) -> Vec<Row> {
         environment: Vec::new(),
         quick: true,
     }));
-    rows.extend(selection.locks().into_iter().map(|lock| Row {
+    let in_c = selection.locks().into_iter().filter_map(name_in_c);
+    rows.extend(in_c.map(|lock| Row {
         program: "words",
         from: From::C,
         under: lock.to_owned(),
@@ -198,6 +199,12 @@ fn rows(selection: &Selection) -> Vec<Row> {
         quick,
     }));
     rows
+}
+
+/// The name of a lock for `cohort.h`, which stacks compositions at run time and has no abortable ones.
+fn name_in_c(lock: &str) -> Option<&str> {
+    let name = lock.strip_suffix("/compiled").unwrap_or(lock);
+    (!name.ends_with("/abortable")).then_some(name)
 }
 
 /// Runs a program to its end.

@@ -36,7 +36,7 @@ impl ThreadRecord {
     /// The thread's name in the objects that it owns: at least 1, different from the name of every
     /// other thread of the process, ended threads included, and unchanged in a forked child.
     ///
-    /// Drawn at the first use; see [`name_of`].
+    /// Drawn at the first use; see `name_of`.
     #[inline(always)]
     pub fn name(&self) -> usize {
         match self.name.get() {

@@ -97,8 +97,9 @@
 //! # Platforms
 //!
 //! On Linux on x86-64 and aarch64, locks make system calls. On every other target with the standard
-//! library and 64-bit atomics, and under Miri, they use the standard library alone. The feature
-//! `portable` selects that on Linux too. There:
+//! library and 64-bit atomics, and under Miri, they use the standard library alone; that was
+//! compiled for macOS and Windows, and run on Linux only, where the feature `portable` selects it.
+//! There:
 //!
 //! - The CPUs are one group to NUMA-aware locks.
 //! - No lock is biased towards readers, and none is released by a plain store.

@@ -248,6 +248,7 @@ mod tests {
     fn written() -> String {
         let thresholds = Thresholds {
             brings: 64,
+            strict: WHOLE,
             idle: Idle {
                 by: [2.0, -0.5, 0.125].map(millionths),
                 most: 1_000,

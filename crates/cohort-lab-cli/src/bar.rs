@@ -2,7 +2,8 @@
 
 mod show;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use crate::suggested::Suggested;
+use clap::builder::PossibleValue;
 use cohort_cli::choice::{Choice, DEFAULT};
 use cohort_cli::compare::contestants;
 use cohort_cli::page::{self, Origin};
@@ -15,7 +16,6 @@ use cohort_lab::interrupt;
 use cohort_lab::progress::{Progress, tell};
 use cohort_machine::description::nearest;
 use serde::Serialize;
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// Measure these targets of --list; a prefix selects several: `wait` is wait-p50,
     /// -p90, -p99 and -mean [default: all but envelope]
-    #[arg(value_name = "NAME", value_parser = BarName)]
+    #[arg(value_name = "NAME", value_parser = NAMES)]
     names: Vec<String>,
     /// List the targets without a measurement
     #[arg(long)]
@@ -197,28 +197,11 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
     Ok(chosen)
 }
 
-/// Takes any text for a bar's name, and offers the names and those of families: an
-/// unknown one is answered by [`chosen`].
-#[derive(Clone)]
-struct BarName;
-
-impl TypedValueParser for BarName {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        option: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, option, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = BARS.iter().map(|bar| bar.name).chain(bars::families());
-        Some(Box::new(names.map(PossibleValue::new)))
-    }
-}
+/// Names of bars and of their families; [`chosen`] rejects unknown ones.
+const NAMES: Suggested = Suggested(|| {
+    let names = BARS.iter().map(|bar| bar.name).chain(bars::families());
+    names.map(PossibleValue::new).collect()
+});
 
 fn rounds(arguments: &Arguments) -> usize {
     let usual = if arguments.quick { 3 } else { 7 };

@@ -4,9 +4,10 @@ mod config;
 mod envelope;
 mod show;
 
-use crate::machines::MachineName;
+use crate::machines::MACHINES;
+use crate::suggested::Suggested;
 use clap::ValueHint;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::PossibleValue;
 use cohort::catalogue::{self, LOCKS, SHARED, find_shared, read_delegate};
 use cohort::name::{Lock, Name};
 use cohort_cli::best;
@@ -29,7 +30,6 @@ use cohort_lab::world::simulated::{Simulator, is_baseline};
 use cohort_lab::world::{NO_LOCK, Placement, Topology, Tunings, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
-use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ use std::sync::Arc;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// Run this workload of --list
-    #[arg(long, value_name = "NAME", value_parser = WorkloadName, required_unless_present_any = ["list", "envelope"])]
+    #[arg(long, value_name = "NAME", value_parser = NAMES, required_unless_present_any = ["list", "envelope"])]
     workload: Option<String>,
     /// List the workloads with their options and sources
     #[arg(long)]
@@ -65,7 +65,7 @@ pub struct Arguments {
     threads: Vec<RangeInclusive<u32>>,
     /// Run on this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
+        value_parser = MACHINES, hide_possible_values = true)]
     on: Option<String>,
     /// Measure locks as `pthread_mutex_t`, as under `cohort run`, instead of raw locks
     #[arg(long)]
@@ -183,30 +183,12 @@ Examples:
 Exit status: 0 if every point was measured; 2 for invalid options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// Accepts any text as a workload's name, and offers the names with descriptions; [`workload`]
-/// rejects unknown ones.
-#[derive(Clone)]
-struct WorkloadName;
-
-impl TypedValueParser for WorkloadName {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        option: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, option, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let all = WORKLOADS.iter();
-        Some(Box::new(
-            all.map(|info| PossibleValue::new(info.name).help(info.about)),
-        ))
-    }
-}
+/// Names of workloads; [`workload`] rejects unknown ones.
+const NAMES: Suggested = Suggested(|| {
+    let all = WORKLOADS.iter();
+    all.map(|info| PossibleValue::new(info.name).help(info.about))
+        .collect()
+});
 
 /// Machine to measure.
 enum Place {

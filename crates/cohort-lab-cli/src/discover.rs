@@ -1,6 +1,6 @@
 //! `cohort discover`: a machine's real hierarchy, by measurement.
 
-use crate::machines::MachineName;
+use crate::machines::MACHINES;
 use clap::ValueHint;
 use cohort_cli::destination;
 use cohort_cli::page::{self, Origin};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Arguments {
     /// Measure this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
+        value_parser = MACHINES, hide_possible_values = true)]
     on: Option<String>,
     /// Write a cohort file for `--cohorts`
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -32,7 +32,7 @@ pub struct Arguments {
     machine: Option<PathBuf>,
     /// Take unmeasured figures from this machine
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true, requires = "machine")]
+        value_parser = MACHINES, hide_possible_values = true, requires = "machine")]
     like: Option<String>,
     /// Plot a heat map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]

@@ -4,11 +4,11 @@ mod list;
 mod show;
 mod tree;
 
+use crate::suggested::Suggested;
 use clap::Subcommand;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::PossibleValue;
 use cohort_cli::problem::Problem;
 use cohort_machine::description::shipped;
-use std::ffi::OsStr;
 use std::process::ExitCode;
 
 /// Options of `cohort machines`.
@@ -39,28 +39,12 @@ enum What {
     Show(show::Arguments),
 }
 
-/// Takes any text for a machine, since files are machines too, and offers the names to the
-/// shells' completion.
-#[derive(Clone)]
-pub struct MachineName;
-
-impl TypedValueParser for MachineName {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        option: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, option, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = shipped::all().map(|file| file.name);
-        Some(Box::new(names.map(PossibleValue::new)))
-    }
-}
+/// Names of machines; files are machines too.
+pub const MACHINES: Suggested = Suggested(|| {
+    shipped::all()
+        .map(|file| PossibleValue::new(file.name))
+        .collect()
+});
 
 /// Executes `cohort machines`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {

@@ -7,7 +7,7 @@ mod glk;
 mod sanl;
 mod show;
 
-use crate::machines::MachineName;
+use crate::machines::MACHINES;
 use clap::ValueHint;
 use cohort::recipe::{Basic, Level};
 use cohort_cli::best;
@@ -43,7 +43,7 @@ pub struct Arguments {
     other: Option<Other>,
     /// Tune for this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true, conflicts_with = "command")]
+        value_parser = MACHINES, hide_possible_values = true, conflicts_with = "command")]
     on: Option<String>,
     /// Take the cohorts from this file, written by `cohort discover -o`, instead of
     /// the machine

@@ -224,7 +224,7 @@ mod sleepers {
         });
     }
 
-    /// The program's interface, whose waiters sleep.
+    /// Uses locks and a condition as a program does; their waiters sleep.
     #[test]
     fn threads_count_by_locks_and_take_turns_by_a_condition() {
         const THREADS: u32 = 3;

@@ -1,7 +1,7 @@
 //! One machine: its tree, its costs, and the source of each figure.
 
 use super::list::Figures;
-use super::{MachineName, tree};
+use super::{MACHINES, tree};
 use clap::ArgGroup;
 use cohort_cli::page::{self, Origin};
 use cohort_cli::problem::Problem;
@@ -14,13 +14,13 @@ use std::process::ExitCode;
 #[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
 pub struct Arguments {
     /// Show this machine of `cohort machines`, random machine (`drawn-SEED-NUMBER`) or file
-    #[arg(value_parser = MachineName, hide_possible_values = true)]
+    #[arg(value_parser = MACHINES, hide_possible_values = true)]
     machine: Option<String>,
     /// Print a machine file for this topology in hwloc's synthetic notation
     #[arg(long, value_name = "SHAPE", requires = "like")]
     synthetic: Option<String>,
     /// Take the costs of each level from this machine
-    #[arg(long, value_name = "MACHINE", requires = "synthetic", value_parser = MachineName,
+    #[arg(long, value_name = "MACHINE", requires = "synthetic", value_parser = MACHINES,
         hide_possible_values = true)]
     like: Option<String>,
     /// Name the new machine

@@ -2,7 +2,7 @@
 //! the result is drawn, written and printed.
 
 use super::Place;
-use crate::machines::MachineName;
+use crate::machines::MACHINES;
 use clap::ValueHint;
 use cohort_cli::destination;
 use cohort_cli::page;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct Common {
     /// Tune for this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
+        value_parser = MACHINES, hide_possible_values = true)]
     on: Option<String>,
     /// Write a configuration for `--config`
     #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]

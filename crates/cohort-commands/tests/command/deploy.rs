@@ -244,8 +244,10 @@ fn a_drop_in_says_what_the_program_would_be_told() {
 #[test]
 fn where_no_folder_can_be_written_the_library_is_in_memory() {
     let command = crate::command();
+    // What another test wrote there would be found, read-only or not.
     let script = format!(
-        "mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp || exit 99; export HOME=/proc/none; unset TMPDIR XDG_CACHE_HOME; \
+        "own=/tmp/cohort-$(id -u); mkdir -p -m 755 $own && mount -t tmpfs -o ro,mode=755 none $own || exit 99; \
+         export HOME=/proc/none; unset TMPDIR XDG_CACHE_HOME; \
          {command} run -- {command} run -- sh -c 'echo $LD_PRELOAD; grep -c memfd:libcohort /proc/self/maps'"
     );
     let Some(output) = in_a_container(&script) else {

@@ -66,4 +66,33 @@ struct peer {
 		NAME##_take, NAME##_give, NAME##_pairs,                        \
 	};
 
+/* A rwlock; SHARED defines its table. */
+struct shared_peer {
+	size_t bytes;
+	void (*make)(void *lock);
+	void (*read)(void *lock);
+	void (*end_read)(void *lock);
+	void (*write)(void *lock);
+	void (*end_write)(void *lock);
+};
+
+#define SHARED_FUNCTION(NAME, WHAT, LOCK, DO)                                  \
+	static void NAME##_##WHAT(void *lock)                                  \
+	{                                                                      \
+		LOCK *l = (LOCK *)lock;                                        \
+		DO;                                                            \
+	}
+
+#define SHARED(NAME, LOCK, MAKE, READ, END_READ, WRITE, END_WRITE)             \
+	SHARED_FUNCTION(NAME, make, LOCK, MAKE)                                \
+	SHARED_FUNCTION(NAME, read, LOCK, READ)                                \
+	SHARED_FUNCTION(NAME, end_read, LOCK, END_READ)                        \
+	SHARED_FUNCTION(NAME, write, LOCK, WRITE)                              \
+	SHARED_FUNCTION(NAME, end_write, LOCK, END_WRITE)                      \
+	PEER_SYMBOL const struct shared_peer cohort_peer_##NAME;               \
+	const struct shared_peer cohort_peer_##NAME = {                        \
+		sizeof(LOCK), NAME##_make, NAME##_read,                        \
+		NAME##_end_read, NAME##_write, NAME##_end_write,               \
+	};
+
 #endif

@@ -2,6 +2,7 @@
 #include <new>
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
+#include <oneapi/tbb/rw_mutex.h>
 #include <oneapi/tbb/spin_mutex.h>
 #include "peer.h"
 
@@ -13,3 +14,6 @@ PEER(tbb_spin, tbb::spin_mutex, char, new (l) tbb::spin_mutex, , l->lock(), l->u
 
 PEER(tbb_queuing, tbb::queuing_mutex, turn, new (l) tbb::queuing_mutex, new (t) turn,
      t->acquire(*l), t->release())
+
+SHARED(tbb_rw, tbb::rw_mutex, new (l) tbb::rw_mutex, l->lock_shared(), l->unlock_shared(),
+       l->lock(), l->unlock())

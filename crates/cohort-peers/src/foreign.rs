@@ -1,6 +1,6 @@
 //! Locks of C and C++ libraries, by the tables in `shim`.
 
-use cohort_lab::workloads::Exclusion;
+use cohort_lab::workloads::{Exclusion, Sharing};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
@@ -18,18 +18,18 @@ pub struct Table {
 
 /// A table, if its library was present at build time.
 macro_rules! table {
-    ($library:literal, $symbol:ident) => {{
+    ($library:literal, $symbol:ident, $table:ident) => {{
         #[cfg(peer = $library)]
         {
             unsafe extern "C" {
-                static $symbol: $crate::foreign::Table;
+                static $symbol: $crate::foreign::$table;
             }
             // SAFETY: the shim defines it, as this type, and never writes it.
             Some(unsafe { &$symbol })
         }
         #[cfg(not(peer = $library))]
         {
-            None::<&'static $crate::foreign::Table>
+            None::<&'static $crate::foreign::$table>
         }
     }};
 }
@@ -90,5 +90,57 @@ impl Exclusion for Foreign {
     fn pairs(&self, token: &mut Token, count: u32) {
         // SAFETY: as in `with`; each release follows its acquisition.
         unsafe { (self.table.pairs)(self.lock, token.0, count) };
+    }
+}
+
+/// Functions of a rwlock, as in `shim/peer.h`.
+#[repr(C)]
+pub struct SharedTable {
+    bytes: usize,
+    make: unsafe extern "C" fn(*mut c_void),
+    read: unsafe extern "C" fn(*mut c_void),
+    end_read: unsafe extern "C" fn(*mut c_void),
+    write: unsafe extern "C" fn(*mut c_void),
+    end_write: unsafe extern "C" fn(*mut c_void),
+}
+
+/// One rwlock.
+pub struct ForeignShared {
+    table: &'static SharedTable,
+    lock: *mut c_void,
+}
+
+// SAFETY: as for `Foreign`.
+unsafe impl Sync for ForeignShared {}
+
+impl ForeignShared {
+    /// A free rwlock.
+    pub fn new(table: &'static SharedTable) -> Self {
+        let lock = lines(table.bytes);
+        // SAFETY: the memory has the table's size, aligned for any type.
+        unsafe { (table.make)(lock) };
+        Self { table, lock }
+    }
+}
+
+impl Sharing for ForeignShared {
+    #[inline]
+    fn reading<R>(&self, section: impl FnOnce() -> R) -> R {
+        // SAFETY: the lock is initialised.
+        unsafe { (self.table.read)(self.lock) };
+        let result = section();
+        // SAFETY: acquired above, by this thread.
+        unsafe { (self.table.end_read)(self.lock) };
+        result
+    }
+
+    #[inline]
+    fn writing<R>(&self, section: impl FnOnce() -> R) -> R {
+        // SAFETY: the lock is initialised.
+        unsafe { (self.table.write)(self.lock) };
+        let result = section();
+        // SAFETY: acquired above, by this thread.
+        unsafe { (self.table.end_write)(self.lock) };
+        result
     }
 }

@@ -1,7 +1,7 @@
 //! Loads for each lock, each run in a process of its own.
 
 use cohort_lab::workloads::address::{self, ByAddress};
-use cohort_lab::workloads::{Exclusion, Outcome, handover, mutex, uncontended};
+use cohort_lab::workloads::{Exclusion, Outcome, Sharing, handover, mutex, rwlock, uncontended};
 
 /// A load.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -12,6 +12,8 @@ pub enum Load {
     HandOver(handover::Options),
     /// Threads take one lock in turn
     Crowd(mutex::Load),
+    /// Threads read and write under one rwlock
+    Share(rwlock::Options),
     /// Threads take locks that they find by addresses
     Keys(address::Load),
 }
@@ -23,7 +25,16 @@ impl Load {
             Self::Alone(options) => uncontended::under(lock, options),
             Self::HandOver(options) => handover::under(lock, options),
             Self::Crowd(options) => mutex::under(lock, options),
+            Self::Share(_) => Err("it has no readers".to_owned()),
             Self::Keys(_) => Err("it is one lock, and found by nothing".to_owned()),
+        }
+    }
+
+    /// Runs the load of readers and writers. Blocks.
+    pub fn shared(&self, lock: &impl Sharing) -> Result<Outcome, String> {
+        match self {
+            Self::Share(options) => rwlock::under(lock, options),
+            _ => Err("it is a rwlock".to_owned()),
         }
     }
 

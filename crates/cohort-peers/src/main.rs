@@ -4,7 +4,9 @@ mod foreign;
 mod keyed;
 mod load;
 mod measure;
+mod page;
 mod peers;
+mod points;
 mod rust;
 mod show;
 
@@ -12,9 +14,11 @@ use clap::{Parser, Subcommand};
 use cohort_lab::interrupt;
 use cohort_lab::options::seconds;
 use cohort_lab::progress::Progress;
+use cohort_lab::workloads::Burners;
 use load::Load;
-use measure::{Point, Setup, USUAL_CROWDS};
-use peers::PEERS;
+use measure::Setup;
+use peers::{Kind, PEERS};
+use points::{Grid, Point};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,13 +40,17 @@ struct Arguments {
     /// Rounds that count
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: u16,
-    /// Threads of the crowds
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = USUAL_CROWDS,
-        value_parser = clap::value_parser!(u16).range(1..=64))]
-    threads: Vec<u16>,
+    #[command(flatten)]
+    grid: Grid,
+    /// Kinds of locks to measure [default: all]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<Kind>,
     /// Let each run take so many times as long as usual
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = seconds)]
     stretch: f64,
+    /// Print one page: sleeping mutexes and rwlocks over glibc's, a row for each point
+    #[arg(long, conflicts_with_all = ["json", "kinds"])]
+    page: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -56,6 +64,9 @@ enum One {
     /// Run one load once under one lock, in this process
     #[command(hide = true)]
     One {
+        /// Busy processes beside the load
+        #[arg(long, default_value_t = 0)]
+        beside: u16,
         /// The lock
         lock: String,
         #[command(subcommand)]
@@ -80,9 +91,12 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
-    if let Some(One::One { lock, load }) = &arguments.subcommand {
+    if let Some(One::One { beside, lock, load }) = &arguments.subcommand {
         let peer = peers::find(lock).ok_or_else(|| format!("no lock is called `{lock}`"))?;
-        println!("{}", json(&peer.run(load)?)?);
+        let neighbours = Burners::start(*beside)?;
+        let outcome = peer.run(load)?;
+        drop(neighbours);
+        println!("{}", json(&outcome)?);
         return Ok(ExitCode::SUCCESS);
     }
     let points = chosen(arguments)?;
@@ -91,6 +105,11 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
         interposer: arguments.interposer.clone().map(absolute).transpose()?,
         rounds: usize::from(arguments.rounds),
         stretch: arguments.stretch,
+        kinds: match (arguments.page, arguments.kinds.is_empty()) {
+            (true, _) => page::KINDS.to_vec(),
+            (false, true) => Kind::ALL.to_vec(),
+            (false, false) => arguments.kinds.clone(),
+        },
     };
     for (peer, why) in PEERS
         .iter()
@@ -112,7 +131,9 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
         }
     }
     drop(progress);
-    if arguments.json {
+    if arguments.page {
+        println!("{}", page::page(&tables, setup.rounds));
+    } else if arguments.json {
         println!("{}", json(&tables)?);
     } else {
         for table in &tables {
@@ -141,7 +162,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
 
 /// The requested points.
 fn chosen(arguments: &Arguments) -> Result<Vec<Point>, String> {
-    let mut all = measure::points(&arguments.threads);
+    let mut all = points::points(&arguments.grid);
     let known: Vec<&str> = all.iter().map(|point| point.name.as_str()).collect();
     for wanted in &arguments.points {
         if !known.iter().any(|name| name.starts_with(wanted.as_str())) {
@@ -162,7 +183,7 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Point>, String> {
 
 fn list(points: &[Point], setup: &Setup) {
     for point in points {
-        println!("{:16} {}", point.name, point.about);
+        println!("{:26} {}", point.name, point.about);
     }
     println!();
     for peer in PEERS {

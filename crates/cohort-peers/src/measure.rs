@@ -1,6 +1,7 @@
 //! Every lock at every point, by interleaved rounds.
 
 use crate::peers::{Kind, Origin, PEERS, Peer};
+use crate::points::{Figure, Locks, Point};
 use cohort_lab::interrupt::Interrupted;
 use cohort_lab::rounds::{self, Contestant, Observer, Series};
 use cohort_lab::runner::Launch;
@@ -22,144 +23,8 @@ pub struct Setup {
     pub rounds: usize,
     /// Factor for the duration of each run.
     pub stretch: f64,
-}
-
-/// Kind of figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Figure {
-    /// Nanoseconds per pair or hand-over: less is better.
-    Nanoseconds,
-    /// Critical sections per second: more is better.
-    Throughput,
-}
-
-/// Test applied to every lock.
-pub struct Point {
-    /// Its name on the command line and in file names.
-    pub name: String,
-    /// Its description.
-    pub about: String,
-    /// Its figure.
-    pub figure: Figure,
-    words: Vec<String>,
-    threads: Option<u16>,
-    seconds: f64,
-    on_one_cpu: bool,
-    /// Whether locks are found by keys.
-    keyed: bool,
-}
-
-/// The pause between critical sections, as in `cohort bar`.
-const GAP: &str = "1000";
-
-/// Lengths of critical sections, as in `cohort bar`.
-const SECTIONS: [(&str, &str); 2] = [("200", "200 ns"), ("2000", "2 µs")];
-
-/// Numbers of threads on two CPUs, and durations: all threads must run several times.
-const CROWDS: [(u16, f64); 6] = [
-    (2, 0.05),
-    (4, 0.06),
-    (8, 0.08),
-    (16, 0.1),
-    (32, 0.15),
-    (64, 0.2),
-];
-
-/// Numbers of keys with locks: one as in `cohort bar`, enough for locks that fit the caches, and
-/// more.
-const KEYS: [&str; 3] = ["1", "512", "65536"];
-
-/// The default numbers of threads.
-pub const USUAL_CROWDS: [u16; 3] = [2, 8, 64];
-
-/// Every point, with crowds of these sizes.
-pub fn points(crowds: &[u16]) -> Vec<Point> {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let two = |name: &str, about: &str, more: &[&str]| Point {
-        name: name.to_owned(),
-        about: about.to_owned(),
-        figure: Figure::Nanoseconds,
-        words: words(&[&["hand-over"], more].concat()),
-        threads: None,
-        seconds: 0.04,
-        on_one_cpu: false,
-        keyed: false,
-    };
-    let mut all = vec![
-        Point {
-            name: "alone".to_owned(),
-            about: "acquire and release, on one CPU, while two other threads sleep".to_owned(),
-            figure: Figure::Nanoseconds,
-            words: words(&["alone"]),
-            threads: None,
-            seconds: 0.04,
-            on_one_cpu: true,
-            keyed: false,
-        },
-        two(
-            "visit",
-            "acquire and release a free lock that another CPU had last",
-            &["--visit"],
-        ),
-        two(
-            "hand-over-200ns",
-            "from release until the waiter, who came 200 ns before, is inside",
-            &["--hold", "200"],
-        ),
-        two(
-            "hand-over-2us",
-            "from release until the waiter, who came 2 µs before, is inside",
-            &["--hold", "2000"],
-        ),
-    ];
-    for keys in KEYS {
-        let turns = match keys {
-            "1" => "the lock of one key".to_owned(),
-            _ => format!("the locks of {keys} keys in turn"),
-        };
-        all.push(Point {
-            name: format!("keys-{keys}"),
-            about: format!("acquire and release {turns}, one thread on one CPU"),
-            figure: Figure::Nanoseconds,
-            words: words(&["keys", "--keys", keys]),
-            threads: None,
-            seconds: 0.1,
-            on_one_cpu: true,
-            keyed: true,
-        });
-    }
-    for (nanoseconds, section) in SECTIONS {
-        for threads in crowds {
-            let known = CROWDS.iter().find(|(size, _)| size == threads);
-            let seconds = known.map_or(0.2, |(_, seconds)| *seconds);
-            let count = threads.to_string();
-            let options = [
-                "crowd",
-                "--latency",
-                "--threads",
-                &count,
-                "--section",
-                nanoseconds,
-                "--gap",
-                GAP,
-            ];
-            all.push(Point {
-                name: format!(
-                    "crowd-{}-{threads}",
-                    section.replace(' ', "").replace('µ', "u")
-                ),
-                about: format!("{threads} threads, sections of {section}, 1 µs between them"),
-                figure: Figure::Throughput,
-                words: words(&options),
-                threads: Some(*threads),
-                seconds,
-                on_one_cpu: false,
-                keyed: false,
-            });
-        }
-    }
-    all
+    /// The kinds of locks to measure.
+    pub kinds: Vec<Kind>,
 }
 
 /// Result of a point.
@@ -190,13 +55,16 @@ pub struct Row {
     pub values: Vec<f64>,
     /// Its median.
     pub figure: Option<Estimate>,
-    /// The figure over that of glibc's mutex, round by round.
+    /// The figure over that of glibc's mutex or rwlock, round by round.
     pub of_glibc: Option<Estimate>,
     /// For locks found by keys, instead: the figure beyond that of GLS's lock in place, round by
     /// round. For that same lock, this is the cost of finding it.
     pub beyond: Option<Estimate>,
-    /// The figure over that of the best peer of its kind, round by round.
+    /// The figure over that of the best peer of its kind, round by round. In a crowd larger than the
+    /// number of CPUs, a spin lock that yields is compared with those that yield.
     pub of_best: Option<Estimate>,
+    /// CPU nanoseconds of all threads per critical section: the rounds' median, for crowds.
+    pub cpu: Option<f64>,
     /// The 99.9th percentile of acquisitions in nanoseconds: the rounds' median, for crowds.
     pub p999: Option<f64>,
     /// Critical sections of the least-served thread, relative to an even share: the rounds' median.
@@ -241,7 +109,7 @@ pub fn measure(
 impl Point {
     /// The peers that it applies to.
     fn peers(&self, setup: &Setup) -> Vec<&'static Peer> {
-        let asked = |peer: &&Peer| (peer.kind == Kind::Keyed) == self.keyed;
+        let asked = |peer: &&Peer| self.locks.has(peer.kind) && setup.kinds.contains(&peer.kind);
         let here = |peer: &&Peer| missing(peer, setup).is_none();
         PEERS.iter().filter(asked).filter(here).collect()
     }
@@ -252,6 +120,10 @@ impl Point {
         words.extend(self.words.iter().map(OsString::from));
         let seconds = self.seconds * setup.stretch;
         words.extend(["--seconds".into(), seconds.to_string().into()]);
+        if self.neighbours > 0 {
+            let beside = ["--beside".into(), self.neighbours.to_string().into()];
+            words.splice(2..2, beside);
+        }
         let environment = match (peer.from, &setup.interposer) {
             (Origin::Preloaded { lock, wait }, Some(library)) => vec![
                 ("LD_PRELOAD".to_owned(), Some(library.into())),
@@ -294,20 +166,24 @@ impl Point {
             };
             let over = |other: &[f64]| paired(other, |(own, other)| own / other);
             let beyond = |other: &[f64]| paired(other, |(own, other)| own - other);
-            let best = self.figure.best(peers, &values, peer.kind);
+            let best = self.best(peers, &values, peer);
             let share = |count: Option<u64>, outcome: &Outcome| {
                 let even = outcome.operations as f64 / f64::from(self.threads?);
                 Some(count? as f64 / even)
             };
+            let each =
+                |outcome: &Outcome| Some(outcome.cpu_seconds? * 1e9 / outcome.operations as f64);
+            let keyed = self.locks == Locks::Keyed;
             Row {
                 lock: peer.name,
                 kind: peer.kind,
                 ours: peer.is_ours(),
                 called: peer.called,
                 figure: Estimate::of(own),
-                of_glibc: if self.keyed { None } else { over(&values[0]) },
-                beyond: if self.keyed { beyond(&values[0]) } else { None },
+                of_glibc: (!keyed).then(|| over(&values[0])).flatten(),
+                beyond: keyed.then(|| beyond(&values[0])).flatten(),
                 of_best: best.and_then(|best| over(&values[best])),
+                cpu: self.threads.and_then(|_| middle(series, each)),
                 p999: middle(series, |outcome| Some(outcome.latency?.p999 as f64)),
                 least: middle(series, |outcome| share(outcome.least, outcome)),
                 most: middle(series, |outcome| share(outcome.most, outcome)),
@@ -322,6 +198,28 @@ impl Point {
             figure: self.figure,
             rows: rows.collect(),
         }
+    }
+
+    /// The index of the best peer that is comparable with `own`.
+    fn best(&self, peers: &[&Peer], values: &[Vec<f64>], own: &Peer) -> Option<usize> {
+        let cpus = allowed_cpus().len();
+        let is_crowded = self
+            .threads
+            .is_some_and(|threads| usize::from(threads) > cpus);
+        let theirs = (0..peers.len()).filter(|place| {
+            let peer = peers[*place];
+            let waits_so = !is_crowded || peer.yields() == own.yields();
+            peer.kind == own.kind && !peer.is_ours() && waits_so
+        });
+        let figures = theirs.filter_map(|place| Some((place, median(&values[place])?)));
+        let better = |best: (usize, f64), next: (usize, f64)| {
+            if self.figure.prefers(next.1, best.1) {
+                next
+            } else {
+                best
+            }
+        };
+        figures.reduce(better).map(|(place, _)| place)
     }
 }
 
@@ -357,32 +255,33 @@ impl Figure {
             Self::Throughput => one > other,
         }
     }
-
-    /// The index of the best lock of a kind that is not Cohort's.
-    fn best(self, peers: &[&Peer], values: &[Vec<f64>], kind: Kind) -> Option<usize> {
-        let theirs = (0..peers.len()).filter(|place| {
-            let peer = peers[*place];
-            peer.kind == kind && !peer.is_ours()
-        });
-        let figures = theirs.filter_map(|place| Some((place, median(&values[place])?)));
-        figures
-            .reduce(|best, next| {
-                if self.prefers(next.1, best.1) {
-                    next
-                } else {
-                    best
-                }
-            })
-            .map(|(place, _)| place)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::points::{Grid, points};
+    use clap::Parser;
     use cohort_lab::rounds::Sample;
     use cohort_lab::runner::Run;
     use cohort_lab::workloads::Pair;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        grid: Grid,
+    }
+
+    /// All points, with crowds of four threads.
+    fn all_points() -> Vec<Point> {
+        points(&Words::parse_from(["points", "--threads", "4"]).grid)
+    }
+
+    /// A point by its name.
+    fn point(name: &str) -> Point {
+        let mut points = all_points().into_iter();
+        points.find(|point| point.name == name).unwrap()
+    }
 
     fn series(pairs: &[f64]) -> Series<Outcome> {
         let samples = pairs.iter().map(|per_second| Sample {
@@ -405,7 +304,7 @@ mod tests {
     #[test]
     fn ours_are_compared_with_the_best_of_theirs_of_their_kind() {
         let named = |name| crate::peers::find(name).unwrap();
-        let peers = ["glibc", "std", "pthread-futex", "glibc-spin", "tas"].map(named);
+        let peers = ["glibc", "std", "pthread-default", "glibc-spin", "tas"].map(named);
         let all = [
             series(&[10.0, 10.0]),
             series(&[40.0, 20.0]),
@@ -413,8 +312,9 @@ mod tests {
             series(&[5.0, 5.0]),
             series(&[10.0, 20.0]),
         ];
-        let mut points = points(&[4]);
-        let crowd = points.pop().unwrap();
+        // No larger than the number of CPUs.
+        let mut crowd = point("crowd-200ns-1us-4");
+        crowd.threads = Some(1);
         let table = crowd.table(&peers, &all);
         let ratios = |of: fn(&Row) -> Option<Estimate>| {
             let rows = table.rows.iter();
@@ -423,8 +323,8 @@ mod tests {
         assert_eq!(ratios(|row| row.of_glibc), [1.0, 3.0, 2.5, 0.5, 1.5]);
         // Round by round: 20 of 40 and 30 of 20; 10 of 5 and 20 of 5.
         assert_eq!(ratios(|row| row.of_best)[2..], [1.0, 1.0, 3.0]);
-        assert_eq!(table.rows[0].least, Some(0.4));
-        assert_eq!(table.rows[0].most, Some(3.0));
+        assert_eq!(table.rows[0].least, Some(0.1));
+        assert_eq!(table.rows[0].most, Some(0.75));
     }
 
     #[test]
@@ -434,9 +334,9 @@ mod tests {
             interposer: None,
             rounds: 2,
             stretch: 1.0,
+            kinds: Kind::ALL.to_vec(),
         };
-        let points = points(&[4]);
-        let point = points.iter().find(|point| point.keyed).unwrap();
+        let point = point("keys-1");
         let peers = point.peers(&setup);
         assert_eq!(peers[0].name, "in-place");
         assert!(peers.iter().any(|peer| peer.name == "gls"));
@@ -460,21 +360,35 @@ mod tests {
         // The first peer is third.
         assert_eq!(table.rows[1].of_best.unwrap().median, 6.0 / 7.0);
         assert!(table.rows.iter().all(|row| row.of_glibc.is_none()));
-        let others = points.iter().filter(|point| !point.keyed);
-        assert!(
-            others
-                .flat_map(|point| point.peers(&setup))
-                .all(|peer| peer.kind != Kind::Keyed)
-        );
+        for (point, first) in [("alone", "glibc"), ("reads-90-4", "glibc-rwlock")] {
+            let peers = self::point(point).peers(&setup);
+            assert_eq!(peers[0].name, first);
+            let kinds = peers.iter().filter(|peer| peer.kind == peers[0].kind);
+            assert_eq!(kinds.count() == peers.len(), first == "glibc-rwlock");
+        }
+    }
+
+    #[test]
+    fn in_a_crowd_a_spin_lock_that_yields_is_compared_with_its_like() {
+        let named = |name| crate::peers::find(name).unwrap();
+        let peers = ["glibc", "mcslock", "mcslock-yield", "mcs"].map(named);
+        let all = [10.0, 80.0, 20.0, 40.0].map(|figure| series(&[figure]));
+        let of_best = |threads| {
+            let mut crowd = point("crowd-200ns-1us-4");
+            crowd.threads = Some(threads);
+            crowd.table(&peers, &all).rows[3].of_best.unwrap().median
+        };
+        assert_eq!(of_best(1), 0.5);
+        assert_eq!(of_best(u16::MAX), 2.0);
     }
 
     #[test]
     fn a_lock_that_failed_is_nobodys_measure() {
         let named = |name| crate::peers::find(name).unwrap();
-        let peers = ["glibc", "std", "pthread-futex"].map(named);
+        let peers = ["glibc", "std", "pthread-default"].map(named);
         let mut all = [series(&[10.0]), series(&[40.0]), series(&[20.0])];
         all[1].failure = Some("it hung".to_owned());
-        let table = points(&[4]).pop().unwrap().table(&peers, &all);
+        let table = point("crowd-200ns-1us-4").table(&peers, &all);
         assert!(table.rows[1].figure.is_none() && table.rows[1].least.is_none());
         assert_eq!(table.rows[2].of_best.unwrap().median, 2.0);
     }

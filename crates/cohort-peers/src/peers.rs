@@ -1,6 +1,6 @@
 //! The compared locks: their kinds, their calls and their origins.
 
-use crate::foreign::{Foreign, table};
+use crate::foreign::{Foreign, ForeignShared, table};
 use crate::keyed::{Dashmap, Gls, Mapped, Papaya, Scc};
 use crate::load::Load;
 use crate::rust::{Own, Spin};
@@ -9,12 +9,13 @@ use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
 use cohort::wait::MayPark;
 use cohort_lab::workloads::address::{InPlace, Place};
+use cohort_lab::workloads::pthread::RwLock;
 use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 use std::ffi::CStr;
 
 /// Kind of lock; locks are compared within a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Waiters finally sleep.
@@ -31,13 +32,15 @@ pub enum Kind {
     Clh,
     /// Waiters queue in an array.
     Array,
+    /// Rwlocks; compared separately.
+    Shared,
     /// Many locks found by keys; compared separately.
     Keyed,
 }
 
 impl Kind {
     /// All kinds, in the order of display.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Sleeping,
         Self::Spinning,
         Self::Backoff,
@@ -45,6 +48,7 @@ impl Kind {
         Self::Mcs,
         Self::Clh,
         Self::Array,
+        Self::Shared,
         Self::Keyed,
     ];
 
@@ -58,6 +62,7 @@ impl Kind {
             Self::Mcs => "Queues as in MCS",
             Self::Clh => "Queues as in CLH",
             Self::Array => "Queues in an array",
+            Self::Shared => "Reader–writer locks",
             Self::Keyed => "Locks found by keys",
         }
     }
@@ -116,6 +121,13 @@ impl Peer {
         run(load)
     }
 
+    /// Whether its waiters finally leave their CPUs, so that a crowd larger than the number of CPUs
+    /// goes on.
+    pub fn yields(&self) -> bool {
+        let finally = matches!(self.kind, Kind::Sleeping | Kind::Shared | Kind::Keyed);
+        finally || self.is_ours() || self.name.ends_with("-yield") || self.from == TBB
+    }
+
     /// Whether it is Cohort's.
     pub fn is_ours(&self) -> bool {
         matches!(self.from, Origin::Ours | Origin::Preloaded { .. })
@@ -163,13 +175,28 @@ macro_rules! raw {
 /// A lock of a C or C++ library, if present.
 macro_rules! foreign {
     ($library:literal, $symbol:ident) => {
-        match table!($library, $symbol) {
+        foreign!($library, $symbol, Table, |load, table| load
+            .under(&Foreign::new(table)))
+    };
+    ($library:literal, $symbol:ident, shared) => {
+        foreign!($library, $symbol, SharedTable, |load, table| load
+            .shared(&ForeignShared::new(table)))
+    };
+    ($library:literal, $symbol:ident, $table:ident, |$load:ident, $found:ident| $run:expr) => {
+        match table!($library, $symbol, $table) {
             None => None,
-            Some(_) => Some(|load| match table!($library, $symbol) {
-                Some(table) => load.under(&Foreign::new(table)),
+            Some(_) => Some(|$load| match table!($library, $symbol, $table) {
+                Some($found) => $run,
                 None => unreachable!("looked up above"),
             }),
         }
+    };
+}
+
+/// A rwlock in Rust, or behind the C library's names.
+macro_rules! shared {
+    ($make:expr) => {
+        Some(|load| load.shared(&$make))
     };
 }
 
@@ -230,7 +257,7 @@ peers! {
         here!(CachePadded(Raw(cohort::basic::Mcs::<MayPark>::default())));
     Sleeping "mcs-gated", Origin::Ours, "inlined",
         here!(CachePadded(Raw(Gated::<cohort::basic::Mcs>::default())));
-    Sleeping "pthread-futex", Origin::Preloaded { lock: "futex", wait: "park" }, PRELOAD,
+    Sleeping "pthread-default", Origin::Preloaded { lock: "futex-hmcs", wait: "park" }, PRELOAD,
         here!(pthread(Mutexes::Normal));
 
     Spinning "glibc-spin", Origin::Theirs, "by symbol", here!(Spin::new());
@@ -273,6 +300,19 @@ peers! {
     Array "ck-anderson", CK, "inlined", foreign!("ck", cohort_peer_ck_anderson);
     Array "anderson", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Anderson>);
 
+    Shared "glibc-rwlock", Origin::Theirs, "by symbol", shared!(CachePadded(RwLock::new()));
+    Shared "std-rwlock", Origin::Theirs, "inlined", shared!(Own::new(std::sync::RwLock::new(())));
+    Shared "parking_lot-rwlock", Origin::Theirs, "inlined",
+        shared!(Own::new(parking_lot::RwLock::new(())));
+    Shared "absl-shared", Origin::Package("libabsl-dev"), "by symbol",
+        foreign!("abseil", cohort_peer_absl_shared, shared);
+    Shared "nsync-shared", Origin::Package("libnsync-dev"), "by symbol",
+        foreign!("nsync", cohort_peer_nsync_shared, shared);
+    Shared "tbb-rw", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_rw, shared);
+    Shared "cohort::RwLock", Origin::Ours, "inlined", shared!(Own::new(cohort::RwLock::new(())));
+    Shared "pthread-rwlock", Origin::Preloaded { lock: "futex-hmcs", wait: "park" }, PRELOAD,
+        shared!(CachePadded(RwLock::new()));
+
     Keyed "in-place", Origin::Ours, "inlined", keyed!(InPlace);
     Keyed "gls", Origin::Ours, "inlined", keyed!(Gls);
     Keyed "papaya", Origin::Theirs, "inlined", mapped!(Papaya);
@@ -309,10 +349,11 @@ mod tests {
         }
     }
 
-    /// The crowd's load detects violations of mutual exclusion.
+    /// The loads detect violations of exclusion.
     #[test]
     fn every_lock_excludes_and_hands_over() {
         let crowd = load("crowd --threads 3 --section 300 --gap 100 --latency --seconds 0.03");
+        let shared = load("share --threads 3 --section 300 --gap 100 --readers 50 --seconds 0.03");
         let hand_over = load("hand-over --hold 200 --seconds 0.02");
         let visit = load("hand-over --visit --seconds 0.02");
         let alone = load("alone --seconds 0.01");
@@ -322,6 +363,12 @@ mod tests {
             let Some(run) = peer.run else {
                 continue;
             };
+            if peer.kind == Kind::Shared {
+                assert!(run(&shared).unwrap().operations > 0, "{}", peer.name);
+                assert!(run(&crowd).is_err());
+                continue;
+            }
+            assert!(run(&shared).is_err());
             if peer.kind == Kind::Keyed {
                 assert!(run(&crowds).unwrap().operations > 0, "{}", peer.name);
                 assert!(run(&keys).unwrap().pair.is_some(), "{}", peer.name);

@@ -1,6 +1,6 @@
 //! Locks of Rust and of the C library, in their users' form.
 
-use cohort_lab::workloads::{CachePadded, Exclusion};
+use cohort_lab::workloads::{CachePadded, Exclusion, Sharing};
 use std::cell::UnsafeCell;
 
 /// A lock on cache lines of its own.
@@ -36,6 +36,33 @@ guarded! {
     std::sync::Mutex<()>, lock => lock.lock().unwrap();
     parking_lot::Mutex<()>, lock => lock.lock();
     mcslock::barging::spins::Mutex<()>, lock => lock.lock();
+}
+
+/// Implements [`Sharing`] for rwlocks released by guards.
+macro_rules! shared {
+    ($($lock:ty, $self:ident => $read:expr, $write:expr;)+) => {
+        $(impl Sharing for Own<$lock> {
+            #[inline]
+            fn reading<R>(&self, section: impl FnOnce() -> R) -> R {
+                let $self = &self.0.0;
+                let _guard = $read;
+                section()
+            }
+
+            #[inline]
+            fn writing<R>(&self, section: impl FnOnce() -> R) -> R {
+                let $self = &self.0.0;
+                let _guard = $write;
+                section()
+            }
+        })+
+    };
+}
+
+shared! {
+    cohort::RwLock<()>, lock => lock.read(), lock.write();
+    std::sync::RwLock<()>, lock => lock.read().unwrap(), lock.write().unwrap();
+    parking_lot::RwLock<()>, lock => lock.read(), lock.write();
 }
 
 /// Implements [`Exclusion`] for `mcslock`'s locks.

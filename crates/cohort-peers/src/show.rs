@@ -1,7 +1,8 @@
 //! Tables, and pictures.
 
-use crate::measure::{Figure, Row, Table};
+use crate::measure::{Row, Table};
 use crate::peers::Kind;
+use crate::points::Figure;
 use cohort_lab::compare::times;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
@@ -26,7 +27,7 @@ pub fn table(table: &Table) -> String {
     titles.push(if keyed { "beyond in-place" } else { "of glibc" });
     titles.push("of best peer");
     if crowd {
-        titles.extend(["p99.9", "least", "most"]);
+        titles.extend(["CPU", "p99.9", "least", "most"]);
     }
     let columns = titles.len();
     let mut drawn = comfy_table::Table::new();
@@ -61,7 +62,9 @@ pub fn table(table: &Table) -> String {
                 if crowd {
                     let share =
                         |share: Option<f64>| share.map_or("-".to_owned(), |s| format!("{s:.2}"));
-                    cells.push(row.p999.map_or("-".to_owned(), duration));
+                    cells.extend(
+                        [row.cpu, row.p999].map(|time| time.map_or("-".to_owned(), duration)),
+                    );
                     cells.extend([share(row.least), share(row.most)]);
                 }
             }
@@ -150,7 +153,7 @@ fn in_one_line(text: &str) -> String {
 }
 
 /// Nanoseconds in a suitable unit.
-fn duration(nanoseconds: f64) -> String {
+pub fn duration(nanoseconds: f64) -> String {
     match nanoseconds {
         short if short < 999.5 => format!("{short:.0} ns"),
         middle if middle < 999_500.0 => format!("{:.1} µs", middle / 1e3),
@@ -168,6 +171,7 @@ impl Kind {
             Self::Mcs => "mcs",
             Self::Clh => "clh",
             Self::Array => "array",
+            Self::Shared => "rwlock",
             Self::Keyed => "by key",
         }
     }
@@ -204,6 +208,7 @@ mod tests {
             of_glibc: None,
             beyond: None,
             of_best: Estimate::of(&[of_best]),
+            cpu: Some(1.0),
             p999: Some(1.0),
             least: None,
             most: None,

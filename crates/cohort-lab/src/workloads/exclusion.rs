@@ -25,6 +25,27 @@ pub trait Exclusion: Sync {
     }
 }
 
+/// Reader–writer lock under load, called as in programs.
+pub trait Sharing: Sync {
+    /// Runs `section` with a read lock held. Blocks.
+    fn reading<R>(&self, section: impl FnOnce() -> R) -> R;
+
+    /// Runs `section` with the write lock held. Blocks.
+    fn writing<R>(&self, section: impl FnOnce() -> R) -> R;
+}
+
+impl Sharing for CachePadded<pthread::RwLock> {
+    #[inline]
+    fn reading<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.0.reading(section)
+    }
+
+    #[inline]
+    fn writing<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.0.writing(section)
+    }
+}
+
 impl Exclusion for pthread::Mutex {
     type Token = ();
 

@@ -1,11 +1,12 @@
 //! Readers and writers share one rwlock.
 
-use super::Outcome;
 use super::crowd::{Crowd, Member};
 use super::pthread::RwLock;
+use super::{CachePadded, Outcome, Sharing};
 use crate::world::work::{Pace, Work};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
@@ -30,20 +31,66 @@ pub struct Options {
 /// Runs the load.
 ///
 /// # Errors
-/// A thread cannot be created.
+/// As for [`under`].
 pub fn run(options: &Options) -> Result<Outcome, String> {
+    under(&CachePadded(RwLock::new()), options)
+}
+
+/// Runs the load under `lock`. Blocks.
+///
+/// # Errors
+/// A thread that cannot be created, or a reader beside a writer.
+pub fn under(lock: &impl Sharing, options: &Options) -> Result<Outcome, String> {
     let pace = Pace::measure();
     let works = (pace.work(options.section), pace.work(options.gap));
-    let (lock, readers) = (RwLock::new(), options.readers);
-    let lock = &lock;
-    options.crowd.run(options.latency, |index| {
+    let guarded = &Guarded::default();
+    let outcome = options.crowd.run(options.latency, |index| {
         let random = SmallRng::seed_from_u64(index as u64);
-        Ok(move |member: &mut Member| take_turns(lock, readers, works, random.clone(), member))
-    })
+        let readers = options.readers;
+        Ok(move |member: &mut Member| {
+            take_turns(lock, guarded, readers, works, random.clone(), member);
+        })
+    })?;
+    if guarded.violated.0.load(Relaxed) {
+        return Err("the lock let a writer in beside another thread".to_owned());
+    }
+    Ok(outcome)
+}
+
+/// Two counts that every writer advances, one at its begin and one at its end.
+#[derive(Default)]
+struct Guarded {
+    counts: CachePadded<[AtomicU64; 2]>,
+    violated: CachePadded<AtomicBool>,
+}
+
+impl Guarded {
+    fn read(&self, section: Work) {
+        let [begun, ended] = &self.counts.0;
+        let before = begun.load(Relaxed);
+        section.perform();
+        self.expect(before == ended.load(Relaxed));
+    }
+
+    fn write(&self, section: Work) {
+        let [begun, ended] = &self.counts.0;
+        let before = begun.load(Relaxed);
+        begun.store(before + 1, Relaxed);
+        section.perform();
+        self.expect(before == ended.load(Relaxed));
+        ended.store(before + 1, Relaxed);
+    }
+
+    fn expect(&self, kept: bool) {
+        if !kept {
+            self.violated.0.store(true, Relaxed);
+        }
+    }
 }
 
 fn take_turns(
-    lock: &RwLock,
+    lock: &impl Sharing,
+    guarded: &Guarded,
     readers: u8,
     (section, gap): (Work, Work),
     mut random: SmallRng,
@@ -52,15 +99,20 @@ fn take_turns(
     loop {
         let reads = random.random_range(0..100) < readers;
         let begun = member.begins();
-        if reads {
-            lock.read();
+        let latency = || begun.map(|begun| begun.elapsed());
+        let latency = if reads {
+            lock.reading(|| {
+                let latency = latency();
+                guarded.read(section);
+                latency
+            })
         } else {
-            lock.write();
-        }
-        let latency = begun.map(|begun| begun.elapsed());
-        section.perform();
-        // SAFETY: acquired above, by this thread.
-        unsafe { lock.unlock() };
+            lock.writing(|| {
+                let latency = latency();
+                guarded.write(section);
+                latency
+            })
+        };
         member.keep(latency);
         if !member.goes_on() {
             break;
@@ -73,20 +125,39 @@ fn take_turns(
 mod tests {
     use super::*;
 
+    fn options(readers: u8) -> Options {
+        Options {
+            crowd: Crowd {
+                threads: 3,
+                seconds: 0.03,
+            },
+            readers,
+            section: 50,
+            gap: 50,
+            latency: false,
+        }
+    }
+
     #[test]
     fn readers_and_writers_get_on() {
         for readers in [0, 50, 100] {
-            let options = Options {
-                crowd: Crowd {
-                    threads: 3,
-                    seconds: 0.03,
-                },
-                readers,
-                section: 50,
-                gap: 50,
-                latency: false,
-            };
-            assert!(run(&options).unwrap().operations > 0, "{readers}");
+            assert!(run(&options(readers)).unwrap().operations > 0, "{readers}");
         }
+    }
+
+    #[test]
+    fn no_exclusion_is_noticed() {
+        struct Nothing;
+        impl Sharing for Nothing {
+            fn reading<R>(&self, section: impl FnOnce() -> R) -> R {
+                section()
+            }
+            fn writing<R>(&self, section: impl FnOnce() -> R) -> R {
+                section()
+            }
+        }
+        let mut crowded = options(50);
+        crowded.section = 100_000;
+        assert!(under(&Nothing, &crowded).unwrap_err().contains("a writer"));
     }
 }

@@ -4,6 +4,7 @@ use super::Outcome;
 use super::latency::{LONGEST, Latency, Times, times};
 use crate::options::seconds;
 use crate::progress::tell;
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ impl Crowd {
         let threads = usize::from(self.threads);
         let over = AtomicBool::new(false);
         let start = Barrier::new(threads + 1);
-        let (elapsed, members) = std::thread::scope(|scope| {
+        let (elapsed, used, members) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
             for index in 0..threads {
                 let (over, start) = (&over, &start);
@@ -98,12 +99,12 @@ impl Crowd {
                 }
             }
             start.wait();
-            let begun = Instant::now();
+            let (begun, used) = (Instant::now(), cpu_seconds());
             std::thread::sleep(Duration::from_secs_f64(self.seconds));
             over.store(true, Ordering::Relaxed);
-            let elapsed = begun.elapsed();
+            let (elapsed, used) = (begun.elapsed(), cpu_seconds() - used);
             let members: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
-            (elapsed, members)
+            (elapsed, used, members)
         });
         let mut counts = Vec::new();
         let mut latencies: Option<Times> = None;
@@ -127,9 +128,16 @@ impl Crowd {
             least: counts.iter().min().copied(),
             most: counts.iter().max().copied(),
             latency: latencies.map(|all| Latency::of(&all, |nanoseconds| nanoseconds)),
+            cpu_seconds: Some(used),
             ..Outcome::default()
         })
     }
+}
+
+/// CPU seconds of this process so far.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// A prepared thread's operation.

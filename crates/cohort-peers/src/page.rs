@@ -28,7 +28,7 @@ const CROWDS: [Question; 4] = [
             if is_same(row, first) {
                 return Some(figure(row.figure?.median));
             }
-            Some(format!("{:.2}", row.of_glibc?.median))
+            Some(figure(row.of_glibc?.median))
         },
         value: Some(|row, _| Some(row.of_glibc?.median)),
     },
@@ -66,7 +66,7 @@ fn over(row: &Row, first: &Row, of: fn(&Row) -> Option<f64>) -> Option<String> {
     if is_same(row, first) {
         return Some(duration(own));
     }
-    Some(format!("{:.2}", own / of(first)?))
+    Some(figure(own / of(first)?))
 }
 
 /// The whole page, in Markdown.
@@ -138,7 +138,7 @@ fn answer(question: &Question, tables: &[&Table]) -> String {
                 .map(|table| value(&table.rows[place], &table.rows[0]));
             let values: Option<Vec<f64>> = values.collect();
             let mean = values.and_then(|values| geometric_mean(&values));
-            mean.map_or("-".to_owned(), |mean| format!("{mean:.2}"))
+            mean.map_or("-".to_owned(), figure)
         };
         let means = (0..locks.len()).map(mean);
         drawn.add_row(
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(cells("crowd-a", 0)[2..4], ["1.00 M", "2.00"]);
         assert_eq!(cells("mean", 0)[2..4], ["1.00", "4.00"]);
         // CPU time, waits that were not measured, shares.
-        assert_eq!(cells("crowd-b", 1)[2..4], ["100 ns", "0.12"]);
+        assert_eq!(cells("crowd-b", 1)[2..4], ["100 ns", "0.125"]);
         assert_eq!(cells("crowd-b", 2)[2..4], ["-", "-"]);
         assert_eq!(cells("mean", 2)[2..4], ["-", "-"]);
         assert_eq!(cells("crowd-b", 3)[2..4], ["0.50", "0.50"]);

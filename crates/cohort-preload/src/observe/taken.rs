@@ -27,10 +27,13 @@ pub unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
             }
             How::Read | How::Write => {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
-                lock.is_word().then(|| match how {
-                    How::Read => lock.lock.keeps_readers_out(),
-                    _ => lock.lock.is_locked(),
-                })
+                if !lock.is_word() {
+                    return None;
+                }
+                match how {
+                    How::Read => Some(lock.lock.keeps_readers_out()),
+                    _ => lock.lock.keeps_writers_out(),
+                }
             }
             _ => None,
         }

@@ -1706,6 +1706,28 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & BARS != 0
     }
 
+    /// Whether a writer that arrived a moment ago had to wait: for a holder, or for the head, which
+    /// may be on its way. Unknown if it had to end a bias first.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert_eq!(lock.keeps_writers_out(), Some(false));
+    /// assert!(lock.try_read(Recursion::Allowed));
+    /// assert_eq!(lock.keeps_writers_out(), Some(true));
+    /// ```
+    pub fn keeps_writers_out(&self) -> Option<bool> {
+        let word = self.word.load(Order::RELAXED);
+        if word & (WRITER | READERS | RESERVED) != 0 {
+            Some(true)
+        } else if word & BIASED != 0 {
+            self.are_announced().then_some(true)
+        } else {
+            Some(false)
+        }
+    }
+
     /// Clears what a parent left: a forked child has no waiters. Holders stay what they were.
     ///
     /// Readers counted beside a writer are the parent's, and about to turn back for ever.

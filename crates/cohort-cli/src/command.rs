@@ -154,8 +154,11 @@ fn handed(words: &[OsString]) -> Option<(&'static Companion, Vec<OsString>)> {
     // The laboratory has more of these two.
     let is_own = match subcommand.to_str() {
         Some("tune") => {
-            rest.iter().any(|word| word == "--")
-                && parsing::accepts::<Cohort>(&definition(), &whole())
+            let is_of_program = |word: &OsString| {
+                let word = word.to_string_lossy();
+                word == "--" || word == "--server" || word.starts_with("--server=")
+            };
+            rest.iter().any(is_of_program) && parsing::accepts::<Cohort>(&definition(), &whole())
         }
         Some("workload") => rest.first().is_some_and(|load| workload::is_own(load)),
         _ => true,

@@ -141,7 +141,7 @@ pub fn main() -> ExitCode {
         let mut names = GROUPS.iter().flat_map(|(_, names)| names.iter());
         names.any(|name| first == name)
     });
-    // The groups take a millisecond, and only the help without a subcommand shows them.
+    // Only the help without a subcommand shows the groups.
     let definition = if has_subcommand {
         ungrouped()
     } else {

@@ -22,7 +22,8 @@ RPATH  := $(if $(filter $(SYSTEM),$(PREFIX)),, -Wl,-rpath,$${libdir})
 
 # Cargo's target folder, also if the environment sets it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-COHORT   := $(TARGET)/release/cohort
+# The command of a server is built small: see the profile dist in Cargo.toml.
+COHORT   := $(TARGET)/dist/cohort
 LAB      := $(TARGET)/release/cohort-lab
 DELEGATE := $(TARGET)/release/cohort-delegate
 MANUAL   := $(TARGET)/release/cohort-manual
@@ -48,9 +49,9 @@ FISH   := $(ROOT)/share/fish/vendor_completions.d
 .PHONY: all c install install-c install-command install-library uninstall deb tarball
 
 all: c
-	$(CARGO) build --release --package cohort-cli --package cohort-lab-cli --package cohort-delegate \
-	    --package cohort-commands --bin cohort --bin cohort-lab --bin cohort-delegate \
-	    --bin cohort-manual
+	$(CARGO) build --profile dist --package cohort-cli --bin cohort
+	$(CARGO) build --release --package cohort-lab-cli --package cohort-delegate --package cohort-commands \
+	    --bin cohort-lab --bin cohort-delegate --bin cohort-manual
 
 # Rustc does not version the symbols of a shared library, so the linker builds it from the static
 # one.

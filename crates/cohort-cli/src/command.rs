@@ -59,13 +59,19 @@ const GROUPS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// The whole command line, in groups; a companion's subcommand has no options here.
-#[must_use]
-pub fn definition() -> Command {
+/// The whole command line; a companion's subcommand has no options here.
+fn ungrouped() -> Command {
     let mut command = Cohort::command();
     for (name, about) in companion::ALL.iter().flat_map(|one| one.subcommands) {
         command = command.subcommand(Command::new(*name).about(*about));
     }
+    command
+}
+
+/// The whole command line, in groups.
+#[must_use]
+pub fn definition() -> Command {
+    let command = ungrouped();
     let mut text = String::new();
     for (title, names) in GROUPS {
         text.push_str(&format!("{title}:\n"));
@@ -131,7 +137,17 @@ pub fn main() -> ExitCode {
     if let Some((companion, words)) = handed(&words) {
         return companion.hand_over(&words).report();
     }
-    parsing::parsed::<Cohort>(&definition(), std::env::args_os(), carry_out)
+    let has_subcommand = words.first().is_some_and(|first| {
+        let mut names = GROUPS.iter().flat_map(|(_, names)| names.iter());
+        names.any(|name| first == name)
+    });
+    // Only the help without a subcommand shows the groups.
+    let definition = if has_subcommand {
+        ungrouped()
+    } else {
+        definition()
+    };
+    parsing::parsed::<Cohort>(&definition, std::env::args_os(), carry_out)
 }
 
 /// The command that executes these words, in its form of them; none if this command does.
@@ -154,8 +170,11 @@ fn handed(words: &[OsString]) -> Option<(&'static Companion, Vec<OsString>)> {
     // The laboratory has more of these two.
     let is_own = match subcommand.to_str() {
         Some("tune") => {
-            rest.iter().any(|word| word == "--")
-                && parsing::accepts::<Cohort>(&definition(), &whole())
+            let is_of_program = |word: &OsString| {
+                let word = word.to_string_lossy();
+                word == "--" || word == "--server" || word.starts_with("--server=")
+            };
+            rest.iter().any(is_of_program) && parsing::accepts::<Cohort>(&definition(), &whole())
         }
         Some("workload") => rest.first().is_some_and(|load| workload::is_own(load)),
         _ => true,

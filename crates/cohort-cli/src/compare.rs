@@ -3,7 +3,7 @@
 pub mod closing;
 pub mod contestants;
 pub mod show;
-mod subject;
+pub(crate) mod subject;
 
 use crate::choice::{self, Choice, DEFAULT, LockName, SYSTEM};
 use crate::destination;
@@ -29,7 +29,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
-use subject::Subject;
+use subject::{Served, Subject};
 
 /// Options of `cohort compare`.
 #[derive(Debug, clap::Args)]
@@ -64,28 +64,8 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true,
         value_delimiter = ',', default_missing_value = "")]
     lower_is_better: Option<Vec<String>>,
-    /// Compare a server: CMD runs in the foreground, without a shell; `{port}` is
-    /// replaced by a free port
-    #[arg(
-        long,
-        value_name = "CMD",
-        requires = "client",
-        conflicts_with = "command"
-    )]
-    server: Option<String>,
-    /// Wait for the server at this port, HOST:PORT or Unix socket
-    /// [default: {port}]
-    #[arg(
-        long,
-        value_name = "PORT",
-        requires = "server",
-        allow_hyphen_values = true
-    )]
-    ready: Option<String>,
-    /// Measure the server with this shell command, run under the C library's
-    /// locks; the server ends with it
-    #[arg(long, value_name = "CMD", requires = "server")]
-    client: Option<OsString>,
+    #[command(flatten)]
+    served: Served,
     /// Use these rwlocks with each lock [default: as `run`]
     #[arg(long, value_enum, value_name = "A,B,…", value_delimiter = ',')]
     rwlocks: Vec<Rwlocks>,
@@ -150,7 +130,7 @@ pub struct Arguments {
     #[arg(long)]
     show_output: bool,
     /// The program and its arguments
-    #[arg(required_unless_present = "server", trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+    #[arg(required_unless_present = "server", group = "subject", trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
@@ -402,7 +382,7 @@ fn compare(
         } else {
             format!(
                 "{}\nfor a program that listens and terminates, use --timeout SECONDS",
-                server_instead(&subject.words, &played.listens)
+                server_instead("compare", &subject.words, &played.listens)
             )
         }));
     }
@@ -418,13 +398,13 @@ fn compare(
     })
 }
 
-/// The message for a program that turned out to be a server.
-pub fn server_instead(words: &[OsString], listens: &[Address]) -> String {
+/// The message for a program that turned out to be a server, with the line to type.
+pub fn server_instead(subcommand: &str, words: &[OsString], listens: &[Address]) -> String {
     let listens_on: Vec<String> = listens.iter().map(Address::to_string).collect();
     format!(
         "the program is a server: it listens on {} and does not terminate; use instead\n  {}",
         listens_on.join(", "),
-        subject::line_for_server(words, listens)
+        subject::line_for_server(subcommand, words, listens)
     )
 }
 

@@ -378,6 +378,15 @@ impl Origin {
         })
     }
 
+    /// The same, with a subcommand that its own command need not be given.
+    #[must_use]
+    pub fn of_subcommand(mut self, name: &str) -> Self {
+        if self.command.get(1).is_none_or(|word| word != name) {
+            self.command.insert(1, name.to_owned());
+        }
+        self
+    }
+
     fn on(machine: Machine) -> Self {
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| word.to_string_lossy().into_owned());

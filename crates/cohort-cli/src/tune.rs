@@ -1,5 +1,5 @@
-//! `cohort tune -- PROGRAM`: finds the fastest lock for a program by successive halving, and writes
-//! a configuration.
+//! `cohort tune -- PROGRAM`: finds the fastest lock for a program or a server by successive halving,
+//! and writes a configuration.
 //!
 //! One run of each lock drops all but three. More rounds, and other rwlocks and ways to wait, drop
 //! all but one. The final compares this one with the default in fresh rounds only: accidental leads
@@ -8,6 +8,7 @@
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::contestants::{self, Counted};
 use crate::compare::server_instead;
+use crate::compare::subject::Served;
 use crate::destination;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
@@ -23,7 +24,7 @@ use cohort_measure::interrupt;
 use cohort_measure::metric::Metric;
 use cohort_measure::progress::Progress;
 use cohort_measure::rounds::{self, Contestant, Played, Rules, Series};
-use cohort_measure::runner::{self, Launch, Run};
+use cohort_measure::runner::{self, Client, Launch, Run};
 use cohort_measure::stats::{Estimate, median};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -40,9 +41,9 @@ pub struct Arguments {
     /// Write a configuration for `cohort run --config`
     #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// With a program: compare `wall` or `cpu` seconds, or a figure in its output, the group of a
-    /// regular expression
-    #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
+    /// With a program: compare `wall` or `cpu` seconds, or a figure from the output of the program
+    /// or client: the group of a regular expression, optionally with a name
+    #[arg(long, value_name = "wall|cpu|[NAME=]REGEX", default_value = "wall")]
     pub metric: String,
     /// With a program: treat lower figures of REGEX as better
     #[arg(long)]
@@ -50,22 +51,35 @@ pub struct Arguments {
     /// With a program: limit the search to this time; programs over 5 seconds take longer
     #[arg(long, value_name = "SECONDS", default_value = "180", value_parser = crate::top::interval)]
     pub within: Duration,
+    #[command(flatten)]
+    pub(crate) served: Served,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Find the best lock for this program by running it
-    #[arg(last = true, value_names = ["PROGRAM", "ARGS"],
+    #[arg(last = true, value_names = ["PROGRAM", "ARGS"], group = "subject",
         value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+impl Arguments {
+    /// Whether a program or a server is to be tuned, rather than a machine.
+    #[must_use]
+    pub fn has_subject(&self) -> bool {
+        !self.command.is_empty() || self.served.server.is_some()
+    }
 }
 
 const NOTES: &str = "\
 A dozen locks run the program once, then the best three and the default again, the best one also \
 with other rwlocks and wait policies; a final round alternates the best one and the default. A proven \
-gain writes a configuration: -o, or PROGRAM.cohort.toml. `cohort-lab` also tunes for a machine.
+gain writes a configuration: -o, or PROGRAM.cohort.toml. `cohort-lab` also tunes for a machine. For a \
+server, each run starts --server and measures it with --client, as `cohort compare` does.
 
 Examples:
   cohort tune -- kccachetest wicked -th 2 -capcnt 500000 400000
+  cohort tune --server 'memcached -u nobody -l 127.0.0.1 -p {port}' \\
+      --client 'memcaslap -s 127.0.0.1:{port} -t 3s' --metric tps='TPS: ([0-9]+)'
 
 Exit status: 0 with a result; 2 for invalid options; 125 if a run failed; 130 after Ctrl-C.";
 
@@ -167,6 +181,8 @@ fn fitting(left: Duration, runs: usize, seconds: f64, (least, most): (usize, usi
 /// Runs the candidates.
 struct Runner<'a> {
     launch: Launch,
+    /// The client that measures, if the program is a server.
+    client: Option<Client>,
     metric: &'a Metric,
     within: Duration,
     started: Instant,
@@ -203,6 +219,7 @@ impl Runner<'_> {
         let rules = Rules {
             warm_ups: usize::from(counted.is_some()),
             looks: counted.is_some(),
+            client: self.client.as_ref(),
             ..Rules::of(rounds)
         };
         let metric = self.metric;
@@ -291,9 +308,13 @@ impl Tried {
 /// Executes `cohort tune -- PROGRAM`.
 ///
 /// # Errors
-/// The program cannot be served, fails, or is a server.
+/// The program cannot be served, fails, or is a server without --server.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let words = &arguments.command;
+    let subject = arguments.served.or(&arguments.command)?;
+    let words = &subject.words;
+    if words.is_empty() {
+        return Err(Problem::usage("write a program after --, or use --server"));
+    }
     let name = Path::new(&words[0]).file_name().unwrap_or(&words[0]);
     let own = || PathBuf::from(format!("{}.cohort.toml", name.display()));
     let file = arguments.output.clone().unwrap_or_else(own);
@@ -317,6 +338,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     let mut runner = Runner {
         launch,
+        client: contestants::client(&subject),
         metric: &metric,
         within: arguments.within,
         started: Instant::now(),
@@ -335,7 +357,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         page::print_json(Origin::here(), &found)?;
     } else {
-        page::print(&text(&found, &metric))?;
+        page::print(&text(&found, &metric, interrupted.is_some()))?;
     }
     if let Some(status) = interrupted {
         problem::tell("interrupted: the search is incomplete");
@@ -370,13 +392,21 @@ fn search(runner: &mut Runner, words: &[OsString]) -> Result<Outcome, Problem> {
     let first = &played.series[0];
     if let Some(why) = &first.failure {
         return Err(Problem::refused(if played.listens.is_empty() {
-            format!("the program fails under the default lock: {why}")
+            match runner.client {
+                None => format!("the program fails under the default lock: {why}"),
+                Some(_) => format!("no measurement under the default lock: {why}"),
+            }
         } else {
-            server_instead(words, &played.listens)
+            server_instead("tune", words, &played.listens)
         }));
     }
     default.figures = first.figures(|sample| sample.value);
     let seconds = first.samples.first().map_or(0.0, |sample| sample.run.wall);
+    // Starting and ending a server takes time too. This was a warm-up and a run.
+    let cost = match runner.client {
+        None => seconds,
+        Some(_) => seconds.max(runner.started.elapsed().as_secs_f64() / 2.0),
+    };
     let counts: Option<Counts> = counted.borrow().values().next().copied();
     if let Some(few) = counts.and_then(Counts::judgement) {
         found.verdict = format!("no lock gains over the default, {DEFAULT}: {few}");
@@ -398,15 +428,17 @@ fn search(runner: &mut Runner, words: &[OsString]) -> Result<Outcome, Problem> {
         candidates.extend(one);
     }
     let stayed = (STAY + 1).min(candidates.len());
-    if interrupted.is_none() {
+    if interrupted.is_some() {
+        rank(&mut candidates, lower);
+    } else {
         // The default stays in the field.
         rank(&mut candidates[1..], lower);
-        interrupted = runner.measure_more(&mut candidates[..stayed], seconds)?;
+        interrupted = runner.measure_more(&mut candidates[..stayed], cost)?;
         rank(&mut candidates[..stayed], lower);
     }
     if interrupted.is_none() {
         let mut variants = candidates[0].variants();
-        interrupted = runner.measure_more(&mut variants, seconds)?;
+        interrupted = runner.measure_more(&mut variants, cost)?;
         let all = stayed + variants.len();
         // After the best candidate: an equally fast variant is not worth a setting.
         drop(candidates.splice(1..1, variants));
@@ -425,7 +457,7 @@ fn search(runner: &mut Runner, words: &[OsString]) -> Result<Outcome, Problem> {
     found.best = Some(best.name());
     // A candidate that hangs must not hang the search.
     runner.launch.limit = Some(Duration::from_secs_f64(20.0 * seconds + 30.0));
-    let rounds = fitting(runner.left(1.0), 2, seconds, (FEWEST, MOST));
+    let rounds = fitting(runner.left(1.0), 2, cost, (FEWEST, MOST));
     let mut played = runner.play(&[&default, &best], rounds, None)?;
     let interrupted = played.interrupted.map(|signal| signal.status());
     level(&mut played.series);
@@ -483,7 +515,7 @@ fn configuration(best: &Settings, verdict: &str) -> String {
     text
 }
 
-fn text(found: &Found, metric: &Metric) -> String {
+fn text(found: &Found, metric: &Metric, is_interrupted: bool) -> String {
     let mut table = page::titled(&["lock", "runs", &metric.column()]);
     let mut failed = String::new();
     for one in &found.tried {
@@ -500,10 +532,12 @@ fn text(found: &Found, metric: &Metric) -> String {
     text.push_str("\n\n");
     text.push_str(&failed);
     if !found.untried.is_empty() {
-        text += &page::prose(&format!(
-            "Not measured for lack of time: {}; raise --within.",
-            found.untried.join(", ")
-        ));
+        let untried = found.untried.join(", ");
+        text += &page::prose(&if is_interrupted {
+            format!("Not measured: {untried}.")
+        } else {
+            format!("Not measured for lack of time: {untried}; raise --within.")
+        });
         text.push('\n');
     }
     text += &page::prose(&found.verdict);

@@ -161,7 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     destination::write_all(&pairs)?;
     let rows = rows(&files, &objects, &made);
     if arguments.json {
-        page::print_list(Origin::here(), "rows", &rows)?;
+        page::print_list(Origin::here().of_subcommand("delegate"), "rows", &rows)?;
     } else {
         page::print(&report(&rows, arguments.out.as_deref()))?;
     }

@@ -43,18 +43,18 @@ pub struct Arguments {
     other: Option<Other>,
     /// Tune for this simulated machine: a name from `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MACHINES, hide_possible_values = true, conflicts_with = "command")]
+        value_parser = MACHINES, hide_possible_values = true, conflicts_with = "subject")]
     on: Option<String>,
     /// Take the cohorts from this file, written by `cohort discover -o`, instead of
     /// the machine
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "command")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "subject")]
     cohorts: Option<PathBuf>,
     /// Use these levels below the system [default: the machine's]
     #[arg(
         long,
         value_name = "A,B,…",
         value_delimiter = ',',
-        conflicts_with = "command"
+        conflicts_with = "subject"
     )]
     levels: Vec<String>,
     /// Use these basic locks: ticket, mcs, clh, hemlock [default: all]
@@ -62,48 +62,48 @@ pub struct Arguments {
         long,
         value_name = "A,B,…",
         value_delimiter = ',',
-        conflicts_with = "command"
+        conflicts_with = "subject"
     )]
     basic: Vec<String>,
     /// Run this workload [default: leveldb]
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    #[arg(long, value_name = "NAME", conflicts_with = "subject")]
     workload: Option<String>,
     /// Run these numbers of threads [default: eight numbers below that of CPUs]
     #[arg(
         long,
         value_name = "N,N,…",
         value_delimiter = ',',
-        conflicts_with = "command"
+        conflicts_with = "subject"
     )]
     threads: Vec<usize>,
     /// Weight thread counts: `lc` favours low contention, `hc` high; or N=W,…
     /// [default: hc, with lc for comparison]
-    #[arg(long, value_name = "hc|lc|N=W,…", conflicts_with = "command")]
+    #[arg(long, value_name = "hc|lc|N=W,…", conflicts_with = "subject")]
     policy: Option<String>,
     /// Run every lock to its steady state
-    #[arg(long, conflicts_with = "command")]
+    #[arg(long, conflicts_with = "subject")]
     exhaustive: bool,
     /// Plot the throughput of all locks over threads
-    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, conflicts_with = "command")]
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath, conflicts_with = "subject")]
     plot: Option<PathBuf>,
     /// Seed all random choices
     #[arg(
         long,
         value_name = "N",
         default_value_t = 1,
-        conflicts_with = "command"
+        conflicts_with = "subject"
     )]
     seed: u64,
     /// Explain the contribution of each part of a composition in a file written by -o
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["cohorts", "levels", "basic", "workload", "threads", "policy",
-            "exhaustive", "output", "plot", "seed", "mean", "command"])]
+            "exhaustive", "output", "plot", "seed", "mean", "subject"])]
     explain: Option<PathBuf>,
     /// Select the best lock on average over several files written by -o, without a run
     #[arg(long, value_name = "FILE.toml,…", value_delimiter = ',',
         value_hint = ValueHint::FilePath,
         conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
-            "exhaustive", "plot", "seed", "command"])]
+            "exhaustive", "plot", "seed", "subject"])]
     mean: Vec<PathBuf>,
     #[command(flatten)]
     program: program::Arguments,
@@ -129,12 +129,14 @@ recommended. If another lock beats all compositions, it is recommended instead.
 --explain shows the gain by another lock at each level, or without the level; throughput and fairness \
 by hand-off bound; and the result under kyoto and on other machines.
 
-With a program, a dozen locks run it once, then the best three and the default again, the best one \
-also with other rwlocks and wait policies; a final round alternates the best one and the default. A \
-proven gain writes a configuration: -o, or PROGRAM.cohort.toml.
+With a program, or a server and its client, a dozen locks run it once, then the best three and the \
+default again, the best one also with other rwlocks and wait policies; a final round alternates the \
+best one and the default. A proven gain writes a configuration: -o, or PROGRAM.cohort.toml.
 
 Examples:
   cohort tune -- kccachetest wicked -th 2 -capcnt 500000 400000
+  cohort tune --server 'memcached -u nobody -l 127.0.0.1 -p {port}' \\
+      --client 'memcaslap -s 127.0.0.1:{port} -t 3s' --metric tps='TPS: ([0-9]+)'
   cohort tune --on epyc-7352x2 --levels cache,numa --basic ticket,mcs
   cohort tune --on xeon-e7-4850x4 --threads 1,10,39 -o best.toml --plot beam.svg
   cohort tune --on haswell-ep-2s --levels numa --policy 1=1,24=3 --json
@@ -209,7 +211,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Some(Other::Glk(arguments)) => return glk::run(arguments),
         None => {}
     }
-    if !arguments.program.command.is_empty() {
+    if arguments.program.has_subject() {
         return program::run(&arguments.program);
     }
     if let Some(file) = &arguments.explain {

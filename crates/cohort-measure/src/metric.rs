@@ -2,7 +2,7 @@
 
 use crate::loads::Outcome;
 use crate::runner::Run;
-use regex::{Regex, RegexBuilder};
+use regex_lite::{Regex, RegexBuilder};
 
 /// Figure of a run.
 #[derive(Clone, Debug)]

@@ -102,7 +102,7 @@ pub fn watch(program: &Program, words: &[OsString]) -> Result<Option<Evidence>, 
     if !listens.is_empty() {
         return Err(Problem::refused(format!(
             "{}\n`cohort check PID` samples a running server",
-            server_instead(words, &listens)
+            server_instead("compare", words, &listens)
         )));
     }
     if !status.success() {

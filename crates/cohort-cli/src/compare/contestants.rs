@@ -69,14 +69,10 @@ pub fn all(arguments: &Arguments, all: &[Settings], subject: &Subject) -> Result
     for contestant in &mut contestants {
         contestant.prepare = subject.prepare.as_deref().map(|text| by_shell(text, None));
     }
-    let client = subject.client.as_ref().map(|(text, ready)| Client {
-        launch: by_shell(text, None),
-        ready: ready.clone(),
-    });
     Ok(Field {
         contestants,
         if_threaded,
-        client,
+        client: client(subject),
         counted,
     })
 }
@@ -106,6 +102,15 @@ pub fn by_shell(text: &OsStr, limit: Option<Duration>) -> Launch {
         cpus: None,
         limit,
     }
+}
+
+/// The client to run, if the subject is a server.
+pub fn client(subject: &Subject) -> Option<Client> {
+    let (text, ready) = subject.client.as_ref()?;
+    Some(Client {
+        launch: by_shell(text, None),
+        ready: ready.clone(),
+    })
 }
 
 /// `launch` under those settings. The warm-up run counts acquisitions, unlike the measured runs,

@@ -5,6 +5,60 @@ use crate::problem::Problem;
 use cohort_measure::runner::{Address, PORT, Ready};
 use std::ffi::{OsStr, OsString};
 
+/// Options for a server, in place of a program.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Served {
+    /// Measure a server: CMD runs in the foreground, without a shell; `{port}` is
+    /// replaced by a free port
+    #[arg(long, value_name = "CMD", requires = "client", group = "subject")]
+    pub server: Option<String>,
+    /// Wait for the server at this port, HOST:PORT or Unix socket
+    /// [default: {port}]
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "server",
+        allow_hyphen_values = true
+    )]
+    ready: Option<String>,
+    /// Measure the server with this shell command, run under the C library's
+    /// locks; the server ends with it
+    #[arg(long, value_name = "CMD", requires = "server")]
+    client: Option<OsString>,
+}
+
+impl Served {
+    /// The server with its client, or else a program.
+    pub fn or(&self, command: &[OsString]) -> Result<Subject, Problem> {
+        let mut subject = Subject::of(command);
+        let Some(server) = &self.server else {
+            return Ok(subject);
+        };
+        let words = shlex::split(server).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| {
+            Problem::usage(format!(
+                "--server: `{server}` is not a valid command; check its quotes"
+            ))
+        })?;
+        subject.words = words.into_iter().map(OsString::from).collect();
+        let ready = match &self.ready {
+            Some(ready) => ready,
+            None if server.contains(PORT) => PORT,
+            None => {
+                return Err(Problem::usage(format!(
+                    "--server: write {PORT} in place of the port, or give the port or socket with \
+                     --ready"
+                )));
+            }
+        };
+        let ready = Ready::parse(ready).map_err(|why| Problem::usage(format!("--ready: {why}")))?;
+        let client = self.client.clone().unwrap_or_default();
+        subject.client = Some((client, ready));
+        Ok(subject)
+    }
+}
+
 /// Program with its accessories.
 #[derive(Clone)]
 pub struct Subject {
@@ -56,36 +110,12 @@ impl Subject {
     }
 
     fn new(arguments: &Arguments) -> Result<Self, Problem> {
-        let mut subject = Self {
+        Ok(Self {
             prepare: arguments.prepare.clone(),
             setup: arguments.setup.clone(),
             cleanup: arguments.cleanup.clone(),
-            ..Self::of(&arguments.command)
-        };
-        let Some(server) = &arguments.server else {
-            return Ok(subject);
-        };
-        let words = shlex::split(server).filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| {
-            Problem::usage(format!(
-                "--server: `{server}` is not a valid command; check its quotes"
-            ))
-        })?;
-        subject.words = words.into_iter().map(OsString::from).collect();
-        let ready = match &arguments.ready {
-            Some(ready) => ready,
-            None if server.contains(PORT) => PORT,
-            None => {
-                return Err(Problem::usage(format!(
-                    "--server: write {PORT} in place of the port, or give the port or socket with \
-                     --ready"
-                )));
-            }
-        };
-        let ready = Ready::parse(ready).map_err(|why| Problem::usage(format!("--ready: {why}")))?;
-        let client = arguments.client.clone().unwrap_or_default();
-        subject.client = Some((client, ready));
-        Ok(subject)
+            ..arguments.served.or(&arguments.command)?
+        })
     }
 
     /// Whether a parameter is in one of the commands.
@@ -172,8 +202,8 @@ const KNOWN: [Known; 4] = [
     },
 ];
 
-/// The command line to suggest for a program that turned out to be a server.
-pub fn line_for_server(words: &[OsString], listens: &[Address]) -> String {
+/// The command line of `subcommand` to suggest for a program that turned out to be a server.
+pub fn line_for_server(subcommand: &str, words: &[OsString], listens: &[Address]) -> String {
     let file = std::path::Path::new(&words[0]).file_name();
     let known = KNOWN
         .iter()
@@ -208,7 +238,7 @@ pub fn line_for_server(words: &[OsString], listens: &[Address]) -> String {
         None => "\nCLIENT measures the server; REGEX matches the figure in its output",
     };
     format!(
-        "cohort compare --server '{}' --ready {ready} \\\n      --client '{client}' --metric \
+        "cohort {subcommand} --server '{}' --ready {ready} \\\n      --client '{client}' --metric \
          {metric}{explained}",
         quoted.join(" ")
     )
@@ -229,7 +259,7 @@ mod tests {
 
     fn line(words: &[&str], port: u16) -> String {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        line_for_server(&words, &[Address::Port(port)])
+        line_for_server("compare", &words, &[Address::Port(port)])
     }
 
     #[test]

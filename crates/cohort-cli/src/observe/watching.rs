@@ -276,20 +276,18 @@ pub fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> P
              (docker run --cap-add SYS_PTRACE)"
         ));
     }
-    let why = if owner == rustix::process::geteuid().as_raw() {
+    let (why, who) = if owner == rustix::process::geteuid().as_raw() {
         // Such as a process that changed its user.
-        "denies inspection by its user".to_owned()
+        (
+            "has changed its user or denies inspection".to_owned(),
+            "root",
+        )
+    } else if owner == 0 {
+        ("belongs to root".to_owned(), "root")
     } else {
-        format!("belongs to user {owner}")
+        (format!("belongs to user {owner}"), "that user, or as root")
     };
-    Problem::refused(format!(
-        "process {id} {why}; run as {}",
-        if owner == 0 {
-            "root"
-        } else {
-            "that user, or as root"
-        }
-    ))
+    Problem::refused(format!("process {id} {why}; run as {who}"))
 }
 
 /// The reason why a process has no records.
@@ -317,6 +315,8 @@ fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
         // A kernel thread has no memory of its own either.
         format!("process {id} has ended, or is a kernel thread")
     } else {
-        format!("process {id} does not run under Cohort; {start}")
+        format!(
+            "process {id} does not run under Cohort: `cohort check {id}` shows its call sites; to profile it, {start}"
+        )
     })
 }

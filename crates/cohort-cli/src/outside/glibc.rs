@@ -192,9 +192,14 @@ pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> Kind {
         Some(function) if frames.len() > 1 && !function.contains("+0x") && !sleeps(function) => {
             Kind::Inside(function.to_owned())
         }
+        _ if sleep.seen == MUSL => Kind::Foreign("musl mutex"),
         _ => Kind::Unknown,
     }
 }
+
+/// The word of a normal mutex of musl that is held and has sleepers: EBUSY, and the mark of sleepers.  musl's
+/// functions cannot be unwound.
+const MUSL: u32 = 0x8000_0000 | libc::EBUSY as u32;
 
 /// What the C library notes in a mutex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,7 +301,14 @@ mod tests {
             of(&[(libc, "syscall"), ("a", rust)]),
             Kind::Foreign("Rust std lock")
         );
-        assert_eq!(of(&[(libc, "syscall"), ("a", "mine")]), Kind::Unknown);
+        let unknown = [(libc, "syscall"), ("a", "mine")];
+        assert_eq!(of(&unknown), Kind::Unknown);
+        let musl = Sleep {
+            seen: MUSL,
+            ..sleep
+        };
+        let named = Kind::Foreign("musl mutex");
+        assert_eq!(kind(&frames(&unknown), None, &musl), named);
         // Frames are missing, so the lock's owner is unknown.
         for cut in [
             [(libc, "__futex_abstimed_wait64"), ("a", "main")],

@@ -139,7 +139,7 @@ fn a_narrow_page_has_fewer_columns() {
 }
 
 /// The programs that run with this file open as their code, by number.
-fn running(program: &Path) -> Vec<u32> {
+pub fn running(program: &Path) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc")
         .expect("there is /proc")
         .flatten();

@@ -45,6 +45,25 @@ const MUTEX: &str = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstat
 const PLAIN: &str = "void plain(void) {\n\
     pthread_mutex_lock(&m);\n  x++;\n  pthread_mutex_unlock(&m);\n}\n";
 
+/// The origin is a line to type, under either name of the command.
+#[test]
+fn the_origin_names_the_subcommand() {
+    let folder = program(&format!("#include <pthread.h>\n{MUTEX}{PLAIN}"));
+    let cohort = std::path::Path::new(crate::command());
+    let own = cohort.with_file_name("cohort-delegate");
+    let words = ["delegate", "--json", "a.c"];
+    for (command, words) in [(cohort, &words[..]), (&own, &words[1..])] {
+        let output = std::process::Command::new(command)
+            .args(words)
+            .current_dir(folder.path())
+            .output()
+            .expect("it runs");
+        let sheet: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let expected = ["cohort", "delegate", "--json", "a.c"];
+        assert_eq!(sheet["origin"]["command"], serde_json::json!(expected));
+    }
+}
+
 /// The reason why the critical section of `what` stays in place, beside an outlined one.
 fn why_in_place(what: &str) -> String {
     let rows = became(&format!("{MUTEX}{PLAIN}{what}"));

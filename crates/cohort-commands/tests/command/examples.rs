@@ -71,6 +71,9 @@ fn shortened(example: &str) -> String {
         Some("compare") if example.contains(" --server ") => {
             shortened.replace("compare", "compare --repeat 1 --no-one-cpu")
         }
+        Some("tune") if example.contains(" --server ") => shortened
+            .replace("tune", "tune --within 5")
+            .replace("-t 3s", "-t 1s"),
         _ => shortened,
     }
 }

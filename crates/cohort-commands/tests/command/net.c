@@ -2,7 +2,9 @@
  *   count serve PORT     answers each connection, for ever
  *   count ask PORT N     asks N times and prints how often a second
  *   count leave PORT     leaves a process behind that serves, in a session of its own
- * The word `end` as the fourth argument of `ask` ends the server instead. */
+ * The word `end` as the fourth argument of `ask` ends the server instead.
+ * Where PREFERRED is set, the server contends for its mutex, and the score that `ask` prints depends on its
+ * COHORT_LOCK: 200 under PREFERRED, 100 under all other locks. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -27,6 +29,35 @@ static struct sockaddr_in address(const char *port)
 	return to;
 }
 
+static char reply = 'a';
+
+static void *meet(void *nothing)
+{
+	int round;
+
+	for (round = 0; round < 20; round++) {
+		pthread_mutex_lock(&mutex);
+		usleep(100);
+		pthread_mutex_unlock(&mutex);
+	}
+	return nothing;
+}
+
+/* Ends before the server listens. */
+static void contend(const char *preferred)
+{
+	const char *lock = getenv("COHORT_LOCK");
+	pthread_t all[3];
+	int thread;
+
+	for (thread = 0; thread < 3; thread++)
+		pthread_create(&all[thread], NULL, meet, NULL);
+	for (thread = 0; thread < 3; thread++)
+		pthread_join(all[thread], NULL);
+	if (lock != NULL && strcmp(lock, preferred) == 0)
+		reply = 'b';
+}
+
 static void *serve(void *listener)
 {
 	for (;;) {
@@ -40,7 +71,7 @@ static void *serve(void *listener)
 		pthread_mutex_lock(&mutex);
 		answers++;
 		pthread_mutex_unlock(&mutex);
-		if (word != 0 && write(connection, "a", 1) != 1)
+		if (word != 0 && write(connection, &reply, 1) != 1)
 			exit(6);
 		close(connection);
 	}
@@ -51,13 +82,13 @@ static int ask(const char *port, int times, const char *word)
 {
 	struct timespec begun, ended;
 	double seconds;
+	char answer = 0;
 	int time;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	for (time = 0; time < times; time++) {
 		struct sockaddr_in to = address(port);
 		int connection = socket(AF_INET, SOCK_STREAM, 0);
-		char answer;
 
 		if (connect(connection, (struct sockaddr *)&to, sizeof to) != 0)
 			return 3;
@@ -73,6 +104,7 @@ static int ask(const char *port, int times, const char *word)
 	clock_gettime(CLOCK_MONOTONIC, &ended);
 	seconds = (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
 	printf("rate: %.1f\nmean: %.6f\n", times / seconds, seconds / times);
+	printf("score: %d\n", answer == 'b' ? 200 : 100);
 	return 0;
 }
 
@@ -91,6 +123,8 @@ int main(int argc, char **argv)
 			return 0;
 		setsid();
 	}
+	if (getenv("PREFERRED") != NULL)
+		contend(getenv("PREFERRED"));
 	at = address(argv[2]);
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

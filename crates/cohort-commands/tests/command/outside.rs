@@ -97,6 +97,50 @@ fn top_finds_the_lock_and_its_holder() {
         .stdout(contains("queue_lock").and(contains("sampling took")));
 }
 
+/// The lock that costs most time is the same under Cohort and not; ten times each in the full tier.
+#[test]
+fn top_finds_the_same_lock_as_under_cohort() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("tests/command/hottest.c", &folder);
+    let program = program.as_path();
+    let is_full = std::env::var("COHORT_TIER").as_deref() == Ok("full");
+    let hottest = &|running: &Running| {
+        let said = json(&["top", "--json", "--once", "--interval", "1", &running.id()]);
+        said["locks"][0]["name"].as_str().map(str::to_owned)
+    };
+    std::thread::scope(|scope| {
+        for (load, hot) in [
+            ("mutex", "hot"),
+            ("rwlock", "hot_rwlock"),
+            ("queue", "hot"),
+            ("allocator", "hot"),
+            ("nested", "hot"),
+        ] {
+            scope.spawn(move || {
+                for round in 0..if is_full { 10 } else { 1 } {
+                    let outside = Running::start(program, &[load]);
+                    assert_eq!(
+                        hottest(&outside).as_deref(),
+                        Some(hot),
+                        "{load}, run {round}"
+                    );
+                    drop(outside);
+                    let mut command = Command::new(crate::command());
+                    for name in LEFT_OUT {
+                        command.env_remove(name);
+                    }
+                    command
+                        .args(["run", "--observe", "--"])
+                        .arg(program)
+                        .arg(load);
+                    let under = Running::of(command);
+                    assert_eq!(hottest(&under).as_deref(), Some(hot), "{load} under Cohort");
+                }
+            });
+        }
+    });
+}
+
 /// A mutex, a rwlock, a condition and more, each distinguished from the others.
 #[test]
 fn locks_tells_what_threads_wait_for() {

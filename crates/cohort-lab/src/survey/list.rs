@@ -1,7 +1,7 @@
 //! The programs of a survey: rows in TOML, both built-in and the user's.
 
 use super::here::is_here;
-use regex::Regex;
+use regex_lite::Regex;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -111,6 +111,10 @@ pub static BEYOND: &[(&str, &str)] = &[
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),
     (
+        "hmcs-t-published.keep-for-ever",
+        "as clof.keep-for-ever; the simulated machine counts the hand-offs",
+    ),
+    (
         "hmcs-t.take-another",
         "lengthens a releaser's way along the queue; the simulated machine counts the steps",
     ),

@@ -233,8 +233,9 @@ static CLIENTS: &[Sizes] = clients! {
         type Lock = HmcsTPublished<(Numa,), 4, 0, MayPark, 2>;
         // SAFETY: called by the holder.
         let is_followed = |lock: &Lock, cx: &_| unsafe { lock.is_followed(cx) };
+        let acquire = Lock::acquire_among_others;
         // SAFETY: it is an acquisition.
-        unsafe { mutex::lets_others_in_by::<Lock>(1, 3 * rounds, Lock::acquire, is_followed) };
+        unsafe { mutex::lets_others_in_by::<Lock>(1, 3 * rounds, acquire, is_followed) };
     };
     hmcs_t_published_lets_go: |threads, rounds| {
         type Lock = HmcsTPublished<(CacheGroup, Numa), 4, 2, MayPark, 2>;

@@ -36,9 +36,7 @@
 use super::linked;
 use super::shape::{ChosenShape, Shape};
 use crate::compose::{INNER, LEAVES, Tree};
-use crate::door::{
-    AtomicPtr, AtomicU32, Counter, Order, constructor, count, flaws, mutant, orders, pool,
-};
+use crate::door::{AtomicPtr, Counter, Order, constructor, count, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -97,6 +95,9 @@ const LOOKS: u32 = 2;
 
 /// In a node's `next`: its releaser did not wait for the successor.
 const IMPATIENT: usize = 1;
+
+/// In a context's `cohort`.
+const PATIENT: usize = 1;
 
 /// A place in a queue, of a context, or of a cohort in the queue above.
 #[derive(Debug, Default)]
@@ -260,16 +261,11 @@ impl<'a, P: Parking> Walk<'a, P> {
         }
     }
 
-    /// Leaves the current node to the way back.
-    fn turn(&mut self) {
-        self.at.next.store(self.behind, Order::RELAXED);
-        self.behind = self.at.pointer();
-    }
-
     /// Grants that status to the first waiter; false, at the last linked node, if there is none.
     fn pass(&mut self, status: u32) -> bool {
         loop {
             let next = self.at.next.load(HMCS_TP_SUCCESSOR);
+            debug_assert_ne!(next, Node::mark(), "released twice");
             // SAFETY: a linked successor stays until it is granted or recycled, and nodes are never
             // freed.
             let Some(successor) = (unsafe { next.as_ref() }) else {
@@ -277,17 +273,17 @@ impl<'a, P: Parking> Walk<'a, P> {
             };
             let waits = successor.status.swap(status, HMCS_TP_GRANT) == WAITING;
             count(Counter::Steps, 1);
-            self.turn();
             if waits {
                 return true;
             }
             count(Counter::Passed, 1);
-            self.at = successor;
+            self.at.next.store(self.behind, Order::RELAXED);
+            (self.at, self.behind) = (successor, self.at.pointer());
         }
     }
 
-    /// Passes the queue on, or leaves it empty.
-    fn finish(&mut self, queue: &Queue<P>, status: u32, is_patient: bool) {
+    /// Passes the queue on, or leaves it empty, and recycles the nodes.
+    fn finish(mut self, queue: &Queue<P>, status: u32, is_patient: bool) {
         while !self.pass(status) {
             if queue
                 .tail
@@ -299,7 +295,7 @@ impl<'a, P: Parking> Walk<'a, P> {
                 )
                 .is_ok()
             {
-                return self.turn();
+                break;
             }
             if is_patient {
                 linked(&self.at.next, Order::RELAXED);
@@ -322,13 +318,23 @@ impl<'a, P: Parking> Walk<'a, P> {
                 )
                 .is_ok()
             {
-                return;
+                // The late successor recycles the last node.
+                return self.recycle_behind();
             }
         }
+        self.recycle();
     }
 
     /// Recycles the passed nodes, the last first.
-    fn recycle(self) {
+    fn recycle(&self) {
+        count(Counter::Steps, 1);
+        if !mutant(flaw::FORGET_NODES) {
+            self.at.recycle();
+        }
+        self.recycle_behind();
+    }
+
+    fn recycle_behind(&self) {
         let mut node = self.behind;
         // SAFETY: nodes are never freed, and these are the releaser's until it recycles them.
         while let Some(here) = unsafe { node.as_ref() } {
@@ -402,10 +408,9 @@ pub struct PublishedContext<P: Form = MayPark> {
     node: AtomicPtr<Node<P>>,
     /// The lock of its last acquisition, by the address of its top queue.
     lock: AtomicPtr<Queue<P>>,
-    /// The cohort of the acquisition's first queue; null: the system.
+    /// The cohort of the acquisition's first queue; null: the system.  The bit `PATIENT`: its
+    /// thread has no deadline.
     cohort: AtomicPtr<Cohort<P>>,
-    /// Whether its thread has no deadline.
-    is_patient: AtomicU32,
 }
 
 impl<P: Form> Default for PublishedContext<P> {
@@ -414,7 +419,6 @@ impl<P: Form> Default for PublishedContext<P> {
             node: AtomicPtr::null(),
             lock: AtomicPtr::null(),
             cohort: AtomicPtr::null(),
-            is_patient: AtomicU32::new(0),
         }
     }
 }
@@ -425,27 +429,42 @@ impl<P: Form> PublishedContext<P> {
         unsafe { self.node.load(Order::RELAXED).as_ref() }
     }
 
-    fn cohort(&self) -> Option<&'static Cohort<P>> {
-        // SAFETY: as `Cohort::above`.
-        unsafe { self.cohort.load(Order::RELAXED).as_ref() }
+    fn begin(&self, cohort: *mut Cohort<P>, is_patient: bool) {
+        let cohort = cohort.map_addr(|at| at | if is_patient { PATIENT } else { 0 });
+        self.cohort.store(cohort, Order::RELAXED);
     }
 
-    /// Its node, for an acquisition of the lock with that top queue.  A node that another lock has
-    /// not recycled stays there.
+    /// The cohort of its first queue, and whether its thread is patient.
+    fn began(&self) -> (Option<&'static Cohort<P>>, bool) {
+        let cohort = self.cohort.load(Order::RELAXED);
+        let is_patient = cohort.addr() & PATIENT != 0;
+        // SAFETY: as `Cohort::above`.
+        let cohort = unsafe { cohort.map_addr(|at| at & !PATIENT).as_ref() };
+        (cohort, is_patient)
+    }
+
+    /// Its node, for an acquisition of the lock with that top queue.
     fn node_for(&self, top: &Queue<P>) -> &'static Node<P> {
         let top = ptr::from_ref(top).cast_mut();
-        let here = self.lock.load(Order::RELAXED) == top;
-        if let Some(node) = self.node()
-            && (here || node.status.value(HMCS_TP_CLAIM) == RECYCLED)
+        match self.node() {
+            Some(node) if self.lock.load(Order::RELAXED) == top => node,
+            node => self.node_at(node, top),
+        }
+    }
+
+    /// As above, with the node from another lock, if any: it stays there unless it is recycled.
+    #[cold]
+    fn node_at(&self, node: Option<&'static Node<P>>, top: *mut Queue<P>) -> &'static Node<P> {
+        self.lock.store(top, Order::RELAXED);
+        if let Some(node) = node
+            && node.status.value(HMCS_TP_CLAIM) == RECYCLED
         {
-            self.lock.store(top, Order::RELAXED);
             return node;
         }
         let node = P::nodes().take();
         count(Counter::Bytes, Arena::<Node<P>>::NODE_BYTES as u64);
         node.status.reset(RECYCLED);
         self.node.store(node.pointer(), Order::RELAXED);
-        self.lock.store(top, Order::RELAXED);
         node
     }
 }
@@ -576,13 +595,46 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
         cohort.map_or(&self.root.0, |here| &here.queue)
     }
 
+    /// Blocks until it is held, or patience runs out; with or without the fast path.
+    fn arrive(&self, cx: &PublishedContext<P>, patience: &Patience, is_fast: bool) -> Outcome {
+        let node = cx.node_for(&self.root.0);
+        let Some(found) = node.begin(patience) else {
+            return Outcome::GaveUp;
+        };
+        let is_patient = patience.is_endless();
+        // A thread that has migrated starts in its new cohort if its node is recycled (§5).
+        let first = if found == RECYCLED {
+            if is_fast && self.root.0.take(node) {
+                count(Counter::Begun, 1);
+                count(Counter::Steps, 1);
+                cx.begin(ptr::null_mut(), is_patient);
+                return Outcome::Acquired;
+            }
+            self.find(0)
+        } else {
+            let (cohort, _) = cx.began();
+            cohort.map_or(ptr::null_mut(), |here| ptr::from_ref(here).cast_mut())
+        };
+        cx.begin(first, is_patient);
+        // SAFETY: as `Cohort::above`.
+        self.climb(unsafe { first.as_ref() }, node, found, patience)
+    }
+
+    /// Acquires without the fast path, for a contended lock.  Blocks.
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`].
+    pub unsafe fn acquire_among_others(&self, cx: &PublishedContext<P>) {
+        let _ = self.arrive(cx, &Patience::ENDLESS, false);
+    }
+
     /// Whether a queue of the holder's path has a waiter or an abandoned node: a hint.
     ///
     /// # Safety
     /// The caller holds the lock by that context.
     pub unsafe fn is_followed(&self, cx: &PublishedContext<P>) -> bool {
         let mut node = cx.node();
-        let mut cohort = cx.cohort();
+        let (mut cohort, _) = cx.began();
         while let Some(here) = node {
             if self.queue(cohort).tail.load(Order::RELAXED) != here.pointer() {
                 return true;
@@ -644,7 +696,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
             {
                 Self::retreat(next, &here.node.0, above - 1);
             }
-            walk.finish(&here.queue, PREFIX, false);
+            return walk.finish(&here.queue, PREFIX, false);
         }
         walk.recycle();
     }
@@ -653,15 +705,14 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, is_patient: bool) {
         let mut walk = Walk::from(node);
         let Some(here) = cohort else {
-            walk.finish(&self.root.0, FIRST + 1, is_patient);
-            return walk.recycle();
+            return walk.finish(&self.root.0, FIRST + 1, is_patient);
         };
         let consecutive = node.status.value(Order::RELAXED);
         let end = FIRST + self.shape.in_a_row(HAND_OFFS);
         let may = consecutive + 1 < end || mutant(flaw::KEEP_FOR_EVER);
         if !(may && walk.pass((consecutive + 1).min(end))) {
             self.pass_on(here.above(), &here.node.0, is_patient);
-            walk.finish(&here.queue, PREFIX, is_patient);
+            return walk.finish(&here.queue, PREFIX, is_patient);
         }
         walk.recycle();
     }
@@ -684,8 +735,8 @@ unsafe impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HA
         let Some(node) = cx.node() else {
             unreachable!("a context that holds the lock has a node")
         };
-        let is_patient = cx.is_patient.load(Order::RELAXED) != 0;
-        self.pass_on(cx.cohort(), node, is_patient);
+        let (cohort, is_patient) = cx.began();
+        self.pass_on(cohort, node, is_patient);
     }
 
     fn is_locked(&self) -> bool {
@@ -702,8 +753,7 @@ unsafe impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HA
         if node.status.value(HMCS_TP_CLAIM) != RECYCLED || !self.root.0.take(node) {
             return false;
         }
-        cx.cohort.store(ptr::null_mut(), Order::RELAXED);
-        cx.is_patient.store(0, Order::RELAXED);
+        cx.begin(ptr::null_mut(), false);
         true
     }
 }
@@ -714,23 +764,7 @@ unsafe impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HA
     Abortable for HmcsTPublished<L, LEAVES, INNER, P, HAND_OFFS>
 {
     unsafe fn acquire_within(&self, cx: &PublishedContext<P>, patience: &Patience) -> Outcome {
-        let node = cx.node_for(&self.root.0);
-        let Some(found) = node.begin(patience) else {
-            return Outcome::GaveUp;
-        };
-        cx.is_patient
-            .store(patience.is_endless().into(), Order::RELAXED);
-        // A thread that has migrated starts in its new cohort if its node is recycled (§5).
-        if found == RECYCLED {
-            if self.shape.count() > 0 && self.root.0.take(node) {
-                count(Counter::Begun, 1);
-                count(Counter::Steps, 1);
-                cx.cohort.store(ptr::null_mut(), Order::RELAXED);
-                return Outcome::Acquired;
-            }
-            cx.cohort.store(self.find(0), Order::RELAXED);
-        }
-        self.climb(cx.cohort(), node, found, patience)
+        self.arrive(cx, patience, self.shape.count() > 0)
     }
 }
 

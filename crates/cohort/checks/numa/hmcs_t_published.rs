@@ -11,14 +11,26 @@ type Small<P> = HmcsTPublished<(Numa,), 2, 0, P, 1>;
 /// [`Small`] below one cohort with all threads.
 type Tall<P> = HmcsTPublished<(Numa, Whole), 2, 1, P, 2>;
 
+/// [`Small`] without waiters that never time out, so that releasers leave nodes to late successors.
+type Hurried<P> = super::hmcs_t::Endable<Small<P>>;
+
 looked_for_in!["hmcs_t_published::"];
 
 models![
-    quick("hmcs_t_published::excludes", SPIN_1, || {
+    lighter("hmcs_t_published::excludes", SPIN, || {
         mutex::excludes::<One<SpinOnly>>(3, 1, 1);
     }),
-    quick("hmcs_t_published::two_levels", SPIN_1, || {
+    lighter("hmcs_t_published::two_levels", SPIN, || {
         mutex::excludes::<Small<SpinOnly>>(3, 1, 0);
+    }),
+    lighter("hmcs_t_published::leaves_nodes", SPIN, || {
+        mutex::excludes::<Hurried<SpinOnly>>(3, 1, 0);
+    }),
+    lighter("hmcs_t_published::hurried_again", PARK, || {
+        mutex::excludes::<Hurried<MayPark>>(2, 2, 0);
+    }),
+    quick("hmcs_t_published::lets_go", TICKING_3, || {
+        mutex::lets_go::<One<MayPark>>(2, 1, 1);
     }),
     quick("hmcs_t_published::turns", SPIN_1, || {
         mutex::takes_turns::<Small<SpinOnly>, _>([2, 1]);

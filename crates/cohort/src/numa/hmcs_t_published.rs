@@ -392,6 +392,11 @@ macro_rules! forms {
                 &$cohorts
             }
         })+
+
+        /// Bytes of all nodes and cohorts made so far.
+        pub(crate) fn pool_bytes() -> usize {
+            0 $(+ $nodes.bytes() + $cohorts.bytes())+
+        }
     };
 }
 

@@ -147,7 +147,8 @@ A composition is named by its basic locks (ticket, mcs, clh, hemlock), smallest 
 clof:mcs-ticket is one mcs lock per node below one ticket lock. Levels follow an @: core, cache, \
 numa, package, system, and blade on simulated machines. Without @ the machine's levels are used. \
 Trees take levels too (hmcs-3@numa,blade,system/64): hmcs-, ahmcs-, hmcs-t- and ahmcs-t- have one \
-to four levels; the last two accept /naive, /pessimistic and /peers-8.
+to five levels; the last two accept /naive, /pessimistic and /peers-8. hmcs-t-published- is hmcs-t- \
+as printed in its paper.
 
 The hand-off bound of a composition or cohort lock follows a /: c-tkt-tkt/1000 hand-offs, \
 c-tkt-tkt/20us, c-tkt-mcs/endless. /bypass lets threads of a cohort lock try the top lock first; \

@@ -148,6 +148,8 @@ fn shaped(kind: Kind) -> Found {
         Kind::HmcsFast => store::<AnyHmcsFast<MayPark, Text>>(),
         Kind::Ahmcs => store::<AnyAhmcs<MayPark, Text>>(),
         Kind::HmcsT => abortable_store::<AnyHmcsT<MayPark, Text>>(),
+        // Its name is not servable.
+        Kind::HmcsTPublished => None,
         Kind::AhmcsT => abortable_store::<AnyAhmcsT<MayPark, Text>>(),
     }
 }

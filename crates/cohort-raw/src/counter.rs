@@ -7,9 +7,9 @@ pub enum Counter {
     /// Steps as in Chabbi et al. 2017 §5: a level of a tree that was acquired, or a node of a queue
     /// that was visited, in either direction.
     Steps,
-    /// Waits that went on at an abandoned node.
+    /// Entries of queues, at any level, that went on at an abandoned node.
     Resumed,
-    /// Waits that began with a node outside every queue.
+    /// Entries of queues, at any level, by a node outside them.
     Begun,
     /// Abandoned nodes that a thread skipped.
     Passed,
@@ -32,8 +32,8 @@ impl Counter {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Steps => "steps",
-            Self::Resumed => "waits resumed",
-            Self::Begun => "waits begun",
+            Self::Resumed => "entries resumed",
+            Self::Begun => "entries begun",
             Self::Passed => "peers passed",
             Self::Bytes => "bytes of nodes",
         }

@@ -15,17 +15,20 @@ pub enum Kind {
     Ahmcs,
     /// `hmcs-t-…`: as `hmcs`, and abortable.
     HmcsT,
+    /// `hmcs-t-published-…`: as `hmcs-t`, as printed; for comparison.
+    HmcsTPublished,
     /// `ahmcs-t-…`: as `ahmcs`, and abortable.
     AhmcsT,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Hmcs,
         Self::HmcsFast,
         Self::Ahmcs,
         Self::HmcsT,
+        Self::HmcsTPublished,
         Self::AhmcsT,
     ];
 
@@ -37,14 +40,21 @@ impl Kind {
             Self::HmcsFast => "hmcs-fast",
             Self::Ahmcs => "ahmcs",
             Self::HmcsT => "hmcs-t",
+            Self::HmcsTPublished => "hmcs-t-published",
             Self::AhmcsT => "ahmcs-t",
         }
     }
 
-    /// Whether it is abortable.
+    /// Whether its waiters can give up in several ways.
     #[must_use]
     pub const fn gives_up(self) -> bool {
         matches!(self, Self::HmcsT | Self::AhmcsT)
+    }
+
+    /// Whether it is for comparisons only.
+    #[must_use]
+    pub const fn is_published(self) -> bool {
+        matches!(self, Self::HmcsTPublished)
     }
 }
 

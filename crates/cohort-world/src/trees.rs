@@ -12,7 +12,8 @@ macro_rules! tree_maker {
             use $crate::raw::{abortable, tried};
             use cohort::tree::Kind;
             use $($build)::+::numa::{
-                AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsFast, AnyHmcsT, ChosenShape,
+                AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsFast, AnyHmcsT, AnyHmcsTPublished,
+                ChosenShape,
             };
             use $($build)::+::wait::{MayPark, SpinOnly};
 
@@ -37,6 +38,12 @@ macro_rules! tree_maker {
                 }
                 (Kind::HmcsT, false) => {
                     abortable(room, AnyHmcsT::<MayPark>::shaped(shape), threads)
+                }
+                (Kind::HmcsTPublished, true) => {
+                    abortable(room, AnyHmcsTPublished::<SpinOnly>::shaped(shape), threads)
+                }
+                (Kind::HmcsTPublished, false) => {
+                    abortable(room, AnyHmcsTPublished::<MayPark>::shaped(shape), threads)
                 }
                 (Kind::AhmcsT, true) => {
                     abortable(room, AnyAhmcsT::<SpinOnly>::shaped(shape), threads)

@@ -871,6 +871,7 @@ pub fn own_pool_bytes() -> usize {
         + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
         + crate::numa::hmcs_t::pool_bytes()
+        + crate::numa::hmcs_t_published::pool_bytes()
         + crate::compose::stacked::pool_bytes()
 }
 

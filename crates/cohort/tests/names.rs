@@ -385,6 +385,10 @@ fn what_no_program_can_have_is_refused() {
             Mistake::Assigned(Assignment::Random),
         ),
         ("clof:best", Mistake::Tuned),
+        (
+            "hmcs-t-published-2",
+            Mistake::Published(Kind::HmcsTPublished),
+        ),
     ] {
         let read = catalogue::read(name).expect(name);
         assert_eq!(read.servable(), Err(why), "{name}");

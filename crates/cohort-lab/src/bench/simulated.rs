@@ -508,23 +508,40 @@ mod tests {
         assert!(four > 2.0 * one, "{one} and {four}");
     }
 
-    /// A thread of `bfs` with all messages in flight tests until one has arrived.
+    /// A thread of `bfs` with all messages in flight tests until one has arrived; and a process
+    /// expands only edges that it has received or has begun with.
     #[test]
-    fn few_messages_are_under_way() {
+    fn edges_depend_on_few_messages() {
+        const THREADS: usize = 8;
         let course = Course {
             until: Until::Seconds(0.001),
             ..COURSE
         };
         let info = find("bfs").unwrap();
-        let point = points(info, &["mcs"], 8, &course).remove(0).middle;
-        let count = |what: &str| point.counts.get(what).copied().unwrap_or(0);
-        let (sent, received) = (count("sent"), count("received"));
+        let run = |outside| {
+            let knobs = Knobs {
+                outside: Some(Span::Nanoseconds(outside)),
+                ..Knobs::NONE
+            };
+            let point = turned(info, knobs, &["mcs"], THREADS, &course).remove(0);
+            let point = point.middle;
+            let count = |what: &str| point.counts.get(what).copied().unwrap_or(0);
+            (count("sent"), count("received"), point.per_second / 1e3)
+        };
+        let (sent, received, edges) = run(2_000);
         assert!(received > 100, "{sent} sent, {received} received");
         // Messages in flight at the beginning of counting are received too.
         assert!(
-            sent.abs_diff(received) <= 8 * 8,
+            sent.abs_diff(received) <= 8 * THREADS as u64,
             "{sent} sent, {received} received"
         );
+        // A message has 64 edges, three of four of all; 1,024 are a vertex's most.
+        let most = (received as f64 * 64.0 + THREADS as f64 * (512.0 + 1_024.0)) * 4.0 / 3.0;
+        assert!(edges <= most, "{edges} edges, {received} received");
+        // Nothing arrives in time.
+        let (_, received, none) = run(10_000_000);
+        assert_eq!(received, 0);
+        assert!(20.0 * none < edges, "{none} edges of {edges}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum Metric {
     Count(&'static str),
     /// A counter of the workload, over the whole run.
     Total(&'static str),
-    /// The share of waits that resumed at a node left behind by an earlier waiter.
+    /// The share of entries of queues, at any level, that resumed an abandoned node.
     Resumed,
     /// Bytes of the lock's nodes, and of the data.
     Memory,
@@ -323,7 +323,7 @@ impl Metric {
             Self::Abandoned => "share of timeouts".to_owned(),
             Self::Count(what) => format!("{what} per second"),
             Self::Total(what) => format!("{what} in the run"),
-            Self::Resumed => "share of resumed waits".to_owned(),
+            Self::Resumed => "share of resumed entries of queues".to_owned(),
             Self::Memory => "bytes of data and nodes".to_owned(),
             Self::Changed => "locks with a mode change".to_owned(),
             Self::Most(what) => format!("most {what}"),

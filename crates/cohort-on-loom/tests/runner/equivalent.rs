@@ -58,6 +58,12 @@ pub static BEYOND: &[(&str, &str)] = &[
     ),
     ("SWEPT_RECYCLE:relaxed", "as SWEPT_CLAIM:relaxed"),
     (
+        "HMCS_TP_CLAIM:relaxed",
+        "orders the recycler's store to a node's link before its next user's, which loom does anyway; a \
+         holder of a cohort's node sees the last one's by the grant of the cohort's queue",
+    ),
+    ("HMCS_TP_RECYCLE:relaxed", "as HMCS_TP_CLAIM:relaxed"),
+    (
         "PLUS_BUY:relaxed",
         "shows only in a bus that a lock before has left otherwise than as new, where another thread \
          has put it: loom's threads see what an atom was made with",
@@ -108,6 +114,10 @@ pub static BEYOND: &[(&str, &str)] = &[
     ),
     (
         "hmcs-t.keep-for-ever",
+        "as clof.keep-for-ever; the simulated machine counts the hand-offs",
+    ),
+    (
+        "hmcs-t-published.keep-for-ever",
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),
     (

@@ -28,7 +28,7 @@ use crate::locks::delegation::sanl_plus::{QUEUE, RIDES, Usual};
 use crate::locks::delegation::{CcSynch, Fc, HSynch, Oyama, Qd, Rcl, Sanl, SanlPlus};
 use crate::locks::door::nap;
 use crate::locks::numa::{
-    Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
+    Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, HmcsTPublished, Near, Shfl, WhereMet,
 };
 use crate::locks::rwlock::{Abandoning, CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
@@ -222,6 +222,31 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::excludes::<WithNodes<MayPark>>(threads, rounds, 0);
         mutex::lets_go::<WithNodes<MayPark>>(threads, rounds, threads / 2);
         mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::comes_back::<Lock>(threads, threads / 2, true);
+    };
+    hmcs_t_published_excludes: |threads, rounds| {
+        type Lock = HmcsTPublished<(CacheGroup, Numa), 4, 2, MayPark, 2>;
+        mutex::excludes::<HmcsTPublished<(), 0, 0, MayPark>>(threads, rounds, 1);
+        mutex::excludes::<Lock>(threads, rounds, 1);
+    };
+    hmcs_t_published_lets_others_in: |_threads, rounds| {
+        type Lock = HmcsTPublished<(Numa,), 4, 0, MayPark, 2>;
+        // SAFETY: called by the holder.
+        let is_followed = |lock: &Lock, cx: &_| unsafe { lock.is_followed(cx) };
+        let acquire = Lock::acquire_among_others;
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::lets_others_in_by::<Lock>(1, 3 * rounds, acquire, is_followed) };
+    };
+    hmcs_t_published_lets_go: |threads, rounds| {
+        type Lock = HmcsTPublished<(CacheGroup, Numa), 4, 2, MayPark, 2>;
+        mutex::lets_go::<HmcsTPublished<(), 0, 0, MayPark>>(threads, rounds, threads / 2);
+        mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::all_let_go::<Lock>(threads);
+    };
+    hmcs_t_published_comes_back: |threads, _rounds| {
+        type Lock = HmcsTPublished<(CacheGroup, Numa), 4, 2, MayPark, 2>;
+        mutex::comes_back::<HmcsTPublished<(), 0, 0, MayPark>>(threads, threads - 1, false);
+        mutex::comes_back::<Lock>(threads, threads - 1, false);
         mutex::comes_back::<Lock>(threads, threads / 2, true);
     };
     ahmcs_t_lets_go: |threads, rounds| {

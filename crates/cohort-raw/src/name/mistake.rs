@@ -55,6 +55,8 @@ pub enum Mistake<'a> {
     NotCompiled,
     /// Only a simulated machine assigns threads to cohorts like that.
     Assigned(Assignment),
+    /// A tree for comparisons only.
+    Published(Kind),
     /// The result of tuning has not been looked up.
     Tuned,
 }
@@ -163,6 +165,12 @@ impl fmt::Display for Mistake<'_> {
             Self::Assigned(assignment) => write!(
                 f,
                 "/{assignment} is for simulated machines; on this one, use a cohort file (--cohorts)"
+            ),
+            Self::Published(kind) => write!(
+                f,
+                "{}-… is for comparisons in `bench`; programs use {}-…",
+                kind.name(),
+                Kind::HmcsT.name()
             ),
             Self::Tuned => f.write_str("only the command `cohort` resolves tuned locks"),
         }

@@ -192,6 +192,9 @@ impl<'a> Name<'a> {
                 });
             }
             Lock::Best { .. } => return Err(Mistake::Tuned),
+            Lock::Tree(tree) if tree.kind.is_published() => {
+                return Err(Mistake::Published(tree.kind));
+            }
             Lock::Tree(tree) => {
                 return Ok(Servable::Tree {
                     tree: *tree,

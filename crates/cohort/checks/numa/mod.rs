@@ -10,5 +10,6 @@ mod hbo;
 mod hclh;
 mod hmcs;
 pub mod hmcs_t;
+mod hmcs_t_published;
 mod near;
 mod shfl;

@@ -729,6 +729,13 @@ impl<P: Form> Queue<P> {
     #[inline]
     fn enter(&self, place: Place<'_, P>, claimed: Claimed, patience: &Patience) -> Entered {
         let node = place.node;
+        count(
+            match claimed {
+                Claimed::Fresh => Counter::Begun,
+                Claimed::Resumed => Counter::Resumed,
+            },
+            1,
+        );
         if claimed == Claimed::Fresh {
             node.next.store(ptr::null_mut(), Order::RELAXED);
             let before = self.tail.swap(place.name, HMCS_T_ENQUEUE);
@@ -981,13 +988,6 @@ impl<P: Form> Queue<P> {
         };
         let mut cohort = leaf;
         let mut level = 0;
-        count(
-            match claimed {
-                Claimed::Fresh => Counter::Begun,
-                Claimed::Resumed => Counter::Resumed,
-            },
-            1,
-        );
         let mut entered = queue.enter(place, claimed, patience);
         let mut met = 0;
         let outcome = loop {

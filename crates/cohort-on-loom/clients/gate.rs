@@ -37,7 +37,7 @@ pub fn wide_lets_all_in_when_two_leave() {
         if thread >= 2 {
             theirs.admit(1, false);
         }
-        theirs.depart(2);
+        theirs.depart(2, false);
     });
     if ended.is_some() {
         assert!(gate.is_empty(), "a thread is left inside");
@@ -50,7 +50,7 @@ pub fn lets_in_all_arrivals(threads: usize) {
     let theirs = Arc::clone(&gate);
     let ended = together(threads, move |_| {
         theirs.admit(1, false);
-        theirs.depart(1);
+        theirs.depart(1, true);
     });
     if ended.is_some() {
         assert!(gate.is_empty(), "a thread is left inside");

@@ -553,6 +553,14 @@ pub fn lacks_cpus() -> Option<bool> {
         .flatten()
 }
 
+/// Yields the CPU once; whether another thread took it.
+#[must_use]
+pub fn offer_cpu() -> bool {
+    with(|engine| engine.me().turns.is_taken = false);
+    yield_now();
+    with(|engine| std::mem::take(&mut engine.me().turns.is_taken)).unwrap_or(false)
+}
+
 enum Decision {
     Sleep,
     Poll(Pause, u64),

@@ -40,6 +40,9 @@ pub static KUNPENG: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("kunpeng
 /// A machine with hardware threads, MOESI and native atomics.
 pub static EPYC: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("epyc-7352x2"));
 
+/// A machine with eight cache groups in one socket.
+pub static GENOA: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("epyc-9454p"));
+
 /// A machine with two sockets; adaptive locks were designed for it.
 pub static HASWELL: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("haswell-ep-2s"));
 

@@ -32,7 +32,7 @@ pub use inflated::{AdaptingPool, Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
 pub(crate) use spell::{HysteresisWindow, Scarcity};
-pub use wide_gate::WideGate;
+pub use wide_gate::{Outside, WideGate};
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};

@@ -85,6 +85,17 @@ const fn is_due(word: u32) -> bool {
     word & (PARKED | WOKEN) == PARKED
 }
 
+/// What a departing thread found outside a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// No sleeper that is due.
+    Quiet,
+    /// A sleeper, which the caller has woken.
+    Woken,
+    /// A sleeper that another thread has woken, and that has not passed yet.
+    OnItsWay,
+}
+
 /// A gate; zero, and at rest, when new.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -120,10 +131,10 @@ impl WideGate {
         self.word.store(PARKED, Order::RELAXED);
     }
 
-    /// Blocks until one of `places` slots is free, and admits the caller.  A caller that may sleep
-    /// sleeps at once unless it `spins`.
+    /// Blocks until one of `places` slots is free, and admits the caller; returns whether it slept.
+    /// A caller that may sleep sleeps at once unless it `spins`.
     #[cold]
-    pub fn admit(&self, places: u32, spins: bool) {
+    pub fn admit(&self, places: u32, spins: bool) -> bool {
         let places = places.clamp(1, INSIDE);
         let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
@@ -134,7 +145,7 @@ impl WideGate {
             if word & INSIDE < places {
                 // Concurrent arrivals may exceed the slots; they stay admitted.
                 self.word.fetch_add(1, Order::RELAXED);
-                return;
+                return false;
             }
             if spins && spinner.step() == Advice::Again {
                 continue;
@@ -145,7 +156,7 @@ impl WideGate {
             if sleep_on(&self.calls, calls, CLASS, None) == Slept::Woken {
                 self.word.fetch_add(1, Order::RELAXED);
                 self.answer();
-                return;
+                return true;
             }
             spinner = Spinner::new();
         }
@@ -185,11 +196,21 @@ impl WideGate {
     }
 
     /// Counts out an [admitted](Self::admit) caller.  Wakes a sleeper if one of `places` slots is
-    /// free, or after its patience.  For a gate that outlives the lock behind it.
-    pub fn depart(&self, places: u32) {
+    /// free, after its patience, or if the caller `yields` its slot.  For a gate that outlives the
+    /// lock behind it.
+    pub fn depart(&self, places: u32, yields: bool) -> Outside {
         let word = self.word.fetch_sub(1, Order::RELAXED) - 1;
-        if is_due(word) {
-            self.consider(word, places.saturating_sub(1));
+        let few = if yields {
+            INSIDE
+        } else {
+            places.saturating_sub(1)
+        };
+        if word & WOKEN != 0 {
+            Outside::OnItsWay
+        } else if is_due(word) && self.consider(word, few) {
+            Outside::Woken
+        } else {
+            Outside::Quiet
         }
     }
 
@@ -199,14 +220,14 @@ impl WideGate {
         self.look() & INSIDE == 0
     }
 
-    /// Wakes a sleeper if at most `few` are inside, or if its patience has ended.
+    /// Wakes a sleeper if at most `few` are inside, or if its patience has ended; whether it did.
     #[cold]
     #[inline(never)]
-    fn consider(&self, mut word: u32, few: u32) {
+    fn consider(&self, mut word: u32, few: u32) -> bool {
         loop {
             let is_over = stamp().wrapping_sub(word & STAMP) >= PATIENCE;
             if word & INSIDE > few && !is_over || !is_due(word) {
-                return;
+                return false;
             }
             if self.exchange(word, word & INSIDE | PARKED | WOKEN | stamp()) {
                 break;
@@ -215,11 +236,11 @@ impl WideGate {
             word = self.look();
         }
         if mutant(flaw::FORGET_WAKE) {
-            return;
+            return false;
         }
         self.calls.fetch_add(1, GATE_CALL);
         if wake(&raw const self.calls, 1, CLASS) > 0 {
-            return;
+            return true;
         }
         // A thread that falls asleep clears the mark, so none has while it stands.  If another
         // waker has set the mark again, the sleeper that it woke handles the others.
@@ -227,6 +248,7 @@ impl WideGate {
         while word & WOKEN != 0 && !self.exchange(word, word & INSIDE) {
             word = self.look();
         }
+        false
     }
 
     /// Forgets all threads.
@@ -245,7 +267,7 @@ mod tests {
         // Each thread saw a free slot.
         let many = 1000;
         gate.expect_sleepers();
-        (0..many).for_each(|_| gate.admit(many, false));
+        assert!((0..many).all(|_| !gate.admit(many, false)));
         assert_eq!(gate.look(), PARKED + many);
         const { assert!(INSIDE ^ PARKED ^ WOKEN ^ STAMP == !0) };
     }

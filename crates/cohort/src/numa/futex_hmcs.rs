@@ -19,6 +19,12 @@
 //! several groups a few waiters stay, and look at each other: if the next waiter of a group has
 //! yielded its CPU, the word goes to another group or becomes free.  The waiter keeps its place.
 //!
+//! **Short queues.**  The same few threads would use the lock while the others sleep.  So a thread that
+//! was awake for `STAY_NANOSECONDS` wakes a sleeper on departure and sleeps at its next arrival.  A woken
+//! thread pinned to a CPU in use may run because a waiter in the queue has just yielded.  It yields once
+//! before it queues: the waiter then finishes, instead of blocking the queue.  If an earlier sleeper is
+//! still on its way, it may wait for the departing thread's CPU: that thread offers it by a yield.
+//!
 //! The head of the queue competes for the word as a `futex` waiter does.  From then on the queue
 //! passes the word on: it stays `LOCKED` and `QUEUED` from one holder to the next.  It is not
 //! written, so arrivals read it from their own caches.  It becomes free if the queue has no next
@@ -63,11 +69,11 @@ use crate::door::{
     self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Observer,
     Order, QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
     fence_after_update, flaws, generation, has_lost_cpu, has_waited, is_long_quiet, is_worth_a_try,
-    keep_cpu, mutant, now, observer, orders, policies, pool, process_wide, repeated, thread,
-    waits_often,
+    keep_cpu, mutant, now, observer, offer_cpu, orders, policies, pool, process_wide, repeated,
+    thread, waits_often,
 };
 use crate::fairly::ReleaseFairly;
-use crate::host::{Census, Generation, HysteresisWindow, Pool, Scarcity, WideGate};
+use crate::host::{Census, Generation, HysteresisWindow, Outside, Pool, Scarcity, WideGate};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
@@ -106,6 +112,12 @@ policies! {
     HALVE_NOTHING = "futex-hmcs.halve-nothing";
     /// A queue stays long however long sections are.
     IGNORE_LENGTH = "futex-hmcs.ignore-length";
+    /// Admitted threads stay, however long others sleep.
+    CIRCULATE_ON = "futex-hmcs.circulate-on";
+    /// A thread that has stayed long does not offer its CPU to the sleeper that another has woken.
+    OFFER_NOTHING = "futex-hmcs.offer-nothing";
+    /// A woken thread queues at once.
+    CUT_IN = "futex-hmcs.cut-in";
     /// The queue passes the lock on, however long a waiter outside it has waited.
     OWE_NOBODY = "futex-hmcs.owe-nobody";
 }
@@ -134,6 +146,16 @@ const GROUP_PLACES: u32 = 2;
 /// The time between two halvings of a queue.  A waiter may have lost its CPU before the last one and
 /// notice only after another thread's time slice, about this long.
 const HALVING_NANOSECONDS: u64 = 3_000_000;
+
+/// How long an admitted thread passes the sleepers in a short queue, before it changes places with one:
+/// twenty times the CPU time of a sleep and a wake-up.
+const STAY_NANOSECONDS: u64 = 200_000;
+
+/// What precedes a thread's next wait in a short queue: nothing; a yield, and a sleep if another
+/// thread has used it; a sleep.
+const GO: u32 = 0;
+const OFFER: u32 = 1;
+const REST: u32 = 2;
 
 /// As above for long sections: the holder and the next waiter.
 const SLOW_PLACES: u32 = 2;
@@ -433,13 +455,39 @@ impl Queue {
         }
         let gate = &self.gates.0[group].0;
         let length = self.length();
-        gate.admit(Self::places(length), length == Length::Whole);
+        let rests = match thread().rest.replace(GO) {
+            _ if length == Length::Whole => false,
+            OFFER => offer_cpu(),
+            rest => rest == REST,
+        };
+        let places = if rests { 1 } else { Self::places(length) };
+        if gate.admit(places, length == Length::Whole) {
+            // The thread that had this CPU meanwhile may be in the queue; it soon acquires, and rests.
+            let _ = !mutant(policy::CUT_IN) && offer_cpu();
+            thread().admitted.set(now());
+        }
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);
         }
-        gate.depart(0);
+        gate.depart(0, false);
         None
+    }
+
+    /// Counts the caller out at the gate of that group.  In a short queue a thread that has stayed long
+    /// changes places with a sleeper.
+    fn depart(&self, group: usize) {
+        let length = self.length();
+        let (me, gate) = (thread(), &self.gates.0[group].0);
+        let yields = matches!(length, Length::Halved(_) | Length::Crowded)
+            && now() - me.admitted.get() >= STAY_NANOSECONDS
+            && !mutant(policy::CIRCULATE_ON);
+        match gate.depart(Self::places(length), yields) {
+            Outside::Woken if yields => me.rest.set(REST),
+            // It may wait for this thread's CPU.
+            Outside::OnItsWay if yields && !mutant(policy::OFFER_NOTHING) => me.rest.set(OFFER),
+            _ => {}
+        }
     }
 
     /// Threads of one cache group that a queue of that length admits.
@@ -637,8 +685,7 @@ impl Place {
             queue.measure(since);
         }
         let group = way.group.load(Order::RELAXED) as usize;
-        let places = Queue::places(queue.length());
-        queue.gates.0[group].0.depart(places);
+        queue.depart(group);
         self.give();
     }
 

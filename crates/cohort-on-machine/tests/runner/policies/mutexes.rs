@@ -2,7 +2,7 @@
 
 use super::super::crowds::{Raw, Served};
 use super::super::loads::small;
-use super::super::trial::{AMPERE, EPYC, HASWELL, KUNPENG};
+use super::super::trial::{AMPERE, EPYC, GENOA, HASWELL, KUNPENG};
 use super::{
     Case, Check, MILLISECOND, PAUSE, SECTION, THREADS, crossing, handed_beyond, lasting,
     least_share, sections, used,
@@ -17,7 +17,7 @@ use crate::locks::wait::SpinOnly;
 use crate::locks::{
     Abortable, Deadline, Outcome as Acquisition, Patience, RawLock, RawShared, Recursion,
 };
-use cohort_machine::{Memory, Options, Outcome, Placement, Run};
+use cohort_machine::{Hardware, Length, Memory, Options, Outcome, Placement, Run};
 
 pub(super) const CHECKS: &[(&str, Check)] = &[
     ("shfl.leave-unsorted", queues_are_sorted),
@@ -35,6 +35,9 @@ pub(super) const CHECKS: &[(&str, Check)] = &[
     ("futex-hmcs.queue-nobody", default_stays_near),
     ("futex-hmcs.ignore-crowd", queues_are_short_in_a_crowd),
     ("futex-hmcs.halve-nothing", half_of_each_group_queues),
+    ("futex-hmcs.circulate-on", sleepers_change_places),
+    ("futex-hmcs.offer-nothing", sleepers_change_places),
+    ("futex-hmcs.cut-in", woken_threads_let_waiters_finish),
     ("futex-hmcs.ignore-length", long_sections_let_waiters_sleep),
     ("futex-hmcs.owe-nobody", waiters_outside_the_queue_get_in),
     ("gate.admit-all", strict_locks_admit_few),
@@ -135,6 +138,37 @@ fn half_of_each_group_queues(case: Case) -> bool {
         sections(&outcome) / sections(&posix)
     };
     gain(&AMPERE, 256) > 0.9 && gain(&EPYC, 144) > 1.9
+}
+
+/// The outcome of so many pinned threads a CPU.
+fn pinned<L: RawLock<Context: Default> + Default>(
+    machine: &Hardware,
+    each: usize,
+    case: Case,
+    load: [u64; 2],
+) -> Outcome {
+    let options = Options {
+        // Until the queue is short.
+        length: Length {
+            warm_up: 10 * MILLISECOND,
+            ..lasting(40 * MILLISECOND)
+        },
+        ..case.parking()
+    };
+    let threads = each * machine.cpus();
+    used(Raw(L::default()), machine, options, threads, load)
+}
+
+/// With two pinned threads a CPU, each thread is soon served.
+fn sleepers_change_places(case: Case) -> bool {
+    least_share(&pinned::<FutexHmcs>(&HASWELL, 2, case, [SECTION, PAUSE])) > 0.3
+}
+
+/// With three pinned threads a CPU, a woken thread keeps no waiter in the queue from the lock.
+fn woken_threads_let_waiters_finish(case: Case) -> bool {
+    let load = [700, 1_500];
+    let outcome = pinned::<FutexHmcs>(&GENOA, 3, case, load);
+    sections(&outcome) > 0.85 * sections(&pinned::<Posix>(&GENOA, 3, case, load))
 }
 
 /// Threads that reacquire at once take turns of milliseconds.

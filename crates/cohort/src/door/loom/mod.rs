@@ -47,9 +47,9 @@ pub use sleep::{
     unless_starved, wake, wake_shared, yield_now,
 };
 pub use spinner::{
-    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
-    set_policy, should_spin, shows_absence, spin_before_sleep, threads_lack_cpus, tries_anything,
-    waits_often, workload,
+    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, offer_cpu,
+    policy, set_policy, should_spin, shows_absence, spin_before_sleep, threads_lack_cpus,
+    tries_anything, waits_often, workload,
 };
 pub use thread::{
     cache_groups, cohort, count_reads, counts_reads, cpu, distance, finds_readers, is_gone,

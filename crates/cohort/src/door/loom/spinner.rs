@@ -80,6 +80,12 @@ pub fn has_lost_cpu() -> bool {
     shows_absence()
 }
 
+/// Whether another thread took an offered CPU: as above.
+#[must_use]
+pub fn offer_cpu() -> bool {
+    shows_absence()
+}
+
 /// Whether waiters show that they have yielded: in a model that lacks CPUs.
 #[must_use]
 pub fn shows_absence() -> bool {

@@ -22,9 +22,9 @@ pub use memory::{
     leaf_places, map_slots, node_places, unmap_slots,
 };
 pub use spinner::{
-    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
-    set_policy, should_spin, shows_absence, spin_before_sleep, threads_lack_cpus, tries_anything,
-    waits_often, workload,
+    Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, offer_cpu,
+    policy, set_policy, should_spin, shows_absence, spin_before_sleep, threads_lack_cpus,
+    tries_anything, waits_often, workload,
 };
 pub use system::{
     cache_groups, cohort, distance, expired, fence_everywhere, fence_everywhere_for_certain,

@@ -77,6 +77,12 @@ pub fn has_lost_cpu() -> bool {
     door::has_lost_cpu()
 }
 
+/// As natively.
+#[must_use]
+pub fn offer_cpu() -> bool {
+    door::offer_cpu()
+}
+
 /// Runnable threads, including background ones, and CPUs.
 #[must_use]
 pub fn workload() -> Option<(i64, i64)> {

@@ -75,6 +75,10 @@ pub struct ThreadRecord {
     pub holds: Cell<usize>,
     /// Which of its held locks the thread acquired by a queue, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
+    /// What precedes the thread's next wait in a queue, for `FutexHmcs`.
+    pub rest: Cell<u32>,
+    /// When a gate of `FutexHmcs` last admitted the thread after a sleep; 0: never.
+    pub admitted: Cell<u64>,
     /// How many delegated sections the thread is in.
     pub inside: Cell<u32>,
     /// The thread's [name](Self::name); 0 before its first use.

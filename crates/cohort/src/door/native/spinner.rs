@@ -157,6 +157,17 @@ pub fn has_lost_cpu() -> bool {
     super::thread().lost_cpu.replace(false)
 }
 
+/// Yields the CPU once, outside of a wait, and returns whether another thread took it.
+#[must_use]
+pub fn offer_cpu() -> bool {
+    if !is_allowed(Beyond::Yield) {
+        return false;
+    }
+    let given = now();
+    yield_now();
+    !is_untaken(now() - given)
+}
+
 /// Whether the calling thread, which begins a wait, has mostly begun its recent waits [soon
 /// after](has_waited) the previous one. A single gap proves nothing: it may be a preemption.
 ///

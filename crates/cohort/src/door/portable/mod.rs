@@ -85,8 +85,8 @@ pub use sizes::{
     leaf_places, node_places,
 };
 pub use spinner::{
-    Spinner, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, shows_absence,
-    threads_lack_cpus, tries_anything, waits_often,
+    Spinner, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, offer_cpu,
+    shows_absence, threads_lack_cpus, tries_anything, waits_often,
 };
 pub(crate) use statics::{constructor, pool, process_wide, repeated};
 pub use system::{expired, nap, now, unless_starved, workload};

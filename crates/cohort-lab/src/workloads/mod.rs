@@ -26,9 +26,9 @@ pub mod timed;
 pub mod uncontended;
 
 pub use actor::Actor;
+pub use background::Burners;
 pub use cohort_measure::loads::pthread::{self, Kind, Mutex};
 pub use cohort_measure::loads::{Latency, Outcome, Pair};
-pub use background::Burners;
 pub use exclusion::{CachePadded, Exclusion, Raw, Sharing};
 
 use cohort_measure::loads::{LONGEST, Times, cache, crowd, sqlite, times};

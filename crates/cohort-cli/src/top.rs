@@ -107,7 +107,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
 
 /// Output of `--json`.
 #[derive(Serialize)]
-struct Sheet<'a> {
+pub struct Sheet<'a> {
     process: u32,
     program: &'a str,
     lock: &'a Option<String>,
@@ -165,7 +165,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sheet<'a>(
+/// What `--json` prints of an interval.
+pub fn sheet<'a>(
     looker: &dyn Looks,
     program: &'a (String, Option<String>),
     seen: &'a Seen,

@@ -316,7 +316,7 @@ fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
         format!("process {id} has ended, or is a kernel thread")
     } else {
         format!(
-            "process {id} does not run under Cohort: `cohort check {id}` shows its call sites; to profile it, {start}"
+            "process {id} does not run under Cohort: `cohort profile --pid {id}` samples it from outside; for counts, {start}"
         )
     })
 }

@@ -38,7 +38,7 @@ Exit status: 0 with a profile; 2 for invalid options or a missing process; 125 i
 be observed or a file cannot be written.";
 
 /// A number of seconds from a tenth to a day.
-fn length(text: &str) -> Result<Duration, String> {
+pub fn length(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .filter(|seconds| (0.1..=86_400.0).contains(seconds))
@@ -51,26 +51,33 @@ fn length(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// The process cannot be watched; a file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let wanted = &arguments.wanted;
+    of(arguments.process, arguments.length, &arguments.wanted)
+}
+
+/// Profiles an observed process for some time.
+///
+/// # Errors
+/// As for [`run`].
+pub fn of(process: u32, length: Duration, wanted: &Wanted) -> Result<ExitCode, Problem> {
     wanted.check()?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
-    let watching = Watching::begin(arguments.process, 0)?;
+    let watching = Watching::begin(process, 0)?;
     let (program, lock) = watching.program();
     let mut gatherer = Gatherer::of_running(watching, wanted.cost);
     let began = Instant::now();
-    let what = format!("seconds of process {}", arguments.process);
-    let progress = RefCell::new(Seconds::new(arguments.length, what));
+    let what = format!("seconds of process {process}");
+    let progress = RefCell::new(Seconds::new(length, what));
     gatherer.watch(|| {
         progress.borrow_mut().pass(began.elapsed());
-        began.elapsed() >= arguments.length || interrupt::check().is_err()
+        began.elapsed() >= length || interrupt::check().is_err()
     });
     drop(progress);
-    let has_ended = began.elapsed() < arguments.length && interrupt::check().is_ok();
+    let has_ended = began.elapsed() < length && interrupt::check().is_ok();
     let profile = gatherer.finish(&program, lock.as_deref().unwrap_or("its lock"), 0.0);
     crate::page::print_as_it_is(&wanted.text(&profile)?)?;
     if has_ended {
-        problem::tell(format!("note: process {} has ended", arguments.process));
+        problem::tell(format!("note: process {process} has ended"));
     }
     wanted.write(&profile)?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,5 @@
-//! Processes that do not run under Cohort: `top`, `locks` and `check` look at them from outside.
+//! Processes that do not run under Cohort: `top`, `locks`, `check` and `profile --pid` look at them from
+//! outside.
 
 use crate::top::compile;
 use crate::{LEFT_OUT, cohort, compiled};
@@ -108,37 +109,73 @@ fn top_finds_the_same_lock_as_under_cohort() {
         let said = json(&["top", "--json", "--once", "--interval", "1", &running.id()]);
         said["locks"][0]["name"].as_str().map(str::to_owned)
     };
-    std::thread::scope(|scope| {
-        for (load, hot) in [
-            ("mutex", "hot"),
-            ("rwlock", "hot_rwlock"),
-            ("queue", "hot"),
-            ("allocator", "hot"),
-            ("nested", "hot"),
-        ] {
-            scope.spawn(move || {
-                for round in 0..if is_full { 10 } else { 1 } {
-                    let outside = Running::start(program, &[load]);
-                    assert_eq!(
-                        hottest(&outside).as_deref(),
-                        Some(hot),
-                        "{load}, run {round}"
-                    );
-                    drop(outside);
-                    let mut command = Command::new(crate::command());
-                    for name in LEFT_OUT {
-                        command.env_remove(name);
-                    }
-                    command
-                        .args(["run", "--observe", "--"])
-                        .arg(program)
-                        .arg(load);
-                    let under = Running::of(command);
-                    assert_eq!(hottest(&under).as_deref(), Some(hot), "{load} under Cohort");
-                }
-            });
+    // One after the other: their threads would keep each other from the CPUs.
+    for (load, hot) in [
+        ("mutex", "hot"),
+        ("rwlock", "hot_rwlock"),
+        ("queue", "hot"),
+        ("allocator", "hot"),
+        ("nested", "hot"),
+    ] {
+        for round in 0..if is_full { 10 } else { 1 } {
+            let outside = Running::start(program, &[load]);
+            assert_eq!(
+                hottest(&outside).as_deref(),
+                Some(hot),
+                "{load}, run {round}"
+            );
+            drop(outside);
+            let under = observed(program, load);
+            assert_eq!(hottest(&under).as_deref(), Some(hot), "{load} under Cohort");
         }
-    });
+    }
+}
+
+/// The program under Cohort, ready to be observed.
+fn observed(program: &Path, argument: &str) -> Running {
+    let mut command = Command::new(crate::command());
+    for name in LEFT_OUT {
+        command.env_remove(name);
+    }
+    command
+        .args(["run", "--observe", "--"])
+        .arg(program)
+        .arg(argument);
+    Running::of(command)
+}
+
+/// Under Cohort with counts, otherwise from outside.
+#[test]
+fn a_running_process_is_profiled() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let queue = Running::start(&program, &["60"]);
+    let profile = |words: &[&str]| {
+        let mut command = cohort();
+        command.args(["profile", "--seconds", "1", "--pid"]);
+        command.args(words).assert()
+    };
+    profile(&[&queue.id()]).code(0).stdout(
+        contains("mutex queue_lock")
+            .and(contains("held by"))
+            .and(contains("waited at"))
+            .and(contains("fill ")),
+    );
+    let file = folder.path().join("p.json");
+    let path = file.to_str().expect("text");
+    profile(&[&queue.id(), "-o", path]).code(0);
+    let said = std::fs::read(&file).expect("it was written");
+    let said: Value = serde_json::from_slice(&said).expect("JSON");
+    assert_eq!(said["locks"][0]["name"], "queue_lock", "{said}");
+    profile(&[&queue.id(), "--html", path])
+        .code(2)
+        .stderr(contains("start the program by `cohort run --observe`"));
+    profile(&["4194304"]).code(2).stderr(contains("no process"));
+    drop(queue);
+    let under = observed(&program, "60");
+    let said = json(&["profile", "--json", "--seconds", "1", "--pid", &under.id()]);
+    assert!(said["cohort_profile"].is_number(), "{said}");
+    assert!(said["locks"][0]["acquired"].as_u64() > Some(0), "{said}");
 }
 
 /// A mutex, a rwlock, a condition and more, each distinguished from the others.

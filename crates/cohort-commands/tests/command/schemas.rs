@@ -315,6 +315,8 @@ fn documents_of_processes_are_as_their_schemas_say() {
     );
     let top = ["top", "--once", "--interval", "0.2", "--json", &id];
     valid("top", &document(folder.path(), &top, false));
+    let sampled = ["profile", "--pid", &id, "--seconds", "0.2", "--json"];
+    valid("top", &document(folder.path(), &sampled, false));
     let check = ["check", "--seconds", "0.5", "--json", &id];
     valid("check", &document(folder.path(), &check, false));
 

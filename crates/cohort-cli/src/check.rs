@@ -4,6 +4,8 @@ pub mod judge;
 mod watch;
 
 use crate::outside;
+use crate::outside::looker::Looker;
+use crate::outside::tree::Tree;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::Program;
@@ -27,6 +29,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::seconds,
         conflicts_with = "command")]
     seconds: f64,
+    /// Sample the process's descendants too
+    #[arg(long, requires = "process")]
+    tree: bool,
     /// Run the program N times under each compared lock
     #[arg(long, short, value_name = "N", default_value_t = 6,
         value_parser = clap::value_parser!(u16).range(1..))]
@@ -81,7 +86,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let checked = match arguments.process {
-        Some(id) => check_process(id, Duration::from_secs_f64(arguments.seconds)),
+        Some(id) => {
+            let length = Duration::from_secs_f64(arguments.seconds);
+            check_process(id, arguments.tree, length)
+        }
         None => {
             let checked = check_program(&arguments.command, arguments.repeat);
             runner::end_children();
@@ -118,14 +126,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 type Checked = (String, Evidence, Option<Verdict>);
 
-fn check_process(id: u32, length: Duration) -> Result<Checked, Problem> {
+fn check_process(id: u32, has_tree: bool, length: Duration) -> Result<Checked, Problem> {
     let process = outside::Process::open(id)?;
     let program = process.program.clone();
-    let mut looker = outside::looker::Looker::new(process);
-    if crate::top::look_for(&mut looker, length)?.is_err() {
+    let (is_whole, mut lookers) = if has_tree {
+        let mut tree = Tree::open(id)?;
+        let looked = crate::top::look_for(&mut tree, length)?;
+        (looked.is_ok(), tree.into_lookers())
+    } else {
+        let mut looker = Looker::new(process);
+        let looked = crate::top::look_for(&mut looker, length)?;
+        (looked.is_ok(), vec![looker])
+    };
+    if !is_whole {
         return Ok((program, Evidence::default(), None));
     }
-    let evidence = Evidence::of_process(&mut looker);
+    let evidence = Evidence::of_processes(&mut lookers);
     let verdict = judge::running(&evidence, &format!("/proc/{id}/exe"));
     Ok((program, evidence, Some(verdict)))
 }

@@ -7,6 +7,7 @@
 pub mod glibc;
 pub mod looker;
 pub mod syscall;
+pub mod tree;
 
 use crate::observe::process::own_number;
 use crate::observe::watching::{began, unreadable};

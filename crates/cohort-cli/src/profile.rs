@@ -56,6 +56,9 @@ pub struct Arguments {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..),
         conflicts_with = "command")]
     pid: Option<u32>,
+    /// With --pid: profile the process's descendants too, from outside
+    #[arg(long, requires = "pid")]
+    tree: bool,
     /// With --pid: profile for this time
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = snapshot::length)]
     seconds: Duration,
@@ -293,7 +296,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         return snapshot::run(&arguments);
     }
     if let Some(id) = arguments.pid {
-        return running::run(id, arguments.seconds, &arguments.wanted);
+        return running::run(id, arguments.tree, arguments.seconds, &arguments.wanted);
     }
     let settings = Settings::new(arguments.options, matches)?.for_observing();
     let wanted = arguments.wanted;

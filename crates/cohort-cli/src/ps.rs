@@ -136,7 +136,7 @@ impl Row {
         let process = looker.process();
         let program = looker.process.program.clone();
         let threads = looker.process.thread_count();
-        let evidence = Evidence::of_process(looker);
+        let evidence = Evidence::of_processes([looker]);
         let verdict = running(&evidence, &format!("/proc/{process}/exe"));
         Self {
             process,

@@ -6,6 +6,7 @@ pub mod text;
 
 use crate::observe::watching::{Watching, is_under_cohort};
 use crate::outside;
+use crate::outside::tree::Tree;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
 use clap::ValueEnum;
@@ -28,6 +29,9 @@ pub struct Arguments {
     /// Observe this process
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     process: u32,
+    /// Observe its descendants too, from outside
+    #[arg(long)]
+    tree: bool,
     /// Print one table after one interval
     #[arg(long)]
     once: bool,
@@ -137,7 +141,11 @@ pub fn looker(process: u32) -> Result<Box<dyn Looks>, Problem> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
-    let mut looker = looker(arguments.process)?;
+    let mut looker = if arguments.tree {
+        Box::new(Tree::open(arguments.process)?)
+    } else {
+        looker(arguments.process)?
+    };
     let looker = &mut *looker;
     if !arguments.once && !arguments.json && std::io::stdout().is_terminal() {
         return screen::run(looker, arguments);

@@ -182,24 +182,22 @@ impl fmt::Display for Verdict {
 }
 
 impl Evidence {
-    /// Of a process that was looked at.
-    pub fn of_process(looker: &mut Looker) -> Self {
-        let used = looker.process.cpu();
+    /// The sum of the looks at some processes.
+    pub fn of_processes<'a>(lookers: impl IntoIterator<Item = &'a mut Looker>) -> Self {
         let mut evidence = Self::default();
-        evidence.add(looker);
-        // What it used before is not of the interval.
-        evidence.used = (used - evidence.used).max(0.0);
+        for looker in lookers {
+            evidence.add(looker);
+        }
         evidence
     }
 
     /// The sum of the looks at each process of a program.
-    pub fn of_program(lookers: Vec<Looker>, seconds: f64, used: f64) -> Self {
-        let mut evidence = Self::default();
-        for mut looker in lookers {
-            evidence.add(&mut looker);
+    pub fn of_program(mut lookers: Vec<Looker>, seconds: f64, used: f64) -> Self {
+        Self {
+            seconds,
+            used,
+            ..Self::of_processes(&mut lookers)
         }
-        (evidence.seconds, evidence.used) = (seconds, used);
-        evidence
     }
 
     /// Thread-seconds of waiting for locks in a second.
@@ -213,10 +211,10 @@ impl Evidence {
     }
 
     fn add(&mut self, looker: &mut Looker) {
-        self.used = looker.used_before();
+        self.used += looker.used();
         self.looks += looker.looks();
         let seen = looker.finish();
-        self.seconds = seen.seconds;
+        self.seconds = self.seconds.max(seen.seconds);
         self.lost += seen.lost_per_second * seen.seconds;
         for (kind, rate) in &looker.others().by_kind {
             *self.slept.entry(kind).or_default() += rate * seen.seconds;

@@ -3,8 +3,8 @@
 use super::judge::Evidence;
 use crate::choice::Choice;
 use crate::compare::{contestants, server_instead};
-use crate::outside::Process;
-use crate::outside::looker::{Looker, look_at_due};
+use crate::outside::looker::Looker;
+use crate::outside::tree::Tree;
 use crate::problem::Problem;
 use crate::program::Program;
 use crate::settings::Settings;
@@ -21,13 +21,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
-
-/// How often processes are listed.
-const LIST: Duration = Duration::from_millis(50);
-
-/// Processes that are looked at: a program that starts ever more has the first of them looked at.
-const MOST: usize = 16;
+use std::time::Instant;
 
 /// A program that runs, until this value goes.
 struct Running {
@@ -122,45 +116,9 @@ pub fn watch(program: &Program, words: &[OsString]) -> Result<Option<Evidence>, 
 
 /// Looks at the program's processes until it ends.
 fn look(running: &Running) -> Result<Vec<Looker>, Problem> {
-    let leader = running.child.id();
-    let mut lookers: Vec<(Looker, Instant)> = Vec::new();
-    let mut known = Vec::new();
-    let mut listed: Option<Instant> = None;
+    let mut tree = Tree::below(running.child.id());
     while interrupt::check().is_ok() && !running.has_ended() {
-        if listed.is_none_or(|at| at.elapsed() >= LIST) && lookers.len() < MOST {
-            listed = Some(Instant::now());
-            for id in several_threads(leader) {
-                if !known.contains(&id)
-                    && let Ok(process) = Process::open(id)
-                {
-                    known.push(id);
-                    lookers.push((Looker::new(process), Instant::now()));
-                }
-            }
-        }
-        std::thread::sleep(look_at_due(&mut lookers)?);
+        std::thread::sleep(tree.look_around()?);
     }
-    Ok(lookers.into_iter().map(|(looker, _)| looker).collect())
-}
-
-/// The processes below one, and itself, that have several threads.
-fn several_threads(leader: u32) -> Vec<u32> {
-    let mut all = vec![leader];
-    let mut next = 0;
-    let mut found = Vec::new();
-    while let Some(id) = all.get(next).copied() {
-        next += 1;
-        let threads = std::fs::read_dir(format!("/proc/{id}/task"));
-        let threads: Vec<_> = threads.into_iter().flatten().flatten().collect();
-        if threads.len() > 1 {
-            found.push(id);
-        }
-        for thread in threads {
-            let children = std::fs::read_to_string(thread.path().join("children"));
-            let children = children.unwrap_or_default();
-            let numbers = children.split_whitespace().map(str::parse::<u32>);
-            all.extend(numbers.flatten());
-        }
-    }
-    found
+    Ok(tree.into_lookers())
 }

@@ -139,9 +139,9 @@ impl Looker {
         &self.others
     }
 
-    /// CPU seconds that the process had used when the interval began.
-    pub fn used_before(&self) -> f64 {
-        self.used
+    /// CPU seconds that the process has used in the interval; none after its end.
+    pub fn used(&self) -> f64 {
+        (self.process.cpu() - self.used).max(0.0)
     }
 
     /// What its threads sleep for now.

@@ -3,7 +3,9 @@
 use super::{Wanted, snapshot};
 use crate::destination;
 use crate::observe::watching::is_under_cohort;
-use crate::outside;
+use crate::outside::Process;
+use crate::outside::looker::Looker;
+use crate::outside::tree::Tree;
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem};
 use crate::top::frame::Looks;
@@ -20,8 +22,13 @@ const SHOWN: usize = 4;
 ///
 /// # Errors
 /// The process cannot be observed; a file cannot be written.
-pub fn run(id: u32, length: Duration, wanted: &Wanted) -> Result<ExitCode, Problem> {
-    if is_under_cohort(id) {
+pub fn run(
+    id: u32,
+    has_tree: bool,
+    length: Duration,
+    wanted: &Wanted,
+) -> Result<ExitCode, Problem> {
+    if !has_tree && is_under_cohort(id) {
         return snapshot::of(id, length, wanted);
     }
     let files = [("--html", &wanted.html), ("--pprof", &wanted.pprof)];
@@ -34,13 +41,17 @@ pub fn run(id: u32, length: Duration, wanted: &Wanted) -> Result<ExitCode, Probl
     wanted.check()?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
-    let mut looker = outside::looker::Looker::new(outside::Process::open(id)?);
+    let mut looker: Box<dyn Looks> = if has_tree {
+        Box::new(Tree::open(id)?)
+    } else {
+        Box::new(Looker::new(Process::open(id)?))
+    };
     // After a signal, what has been seen so far.
-    let _ = top::look_for(&mut looker, length)?;
+    let _ = top::look_for(&mut *looker, length)?;
     let seen = looker.finish();
     let program = looker.program();
     let rows = text::rows(&seen, Sort::Lost, "");
-    let sheet = top::sheet(&looker, &program, &seen, &rows);
+    let sheet = top::sheet(&*looker, &program, &seen, &rows);
     if let Some(file) = &wanted.output {
         destination::write(file, page::json(Origin::here(), &sheet)?.as_bytes())?;
     }

@@ -350,6 +350,40 @@ impl Row {
             held_at: Vec::new(),
         }
     }
+
+    /// Its rates over a longer interval, of which it was seen this part.
+    pub fn scale(&mut self, part: f64) {
+        self.lost_per_second *= part;
+        self.awaited *= part;
+        for place in self.waited_at.iter_mut().chain(&mut self.held_at) {
+            place.lost_per_second *= part;
+        }
+    }
+
+    /// Adds another process's locks of this name.
+    pub fn add(&mut self, other: Self) {
+        self.objects += other.objects;
+        self.lost_per_second += other.lost_per_second;
+        self.awaited += other.awaited;
+        self.waiting += other.waiting;
+        self.longest_wait = match (self.longest_wait, other.longest_wait) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+        self.holders.extend(other.holders);
+        for (to, from) in [
+            (&mut self.waited_at, other.waited_at),
+            (&mut self.held_at, other.held_at),
+        ] {
+            for place in from {
+                match to.iter_mut().find(|known| known.frames == place.frames) {
+                    Some(known) => known.lost_per_second += place.lost_per_second,
+                    None => to.push(place),
+                }
+            }
+            to.sort_by(|one, other| other.lost_per_second.total_cmp(&one.lost_per_second));
+        }
+    }
 }
 
 /// The lock that a thread waits for, if any.

@@ -6,6 +6,7 @@ use crate::{LEFT_OUT, cohort, compiled};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -176,6 +177,70 @@ fn a_running_process_is_profiled() {
     let said = json(&["profile", "--json", "--seconds", "1", "--pid", &under.id()]);
     assert!(said["cohort_profile"].is_number(), "{said}");
     assert!(said["locks"][0]["acquired"].as_u64() > Some(0), "{said}");
+}
+
+/// The shell waits for the programs that it has started.
+#[test]
+fn a_tree_has_the_locks_of_all_its_processes() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let queue = compile("../../examples/profile/queue.c", &folder);
+    let hottest = compile("tests/command/hottest.c", &folder);
+    let script = format!(
+        "{} 60 & {} mutex & wait",
+        queue.display(),
+        hottest.display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).env_remove("LD_PRELOAD");
+    command.process_group(0);
+    let shell = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the shell runs");
+    let shell = Group(shell);
+    let id = &shell.0.id().to_string();
+    let names = ["queue: queue_lock", "hottest: hot"];
+    let began = Instant::now();
+    loop {
+        let said = json(&["top", "--tree", "--once", "--json", id]);
+        let locks = said["locks"].as_array().expect("a list");
+        let has = |name| locks.iter().any(|lock| lock["name"] == name);
+        if names.into_iter().all(has) {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{said}");
+    }
+    let alone = json(&["top", "--once", "--json", id]);
+    assert_eq!(alone["locks"].as_array().map(Vec::len), Some(0), "{alone}");
+    let tree = ["--tree", "--seconds", "2"];
+    cohort()
+        .args(["profile", "--pid", id])
+        .args(tree)
+        .assert()
+        .code(0)
+        .stdout(
+            contains("sh (process")
+                .and(contains(names[0]))
+                .and(contains(names[1])),
+        );
+    let checked = json(&[&["check", "--json", id], &tree[..]].concat());
+    assert_ne!(checked["verdict"], "not-locks", "{checked}");
+    cohort()
+        .args(["check", "--tree", "--", "true"])
+        .assert()
+        .code(2);
+}
+
+/// A shell with all that it has started; ended with the test.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.0.wait();
+    }
 }
 
 /// A mutex, a rwlock, a condition and more, each distinguished from the others.

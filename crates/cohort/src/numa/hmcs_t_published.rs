@@ -493,7 +493,7 @@ impl<P: Form> Drop for PublishedContext<P> {
 /// use cohort::{Mutex, compose::Numa, numa::HmcsTPublished};
 ///
 /// let total: Mutex<u64, HmcsTPublished<(Numa,), 64, 0>> = Mutex::from(1);
-/// *total.lock() += 1;
+/// total.locking(|total| *total += 1);
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 #[repr(C)]
@@ -515,7 +515,7 @@ pub struct HmcsTPublished<
 /// use cohort::{Mutex, numa::AnyHmcsTPublished};
 ///
 /// let total: Mutex<u64, AnyHmcsTPublished> = Mutex::from(1);
-/// *total.lock() += 1;
+/// total.locking(|total| *total += 1);
 /// assert_eq!(total.into_inner(), 2);
 /// ```
 pub type AnyHmcsTPublished<P = MayPark, S = ChosenShape> = HmcsTPublished<S, LEAVES, INNER, P>;

@@ -30,7 +30,7 @@ pub struct Arguments {
         conflicts_with = "command")]
     seconds: f64,
     /// Sample the process's descendants too
-    #[arg(long, requires = "process")]
+    #[arg(long, conflicts_with = "command")]
     tree: bool,
     /// Run the program N times under each compared lock
     #[arg(long, short, value_name = "N", default_value_t = 6,

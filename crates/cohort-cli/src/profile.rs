@@ -57,10 +57,11 @@ pub struct Arguments {
         conflicts_with = "command")]
     pid: Option<u32>,
     /// With --pid: profile the process's descendants too, from outside
-    #[arg(long, requires = "pid")]
+    #[arg(long, conflicts_with = "command")]
     tree: bool,
     /// With --pid: profile for this time
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = snapshot::length)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = snapshot::length,
+        conflicts_with = "command")]
     seconds: Duration,
     /// The program and its arguments
     #[arg(required_unless_present = "pid", trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],

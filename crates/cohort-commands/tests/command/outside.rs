@@ -226,10 +226,12 @@ fn a_tree_has_the_locks_of_all_its_processes() {
         );
     let checked = json(&[&["check", "--json", id], &tree[..]].concat());
     assert_ne!(checked["verdict"], "not-locks", "{checked}");
-    cohort()
-        .args(["check", "--tree", "--", "true"])
-        .assert()
-        .code(2);
+    for command in ["check", "profile"] {
+        cohort()
+            .args([command, "--tree", "--", "true"])
+            .assert()
+            .code(2);
+    }
 }
 
 /// A shell with all that it has started; ended with the test.

@@ -94,11 +94,16 @@ impl Spread {
         let Mean { value, low, high } = self.mean;
         self.mean = Mean {
             value: value.min(most),
-            low: low.map(|low| low.min(most)),
+            low: low.map(|low| resolved(low.min(most))),
             high: high.map(|high| high.min(most.max(FLOOR))),
         };
         self
     }
+}
+
+/// The lower end of an interval: zero below the resolution.
+fn resolved(low: f64) -> f64 {
+    if low < FLOOR { 0.0 } else { low }
 }
 
 /// Durations, rounded by less than one per cent, with their weights.
@@ -373,7 +378,7 @@ impl Mixture {
             samples: self.samples,
             mean: Mean {
                 value,
-                low: is_vouched_for.then_some(range.low),
+                low: is_vouched_for.then_some(resolved(range.low)),
                 high: is_vouched_for.then_some(range.high.max(FLOOR)),
             },
             p50: quantile(0.5),
@@ -551,7 +556,8 @@ mod tests {
         });
         assert!(spread.mean.value > 100.0, "{spread:?}");
         let mean = spread.at_most(40e6 / 5e6).mean;
-        assert_eq!((mean.value, mean.high), (8.0, Some(FLOOR)));
+        assert_eq!(mean.value, 8.0);
+        assert_eq!(mean.interval(), Some([0.0, FLOOR]));
     }
 
     #[test]

@@ -60,8 +60,8 @@ pub struct Row {
     /// For locks found by keys, instead: the figure beyond that of GLS's lock in place, round by
     /// round. For that same lock, this is the cost of finding it.
     pub beyond: Option<Estimate>,
-    /// The figure over that of the best peer of its kind, round by round. In a crowd larger than the
-    /// number of CPUs, a spin lock that yields is compared with those that yield.
+    /// The figure over that of the best peer of its kind, round by round. In crowds larger than the
+    /// number of CPUs, yielding spin locks have yielding peers only.
     pub of_best: Option<Estimate>,
     /// CPU nanoseconds of all threads per critical section: the rounds' median, for crowds.
     pub cpu: Option<f64>,
@@ -260,26 +260,14 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::points::{Grid, points};
-    use clap::Parser;
+    use crate::points::tests as points;
     use cohort_lab::rounds::Sample;
     use cohort_lab::runner::Run;
     use cohort_lab::workloads::Pair;
 
-    #[derive(Parser)]
-    struct Words {
-        #[command(flatten)]
-        grid: Grid,
-    }
-
-    /// All points, with crowds of four threads.
-    fn all_points() -> Vec<Point> {
-        points(&Words::parse_from(["points", "--threads", "4"]).grid)
-    }
-
     /// A point by its name.
     fn point(name: &str) -> Point {
-        let mut points = all_points().into_iter();
+        let mut points = points::of("--threads 4").into_iter();
         points.find(|point| point.name == name).unwrap()
     }
 

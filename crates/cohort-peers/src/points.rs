@@ -234,7 +234,7 @@ fn shared(threads: u16, reads: u8) -> Point {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use clap::Parser;
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// The points of some options.
-    fn of(options: &str) -> Vec<Point> {
+    pub fn of(options: &str) -> Vec<Point> {
         let words = std::iter::once("points").chain(options.split_whitespace());
         points(&Words::parse_from(words).grid)
     }

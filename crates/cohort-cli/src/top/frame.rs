@@ -351,7 +351,7 @@ impl Row {
         }
     }
 
-    /// Its rates over a longer interval, of which it was seen this part.
+    /// Multiplies all rates by the observed `part` of a longer interval.
     pub fn scale(&mut self, part: f64) {
         self.lost_per_second *= part;
         self.awaited *= part;

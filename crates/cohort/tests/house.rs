@@ -70,6 +70,7 @@ fn every_pool_is_in_the_sum_of_all_pools() {
     for (file, text) in locks {
         let declares = text.lines().map(str::trim).any(|line| {
             line.starts_with("pooled_forms! {")
+                || line.starts_with("tree_forms! {")
                 || (line.ends_with("pool! {") && !line.starts_with("$crate"))
         });
         let module = file.trim_end_matches(".rs").replace('/', "::");

@@ -89,8 +89,8 @@ use super::linked;
 use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, INNER, INNER_NODES, LEAVES, NODE_LEAVES, Numa, Tree};
 use crate::door::{
-    AtomicPtr, AtomicU32, Counter, Order, constructor, count, flaws, mutant, orders, pool,
-    runs_out, tries_anything,
+    AtomicPtr, AtomicU32, Counter, Order, constructor, count, flaws, mutant, orders, runs_out,
+    tries_anything,
 };
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
@@ -852,46 +852,7 @@ impl<P: Parking> Cohort<P> {
     }
 }
 
-/// A form of the lock (parking or spinning), with the pools of its nodes and cohorts.
-pub trait Form: Parking {
-    /// The pool of nodes.
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
-
-    /// The pool of cohorts.
-    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static);
-}
-
-macro_rules! forms {
-    ($($form:ident $nodes:ident $cohorts:ident;)+) => {
-        $(pool! {
-            static $nodes: Node<$form>, placed
-        }
-
-        pool! {
-            static $cohorts: Cohort<$form>, placed
-        }
-
-        impl Form for $form {
-            fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-                &$nodes
-            }
-
-            fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
-                &$cohorts
-            }
-        })+
-
-        /// Bytes of all nodes and cohorts made so far.
-        pub(crate) fn pool_bytes() -> usize {
-            0 $(+ $nodes.bytes() + $cohorts.bytes())+
-        }
-    };
-}
-
-forms! {
-    MayPark PARKING_NODES PARKING_COHORTS;
-    SpinOnly SPINNING_NODES SPINNING_COHORTS;
-}
+tree_forms! {}
 
 /// Per-acquisition state.  It owns nothing, and may be dropped whenever it holds no lock.
 #[derive(Debug, Default)]

@@ -1,5 +1,52 @@
 //! NUMA-aware locks that are not compositions, one file each, under their papers' names.
 
+/// Declares the trait `Form` for the two forms of a tree of queues, with parking and without, and for
+/// each a pool of the file's `Node` and one of its `Cohort`.
+macro_rules! tree_forms {
+    () => {
+        /// A form of the lock, and the pools of its nodes and cohorts.
+        pub trait Form: $crate::wait::Parking {
+            /// The pool of nodes.
+            fn nodes() -> &'static (impl $crate::host::Pool<Node<Self>> + 'static);
+
+            /// The pool of cohorts.
+            fn cohorts() -> &'static (impl $crate::host::Pool<Cohort<Self>> + 'static);
+        }
+
+        $crate::numa::tree_forms! {
+            MayPark PARKING_NODES PARKING_COHORTS;
+            SpinOnly SPINNING_NODES SPINNING_COHORTS;
+        }
+    };
+    ($($form:ident $nodes:ident $cohorts:ident;)+) => {
+        $(
+            $crate::door::pool! {
+                static $nodes: Node<$crate::wait::$form>, placed
+            }
+
+            $crate::door::pool! {
+                static $cohorts: Cohort<$crate::wait::$form>, placed
+            }
+
+            impl Form for $crate::wait::$form {
+                fn nodes() -> &'static (impl $crate::host::Pool<Node<Self>> + 'static) {
+                    &$nodes
+                }
+
+                fn cohorts() -> &'static (impl $crate::host::Pool<Cohort<Self>> + 'static) {
+                    &$cohorts
+                }
+            }
+        )+
+
+        /// Bytes of all nodes and cohorts made so far.
+        pub(crate) fn pool_bytes() -> usize {
+            0 $(+ $nodes.bytes() + $cohorts.bytes())+
+        }
+    };
+}
+pub(crate) use tree_forms;
+
 pub mod ahmcs;
 pub mod cna;
 pub mod fc_mcs;

@@ -320,17 +320,18 @@ impl Futex {
 
     /// Blocks until the lock is held, patience runs out, or the caller is `done` without the lock:
     /// then `None`.  `done` is evaluated now and then.  If all waiters of a lock wait this way,
-    /// they never take turns.
+    /// they never take turns.  A thread that `seldom` waits sleeps rather than yields.
     #[inline]
     pub(crate) fn acquire_unless(
         &self,
         patience: &Patience,
+        seldom: bool,
         done: &dyn Fn() -> bool,
     ) -> Option<Outcome> {
         if self.acquire_untouched() {
             return Some(Outcome::Acquired);
         }
-        self.wait_in_crowd(patience, Some(done), Woken::No, false, false)
+        self.wait_in_crowd(patience, Some(done), Woken::No, seldom, false)
     }
 
     /// Blocks until the lock is held; for a thread that seldom [waits](waits_often).  `None` as
@@ -377,7 +378,7 @@ impl Futex {
     /// Blocks until the lock is held; for the head of a queue that orders the other waiters.  It
     /// waits in the crowd, but never in turns.
     pub(crate) fn acquire_as_queued(&self) {
-        let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
+        let _ = self.acquire_unless(&Patience::ENDLESS, false, &|| false);
         self.mark_queued();
     }
 
@@ -561,7 +562,8 @@ impl Futex {
                 Spinner::new()
             }
         };
-        let mut asks = visits;
+        // A thread that may be done otherwise must not: it could not leave with the mark.
+        let mut asks = visits && done.is_none();
         let mut spinner = if asks {
             Spinner::keeping_turns_briefly()
         } else {

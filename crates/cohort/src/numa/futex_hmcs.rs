@@ -843,7 +843,7 @@ impl FutexHmcs {
     /// Blocks until the lock is held or patience runs out, for a caller that is the only waiter: as
     /// a `futex` waiter, without time slices.
     pub(crate) fn acquire_as_first(&self, patience: &Patience) -> Outcome {
-        let outcome = self.futex.acquire_unless(patience, &|| false);
+        let outcome = self.futex.acquire_unless(patience, false, &|| false);
         outcome.unwrap_or(Outcome::GaveUp)
     }
 

@@ -143,7 +143,8 @@ impl Slot {
 
     /// Blocks until the slot does not name the lock; false after a timeout.
     fn outlast(&self, lock: usize, patience: &Patience) -> bool {
-        let mut spinner = Spinner::new();
+        // Writers of a biased lock are rare.
+        let mut spinner = Spinner::keeping_turns();
         while self.names(lock) {
             if runs_out(patience) {
                 return false;
@@ -157,7 +158,7 @@ impl Slot {
             }
             if self.names(lock) {
                 let _ = sleep_within(&self.asked, asked, WRITER, patience);
-                spinner = Spinner::new();
+                spinner = Spinner::keeping_turns();
             }
         }
         true

@@ -1,7 +1,8 @@
 //! A count whose zero one thread at a time waits for.
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, runs_out, sleep_within, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, has_waited, mutant, runs_out,
+    sleep_within, waits_often, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -82,7 +83,8 @@ impl<const WANTED: u32> Count<WANTED> {
 
     #[cold]
     fn wait_long(&self, patience: &Patience) -> Outcome {
-        let mut spinner = Spinner::new();
+        let seldom = !waits_often();
+        let mut spinner = Spinner::sparing_turns(seldom);
         let outcome = loop {
             if self.is_zero(Order::RELAXED) {
                 break Outcome::Acquired;
@@ -92,9 +94,10 @@ impl<const WANTED: u32> Count<WANTED> {
             }
             if spinner.step() == Advice::Sleep {
                 self.sleep(patience);
-                spinner = Spinner::new();
+                spinner = Spinner::sparing_turns(seldom);
             }
         };
+        has_waited();
         self.want_no_more();
         outcome
     }

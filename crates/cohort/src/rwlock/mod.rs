@@ -991,3 +991,53 @@ impl<T: ?Sized + fmt::Display> fmt::Display for WriteGuard<'_, T> {
         (**self).fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::{CRwNp, CRwWp, RawRwLock, RwLock};
+    use crate::door::has_yielded;
+    use cohort_raw::RawShared;
+    use core::time::Duration;
+    use std::thread;
+
+    /// Long enough for a waiter to fall asleep, or to yield if it does.
+    const WAIT: Duration = Duration::from_millis(50);
+
+    /// Whether a reader and a writer that wait for the first time yield.
+    fn yield_when_they_wait<R: RawShared + Default + Sync + 'static>() -> (bool, bool)
+    where
+        RwLock<(), R>: Sync,
+    {
+        let lock = RwLock::<(), R>::from(());
+        let mut yielded = (true, true);
+        let (lock, (reader, writer)) = (&lock, (&mut yielded.0, &mut yielded.1));
+        thread::scope(|scope| {
+            lock.writing(|_| {
+                scope.spawn(|| {
+                    lock.reading(|_| ());
+                    *reader = has_yielded();
+                });
+                thread::sleep(WAIT);
+            });
+        });
+        thread::scope(|scope| {
+            lock.reading(|_| {
+                scope.spawn(|| {
+                    lock.writing(|_| ());
+                    *writer = has_yielded();
+                });
+                thread::sleep(WAIT);
+            });
+        });
+        yielded
+    }
+
+    #[test]
+    fn threads_that_seldom_wait_sleep_without_yielding() {
+        assert_eq!(yield_when_they_wait::<RawRwLock>(), (false, false));
+        assert_eq!(yield_when_they_wait::<CRwNp>(), (false, false));
+        assert_eq!(yield_when_they_wait::<CRwWp>(), (false, false));
+    }
+}

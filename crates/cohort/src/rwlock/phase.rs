@@ -33,8 +33,8 @@
 
 use super::deference::{DEFERENCE_NANOSECONDS, PassedAt, has_deferred, is_let_in};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, at_most, fence_after_update, flaws, mutant, now, orders,
-    policies, runs_out, sleep_within, thread, wake,
+    Advice, AtomicU32, Order, Spinner, at_most, fence_after_update, flaws, has_waited, mutant, now,
+    orders, policies, runs_out, sleep_within, thread, waits_often, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
 
@@ -241,14 +241,9 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         let is_neutral = self.is_neutral || mutant(policy::PREFER_NOBODY);
         let mut defers = !is_neutral || (recurses && !passes);
         let until = now() + DEFERENCE_NANOSECONDS;
-        let spins = || {
-            // A yielded time slice may outlast the deadline.
-            if patience.is_endless() {
-                Spinner::new()
-            } else {
-                Spinner::keeping_turns()
-            }
-        };
+        // A yielded time slice may outlast the deadline.
+        let seldom = !waits_often() || !patience.is_endless();
+        let spins = || Spinner::sparing_turns(seldom);
         let mut spinner = spins();
         let place = loop {
             let phase = self.word.load(Order::RELAXED);
@@ -294,6 +289,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 spinner = spins();
             }
         };
+        has_waited();
         if let Some(owed) = owed
             && (place.is_some() || !mutant(flaw::STAY_OWED))
         {

@@ -78,8 +78,8 @@ use crate::basic::futex::{
 };
 use crate::door::{
     Advice, AtomicU32, Order, Spinner, at_most, beforehand, constructor, count_reads, counts_reads,
-    cpus, finds_readers, flaws, has_barrier, may_fork, mutant, nap, now, orders, others_go_on,
-    runs_out, sleep_within, thread, wake,
+    cpus, finds_readers, flaws, has_barrier, has_waited, may_fork, mutant, nap, now, orders,
+    others_go_on, runs_out, sleep_within, thread, waits_often, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -338,6 +338,14 @@ impl RawRwLock {
 
     fn read_late(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.settle();
+        let seldom = !waits_often();
+        let outcome = self.read_in_line(recursion, patience, seldom);
+        has_waited();
+        outcome
+    }
+
+    /// Blocks until the lock is held to read or patience runs out; for a thread that `seldom` waits, or often.
+    fn read_in_line(&self, recursion: Recursion, patience: &Patience, seldom: bool) -> Outcome {
         // Readers admitted by the same release enter side by side.
         let done = || self.arrive(recursion) || self.is_passed(recursion) && self.arrive_past(SHUT);
         if done() {
@@ -354,7 +362,7 @@ impl RawRwLock {
                 Recursion::Excluded => *patience,
                 Recursion::Allowed => at_most(patience, DEFERENCE_NANOSECONDS),
             };
-            match self.gate.acquire_unless(&deference, &done) {
+            match self.gate.acquire_unless(&deference, seldom, &done) {
                 None => return Outcome::Acquired,
                 Some(Outcome::Acquired) => break,
                 Some(Outcome::GaveUp) => {
@@ -372,15 +380,15 @@ impl RawRwLock {
                 }
             }
         }
-        let outcome = self.read_as_head(patience, WRITER);
+        let outcome = self.read_as_head(patience, WRITER, seldom);
         // SAFETY: acquired above.
         unsafe { self.gate.release(&()) };
         outcome
     }
 
     /// Waits, with the gate held, until no bit of `barred` is set and the lock is held to read.
-    fn read_as_head(&self, patience: &Patience, barred: u32) -> Outcome {
-        let outcome = self.wait_as_head(patience, barred, 0, |this, word| {
+    fn read_as_head(&self, patience: &Patience, barred: u32, seldom: bool) -> Outcome {
+        let outcome = self.wait_as_head(patience, seldom, barred, 0, |this, word| {
             let read = one_more(without(word, MARKS));
             this.word
                 .compare_exchange(word, read, RW_READ_LATE, Order::RELAXED)
@@ -723,11 +731,19 @@ impl RawRwLock {
         if self.write_at_once() {
             return Outcome::Acquired;
         }
+        let seldom = !waits_often();
+        let outcome = self.write_in_line(patience, seldom);
+        has_waited();
+        outcome
+    }
+
+    /// Blocks until the lock is held to write or patience runs out; for a thread that `seldom` waits, or often.
+    fn write_in_line(&self, patience: &Patience, seldom: bool) -> Outcome {
         self.gate.mode().consider_turns();
-        if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
+        if self.gate.acquire_unless(patience, seldom, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
-        let outcome = self.wait_as_head(patience, HELD, PENDING, |this, word| {
+        let outcome = self.wait_as_head(patience, seldom, HELD, PENDING, |this, word| {
             let written = written(without(word, MARKS));
             this.word
                 .compare_exchange(word, written, RW_WRITE_LATE, Order::RELAXED)
@@ -824,11 +840,12 @@ impl RawRwLock {
     }
 
     /// Waits, with the gate held, until no bit of `barred` is set; then `take` tries to acquire.
-    /// `mark` stands in the word meanwhile.
+    /// `mark` stands in the word meanwhile.  A thread that `seldom` waits sleeps rather than yields.
     #[inline(never)]
     fn wait_as_head(
         &self,
         patience: &Patience,
+        seldom: bool,
         barred: u32,
         mark: u32,
         take: fn(&Self, u32) -> bool,
@@ -843,7 +860,7 @@ impl RawRwLock {
                 mode.give_up_turns();
             }
         }
-        let mut spinner = Spinner::new();
+        let mut spinner = Spinner::sparing_turns(seldom);
         loop {
             let word = self.word.load(Order::RELAXED);
             // A new reader would delay the upgradable reader that waits to write.
@@ -900,7 +917,7 @@ impl RawRwLock {
                     *patience
                 };
                 let _ = sleep_within(&self.word, marked, HEAD, &patience);
-                spinner = Spinner::new();
+                spinner = Spinner::sparing_turns(seldom);
             }
         }
     }
@@ -1304,13 +1321,20 @@ impl RawRwLock {
     /// ```
     pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
         self.settle();
-        if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
+        let seldom = !waits_often();
+        let outcome = self.read_upgradably_in_line(patience, seldom);
+        has_waited();
+        outcome
+    }
+
+    fn read_upgradably_in_line(&self, patience: &Patience, seldom: bool) -> Outcome {
+        if self.gate.acquire_unless(patience, seldom, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
         let others = Self::other_upgrades();
         let came = !self.is_full()
             && (self.arrive_with_gate(BARS | others)
-                || self.read_as_head(patience, WRITER | others) == Outcome::Acquired);
+                || self.read_as_head(patience, WRITER | others, seldom) == Outcome::Acquired);
         self.begin_upgradably(came);
         if came {
             Outcome::Acquired
@@ -1498,7 +1522,8 @@ impl RawRwLock {
             word = now;
         }
         Self::reads_less();
-        let _ = self.wait_as_head(&Patience::ENDLESS, HELD, marks, |this, word| {
+        let seldom = !waits_often();
+        let _ = self.wait_as_head(&Patience::ENDLESS, seldom, HELD, marks, |this, word| {
             this.word
                 .compare_exchange(
                     word,
@@ -1508,6 +1533,7 @@ impl RawRwLock {
                 )
                 .is_ok()
         });
+        has_waited();
     }
 
     /// The same, by polling, for any other caller.

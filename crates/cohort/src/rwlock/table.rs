@@ -33,8 +33,8 @@
 use super::count::Count;
 use super::phase::Indicators;
 use crate::door::{
-    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, flaws, mutant, orders, repeated,
-    runs_out, sleep_within, thread, wake,
+    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, flaws, has_waited, mutant, orders,
+    repeated, runs_out, sleep_within, thread, waits_often, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -334,7 +334,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
     #[cold]
     fn wait_for_none(&self, kind: Kind, patience: &Patience) -> Outcome {
         let done = || self.number(kind, Order::RELAXED) == 0;
-        let mut spinner = Spinner::new();
+        let seldom = !waits_often();
+        let mut spinner = Spinner::sparing_turns(seldom);
         let outcome = loop {
             if done() {
                 break Outcome::Acquired;
@@ -359,8 +360,9 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
                     }
                 }
             }
-            spinner = Spinner::new();
+            spinner = Spinner::sparing_turns(seldom);
         };
+        has_waited();
         match kind {
             Kind::Readers => self.readers.want_no_more(),
             Kind::Owed => self.owed.want_no_more(),

@@ -129,6 +129,12 @@ impl Spinner {
 
     /// The same.
     #[must_use]
+    pub const fn sparing_turns(_seldom: bool) -> Self {
+        Self::new()
+    }
+
+    /// The same.
+    #[must_use]
     pub const fn keeping_turns_briefly() -> Self {
         Self::new()
     }

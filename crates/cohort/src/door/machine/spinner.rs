@@ -141,6 +141,16 @@ impl Spinner {
         Self::new()
     }
 
+    /// A spinner that yields if the thread waits often.
+    #[must_use]
+    pub const fn sparing_turns(seldom: bool) -> Self {
+        if seldom {
+            Self::keeping_turns()
+        } else {
+            Self::keeping_turns_if_lost()
+        }
+    }
+
     /// As [`keeping_turns`](Self::keeping_turns).
     #[must_use]
     pub const fn keeping_turns_briefly() -> Self {

@@ -188,6 +188,15 @@ pub fn has_waited() {
     super::thread().waited.set(now());
 }
 
+/// Whether the calling thread has yielded in any wait.
+#[cfg(test)]
+#[must_use]
+pub fn has_yielded() -> bool {
+    let me = super::thread();
+    // Each turn is counted as one or the other.
+    me.untaken.get() > 0 || me.taken.get() > 0
+}
+
 /// Whether a turn of that many nanoseconds went untaken.
 fn is_untaken(turn: u64) -> bool {
     let shortest = SHORTEST_TURN.load(Ordering::Relaxed);
@@ -312,6 +321,20 @@ impl Spinner {
         Self {
             keeps_turns: super::thread().slice.get() && !is_worth_a_try(LOST_ONE_IN),
             ..Self::new()
+        }
+    }
+
+    /// A spinner for a wait that may take long, by a thread that `seldom` waits or [often](waits_often): it yields
+    /// as [`keeping_turns`](Self::keeping_turns) or as [`keeping_turns_if_lost`](Self::keeping_turns_if_lost).
+    ///
+    /// Beside busy threads each turn costs a time slice, and a thread that yields competes for the CPU as one
+    /// that computes, where a woken thread goes ahead of those.
+    #[must_use]
+    pub fn sparing_turns(seldom: bool) -> Self {
+        if seldom {
+            Self::keeping_turns()
+        } else {
+            Self::keeping_turns_if_lost()
         }
     }
 
@@ -527,8 +550,8 @@ mod tests {
     extern crate std;
 
     use super::{
-        ENOUGH_NANOSECONDS, LACKING_NANOSECONDS, SLICE_NANOSECONDS, TAKEN_NANOSECONDS, is_counted,
-        lack, learn,
+        Advice, ENOUGH_NANOSECONDS, LACKING_NANOSECONDS, SLICE_NANOSECONDS, Spinner,
+        TAKEN_NANOSECONDS, has_yielded, is_counted, lack, learn,
     };
 
     #[test]
@@ -577,6 +600,23 @@ mod tests {
         assert_eq!(lack(THEN, THEN + ENOUGH_NANOSECONDS), Some(false));
         // Another thread's clock was read a little later.
         assert_eq!(lack(THEN + 1, THEN), Some(true));
+    }
+
+    #[test]
+    fn a_spinner_that_spares_turns_yields_none_if_they_are_dear() {
+        let asleep_after = |seldom, lost| {
+            let thread = std::thread::spawn(move || {
+                super::super::thread().slice.set(lost);
+                let mut spinner = Spinner::sparing_turns(seldom);
+                while spinner.step() != Advice::Sleep {}
+                has_yielded()
+            });
+            thread.join().unwrap()
+        };
+        assert!(!asleep_after(true, false), "a thread that seldom waits");
+        assert!(!asleep_after(true, true));
+        assert!(asleep_after(false, false), "a thread that waits often");
+        assert!(!asleep_after(false, true), "its last turn was lost");
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub use sizes::{
     OfProcess, QUEUE_GROUPS, QUEUE_NODES, QUEUES, READER_SLOTS, beforehand, inner_places, key_of,
     leaf_places, node_places,
 };
+#[cfg(test)]
+pub use spinner::has_yielded;
 pub use spinner::{
     Spinner, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, offer_cpu,
     shows_absence, threads_lack_cpus, tries_anything, waits_often,

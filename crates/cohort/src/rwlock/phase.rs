@@ -378,7 +378,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     #[inline]
     pub fn close(&self, patience: &Patience) -> Outcome {
         if self.is_being_left() {
-            let mut spinner = Spinner::new();
+            let mut spinner = Spinner::keeping_turns_if_lost();
             while self.is_being_left() {
                 if runs_out(patience) {
                     return Outcome::GaveUp;

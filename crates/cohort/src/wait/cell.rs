@@ -338,7 +338,7 @@ impl<P: Parking> WaitCell<P> {
     /// replace.
     #[inline]
     pub fn replace(&self, from: u32, to: u32, order: Order, class: u32) {
-        let mut spinner = Spinner::new();
+        let mut spinner = Spinner::keeping_turns_if_lost();
         let mut expected = from;
         loop {
             match self

@@ -338,13 +338,13 @@ impl Spinner {
         }
     }
 
-    /// A spinner for a wait for one's own place in a queue.
+    /// A spinner for a wait for one's own place in a queue. It yields as [`keeping_turns_if_lost`](Self::keeping_turns_if_lost):
+    /// the threads behind it wait for its turns, too.
     #[must_use]
-    #[inline]
-    pub const fn in_line() -> Self {
+    pub fn in_line() -> Self {
         Self {
             in_line: true,
-            ..Self::new()
+            ..Self::keeping_turns_if_lost()
         }
     }
 
@@ -604,19 +604,20 @@ mod tests {
 
     #[test]
     fn a_spinner_that_spares_turns_yields_none_if_they_are_dear() {
-        let asleep_after = |seldom, lost| {
+        let yields = |lost, spinner: fn() -> Spinner| {
             let thread = std::thread::spawn(move || {
                 super::super::thread().slice.set(lost);
-                let mut spinner = Spinner::sparing_turns(seldom);
+                let mut spinner = spinner();
                 while spinner.step() != Advice::Sleep {}
                 has_yielded()
             });
             thread.join().unwrap()
         };
-        assert!(!asleep_after(true, false), "a thread that seldom waits");
-        assert!(!asleep_after(true, true));
-        assert!(asleep_after(false, false), "a thread that waits often");
-        assert!(!asleep_after(false, true), "its last turn was lost");
+        let seldom = || Spinner::sparing_turns(true);
+        let often = || Spinner::sparing_turns(false);
+        assert!(!yields(false, seldom) && !yields(true, seldom));
+        assert!(yields(false, often) && !yields(true, often));
+        assert!(yields(false, Spinner::in_line) && !yields(true, Spinner::in_line));
     }
 
     #[test]

@@ -40,8 +40,11 @@ impl Complaint {
         let message = error.message();
         let hint =
             unknown(message).map_or_else(String::new, |(found, names)| nearest::hint(found, names));
+        // An error of several lines, such as a missing entry of the file, is not that of its first key.
+        let span = error.span().and_then(|span| text.get(span));
+        let is_long = span.is_some_and(|span| span.contains('\n'));
         let key = key(text, offset)
-            .filter(|key| !message.contains(&format!("`{key}`")))
+            .filter(|key| !is_long && !message.contains(&format!("`{key}`")))
             .map_or_else(String::new, |key| format!("`{key}`: "));
         Self::at(text, offset, format!("{key}{message}{hint}"))
     }

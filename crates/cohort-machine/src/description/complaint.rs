@@ -40,11 +40,8 @@ impl Complaint {
         let message = error.message();
         let hint =
             unknown(message).map_or_else(String::new, |(found, names)| nearest::hint(found, names));
-        // An error of several lines, such as a missing entry of the file, is not that of its first key.
-        let span = error.span().and_then(|span| text.get(span));
-        let is_long = span.is_some_and(|span| span.contains('\n'));
         let key = key(text, offset)
-            .filter(|key| !is_long && !message.contains(&format!("`{key}`")))
+            .filter(|key| !message.contains(&format!("`{key}`")))
             .map_or_else(String::new, |key| format!("`{key}`: "));
         Self::at(text, offset, format!("{key}{message}{hint}"))
     }
@@ -61,13 +58,13 @@ fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
     Some((quoted.next()?, quoted.collect()))
 }
 
-/// The key on the line of `offset`.
+/// The key of the value at `offset`; none before a value, where a table begins.
 fn key(text: &str, offset: usize) -> Option<&str> {
     let start = text
         .get(..offset)?
         .rfind('\n')
         .map_or(0, |newline| newline + 1);
-    let (key, _) = text[start..].lines().next()?.split_once('=')?;
+    let (key, _) = text[start..offset].split_once('=')?;
     let key = key.trim();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     (!key.is_empty() && key.chars().all(plain)).then_some(key)

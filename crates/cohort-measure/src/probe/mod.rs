@@ -5,17 +5,17 @@
 //! figures of one run belong together. A difference of two times is taken within a round.
 
 mod chain;
-mod core;
 mod crew;
 mod kernel;
 mod own;
 mod pair;
+mod smt;
 
-pub use self::core::{Siblings, siblings};
 pub use chain::CAN_FLUSH;
 pub use kernel::{Kernel, kernel};
 pub use own::{Own, own};
 pub use pair::{Pair, Sharers, pair, sharers};
+pub use smt::{Siblings, siblings};
 
 use crate::interrupt::{Stop, check};
 use rustix::thread::{CpuSet, sched_setaffinity};

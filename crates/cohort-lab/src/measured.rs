@@ -67,7 +67,7 @@ pub fn steps(topology: &Topology, quick: bool) -> usize {
     } else {
         0
     };
-    looks + 4 + levels * PAIRS[usize::from(quick)]
+    looks + 4 + levels * PAIRS[usize::from(quick)].min(cpus / 2)
 }
 
 /// Whether the levels are measured too. One or two CPUs have none.
@@ -231,7 +231,7 @@ impl Measured {
         } else {
             self.lacks(
                 "scheduler slice, period",
-                "no thread was preempted: cohort machines measure without --quick takes longer",
+                "no thread was preempted; repeat without --quick",
             );
         }
         if kernel.switch.is_none() {

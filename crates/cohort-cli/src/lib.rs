@@ -43,7 +43,7 @@ pub mod settings;
 pub mod signals;
 pub mod start;
 mod supervise;
-mod sysfs;
+pub mod sysfs;
 pub mod toml_file;
 pub mod top;
 pub mod tune;

@@ -1,6 +1,9 @@
-//! `cohort machines`: the simulated machines, and what is known of each.
+//! `cohort machines`: the simulated machines, what is known of each, and this machine as one.
 
+mod check;
+mod facts;
 mod list;
+mod measure;
 mod show;
 mod tree;
 
@@ -30,6 +33,7 @@ Examples:
   cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\
       --like epyc-7352x2 >what-if.toml  create a hypothetical machine
   cohort machines show drawn-7-3 --file >drawn.toml  print machine 3 of seed 7
+  cohort machines measure --quick >here.toml         measure this machine
 
 A machine is given by a name from this list or the path of a file.";
 
@@ -37,6 +41,10 @@ A machine is given by a name from this list or the path of a file.";
 enum What {
     /// Show one machine: topology, costs and sources
     Show(show::Arguments),
+    /// Measure this machine, and print its machine file
+    Measure(measure::Arguments),
+    /// Measure this machine, and compare it with a machine file
+    Check(check::Arguments),
 }
 
 /// Names of machines; files are machines too.
@@ -51,5 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.what {
         None => list::run(arguments.json),
         Some(What::Show(arguments)) => show::run(arguments),
+        Some(What::Measure(arguments)) => measure::run(arguments),
+        Some(What::Check(arguments)) => check::run(arguments),
     }
 }

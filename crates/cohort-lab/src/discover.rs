@@ -9,10 +9,11 @@ pub mod file;
 pub mod heat;
 pub mod map;
 mod names;
-mod native;
-mod simulated;
+pub(crate) mod native;
+pub mod shape;
+pub(crate) mod simulated;
 
-use crate::interrupt::Interrupted;
+pub use crate::interrupt::Stop;
 use crate::progress::Progress;
 use crate::rounds::Observer;
 use crate::stats::median;
@@ -21,17 +22,9 @@ use crate::world::simulated::Simulator;
 use cohort::recipe::Level;
 pub use cohort_topology::list;
 use map::{Map, Pair};
+use shape::Shape;
 use std::fmt::Write;
 use std::sync::Arc;
-
-/// Reason for a missing result.
-#[derive(Debug)]
-pub enum Stop {
-    /// A signal asked this process to end.
-    Interrupted(Interrupted),
-    /// The measurement's error.
-    Failed(String),
-}
 
 /// Discovered level.
 #[derive(Clone, Debug)]
@@ -204,18 +197,7 @@ impl Discovery {
     /// The indices of the CPUs in the order of their cohorts.
     #[must_use]
     pub fn order(&self) -> Vec<usize> {
-        let path = |place: usize| -> Vec<usize> {
-            let at = |level: &Found| {
-                level
-                    .cohorts
-                    .iter()
-                    .position(|cohort| cohort.contains(&place))
-            };
-            self.levels.iter().rev().filter_map(at).collect()
-        };
-        let mut order: Vec<usize> = (0..self.cpus.len()).collect();
-        order.sort_by_cached_key(|place| (path(*place), *place));
-        order
+        Shape::of(self).order()
     }
 
     /// Duration of a hand-over across the whole system, relative to one within the cohorts of that

@@ -3,19 +3,21 @@
 //! [`cohort_measure`] runs programs and compares them; [`bars`] are the speed targets, [`workloads`]
 //! the bundled loads. [`mod@bench`] holds the papers'
 //! workloads, written once for every [`world`], and [`claims`] the papers' claims about them.
-//! [`survey`] runs real programs, each with a check of its result.
+//! [`measured`] describes this machine as a simulated one. [`survey`] runs real programs, each with a
+//! check of its result.
 
 pub mod bars;
 pub mod bench;
 pub mod claims;
 pub mod discover;
 pub mod envelope;
+pub mod measured;
 pub mod survey;
 pub mod tune;
 pub mod workloads;
 
 pub use cohort_measure::{
-    compare, interrupt, metric, options, plot, progress, rounds, runner, stats,
+    compare, interrupt, metric, options, plot, probe, progress, rounds, runner, stats,
 };
 /// The worlds of workloads: a separate package, since every lock is compiled there once for each
 /// world.

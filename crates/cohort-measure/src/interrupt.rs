@@ -24,6 +24,15 @@ static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted(pub i32);
 
+/// Reason for a missing result.
+#[derive(Debug)]
+pub enum Stop {
+    /// A signal asked this process to end.
+    Interrupted(Interrupted),
+    /// The measurement's error.
+    Failed(String),
+}
+
 impl Interrupted {
     /// The exit status that shells expect: 130 for Ctrl-C.
     #[must_use]

@@ -42,10 +42,10 @@ pub fn levels_on(name: &Name<'_>, topology: &Topology) -> Vec<Level> {
 /// end with the system's, do not separate names.
 #[must_use]
 pub fn rejoined(pieces: &[String]) -> Vec<String> {
+    // Even after an unknown level, so that its error names it.
     let goes_on = |name: &String| {
         let levels = name.split_once('@').map_or("", |(_, levels)| levels);
-        let first = levels.split(',').next().unwrap_or_default();
-        Level::named(first).is_some() && !levels.contains(SYSTEM)
+        !levels.is_empty() && !levels.contains(SYSTEM)
     };
     let mut names: Vec<String> = Vec::new();
     for piece in pieces.iter().map(|piece| piece.trim()) {
@@ -131,6 +131,13 @@ mod tests {
         ] {
             assert!(told(text).contains(word), "{text}: {}", told(text));
         }
+    }
+
+    #[test]
+    fn an_unknown_level_stays_with_its_lock() {
+        let pieces = ["clof:mcs-mcs@die", "cluster", "system", "mcs", "ticket"].map(str::to_owned);
+        let names = ["clof:mcs-mcs@die,cluster,system", "mcs", "ticket"];
+        assert_eq!(rejoined(&pieces), names);
     }
 
     #[test]

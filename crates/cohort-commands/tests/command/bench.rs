@@ -708,6 +708,22 @@ fn every_cohort_of_a_machine_of_4096_cpus_has_its_own_place() {
     }
 }
 
+/// Levels of machine files that are none of the locks': the error names the level, not the list.
+#[test]
+fn a_level_that_locks_cannot_serve_is_named() {
+    let (_folder, machine) = big("package:16 die:1 numa:4 cluster:1 cache:4 core:8 pu:2");
+    for level in ["die", "cluster"] {
+        let lock = format!("clof:mcs-mcs@{level},system");
+        let mut command = cohort();
+        command.args(["bench", "--on", &machine, "--workload", "loop"]);
+        command.args(["--locks", &lock, "--threads", "1"]);
+        let refused = command.assert().code(2);
+        refused.stderr(contains(format!(
+            "unknown level `{level}`, expected one of core"
+        )));
+    }
+}
+
 /// More cohorts than a lock has room for: where they are written, and what to do.
 #[test]
 fn a_lock_without_room_for_each_cohort_is_refused_by_file_and_line() {

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands with examples in their help; the first is the command alone.
-const SUBCOMMANDS: [&str; 18] = [
+const SUBCOMMANDS: [&str; 20] = [
     "",
     "run",
     "debug",
@@ -19,6 +19,8 @@ const SUBCOMMANDS: [&str; 18] = [
     "check",
     "ps",
     "machines",
+    "machines measure",
+    "machines check",
     "bench",
     "discover",
     "tune",

@@ -12,7 +12,9 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Commands that take a while: the files of their tests call [`valid`].
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("machines-check", "machines.rs"),
+    ("machines-measure", "machines.rs"),
     ("reproduce", "reproduce.rs"),
     ("reproduce-here", "reproduce.rs"),
     ("tune-explain", "discover.rs"),

@@ -2,11 +2,10 @@
 //! as on another machine.
 
 use super::map::Pair;
+use super::shape::Shape;
 use super::{Discovery, Found, simulated};
 use crate::world::simulated::Simulator;
-use cohort_machine::description::{
-    Cycles, Figure, Machine, Numbering, Source, Transfer, synthetic,
-};
+use cohort_machine::description::{Cycles, Figure, Machine, Source, Transfer, synthetic};
 use std::sync::Arc;
 
 /// The load's share of a hand-over; the rest is the invalidation. The ten files were calibrated so.
@@ -24,23 +23,14 @@ const ROUNDS: usize = 3;
 /// The shape is uneven, which files cannot describe, or `like` has no such figures.
 pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String, String> {
     let count = discovery.cpus.len();
-    let mut notation = String::new();
-    let mut outside = 1;
-    for level in discovery.levels.iter().rev() {
-        let size = level.cohorts[0].len();
-        if level.cohorts.iter().any(|cohort| cohort.len() != size)
-            || !level.cohorts.len().is_multiple_of(outside)
-        {
-            return Err(format!(
-                "the cohorts of the level `{}` differ in size, which a machine file cannot express; \
-                 use -o for a cohort file",
-                level.label()
-            ));
-        }
-        notation += &format!("{}:{} ", level.label(), level.cohorts.len() / outside);
-        outside = level.cohorts.len();
+    let shape = Shape::of(discovery);
+    if let Some(level) = shape.uneven() {
+        return Err(format!(
+            "the cohorts of the level `{level}` differ in size, which a machine file cannot express; \
+             use -o for a cohort file"
+        ));
     }
-    notation += &format!("pu:{}", count / outside);
+    let notation = shape.notation();
     let text = synthetic(&notation, like, name)?;
     let mut machine =
         Machine::parse(&text).map_err(|complaint| format!("{notation}: {complaint}"))?;
@@ -49,9 +39,7 @@ pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String,
         discovery.on
     );
     machine.described = "written by cohort discover".to_owned();
-    machine.hierarchy = machine
-        .hierarchy
-        .numbered(Numbering::Listed(discovery.order()))?;
+    machine.hierarchy = machine.hierarchy.numbered(shape.numbering())?;
     for _ in 0..ROUNDS {
         let simulator = Arc::new(Simulator::new(machine.clone()));
         for transfer in &mut machine.transfers {
@@ -76,7 +64,7 @@ pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String,
 }
 
 /// The indices of two CPUs with the smallest common cohort at that level.
-fn pair_within(simulator: &Simulator, level: &str) -> Option<Pair> {
+pub(crate) fn pair_within(simulator: &Simulator, level: &str) -> Option<Pair> {
     let topology = simulator.topology();
     let level = topology.levels().iter().position(|l| l.name == level)?;
     let cpus = topology.cpus();
@@ -104,18 +92,19 @@ fn settle(transfer: &mut Transfer, nanoseconds: f64, more: f64, discovery: &Disc
         figure.source = source;
         figure.note.clone_from(&note);
     };
-    let (store, rmw) = (transfer.store.value as f64, transfer.rmw.value as f64);
     put(&mut transfer.load, load);
     put(&mut transfer.invalidate, (1.0 - LOAD) * cycles);
-    // These were not measured: they are scaled with the load.
-    for (figure, value) in [(&mut transfer.store, store), (&mut transfer.rmw, rmw)] {
-        figure.value = (value * share).round() as u64;
-        if !figure.note.ends_with(SCALED) {
-            figure.note += SCALED;
-        }
+    scale(&mut transfer.store, share);
+    scale(&mut transfer.rmw, share);
+    scale(&mut transfer.occupancy, share);
+}
+
+/// Changes a figure that was not measured as the load.
+pub(crate) fn scale(figure: &mut Figure<Cycles>, share: f64) {
+    figure.value = (figure.value as f64 * share).round() as u64;
+    if !figure.note.ends_with(SCALED) {
+        figure.note += SCALED;
     }
-    let occupancy = transfer.occupancy.value as f64 * share;
-    transfer.occupancy.value = occupancy.round() as u64;
 }
 
 impl Found {

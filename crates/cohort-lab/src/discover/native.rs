@@ -124,7 +124,7 @@ impl Bench {
     }
 
     /// The nanoseconds of a hand-over on each line, as often as time permits.
-    fn pair(&self, one: usize, other: usize) -> Result<Vec<f64>, String> {
+    pub fn pair(&self, one: usize, other: usize) -> Result<Vec<f64>, String> {
         let over = Arc::new(AtomicBool::new(false));
         for lines in &self.lines {
             (0..LINES).for_each(|line| lines.write(line, 0, 0));

@@ -37,7 +37,7 @@ pub fn measure(
 }
 
 /// The nanoseconds of a hand-over between two CPUs.
-pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64, String> {
+pub(crate) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64, String> {
     let info = bench::find("pingpong").ok_or("no pingpong workload")?;
     let cpus = simulator.topology().cpus();
     let setting = Setting {

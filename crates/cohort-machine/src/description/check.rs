@@ -1,6 +1,6 @@
 //! Checks between the parts of a machine's file.
 
-use super::costs::{Cache, CoreClass, Memory, Smt, Transfer};
+use super::costs::{Cache, CoreClass, Costs, Hit, Memory, Smt, Transfer};
 use super::figure::{Count, Figure};
 use super::hierarchy::{Hierarchy, PU};
 use super::interconnect::{Hops, Link};
@@ -55,6 +55,23 @@ pub fn failed_conditional(atomics: Atomics, given: bool) -> Result<(), String> {
         (Atomics::Native, true) => {
             Err("found `failed-conditional`, expected none, since `atomics` is `native`".to_owned())
         }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that every loop takes time: a simulation of one that takes none would not end.
+pub fn time_passes(costs: &Costs, hit: &Hit) -> Result<(), String> {
+    let hits = [
+        ("load", &hit.load),
+        ("store", &hit.store),
+        ("rmw", &hit.rmw),
+    ];
+    let free = hits.iter().find(|(_, cost)| cost.value == 0);
+    match free {
+        Some((name, _)) if costs.instruction.value == 0 => Err(format!(
+            "found `instruction` and the hit's `{name}` of 0 cycles, expected 1 or more for one of \
+             them: a loop would take no time"
+        )),
         _ => Ok(()),
     }
 }

@@ -58,13 +58,13 @@ fn unknown(message: &str) -> Option<(&str, Vec<&str>)> {
     Some((quoted.next()?, quoted.collect()))
 }
 
-/// The key on the line of `offset`.
+/// The key of the value at `offset`; none before a value, where a table begins.
 fn key(text: &str, offset: usize) -> Option<&str> {
     let start = text
         .get(..offset)?
         .rfind('\n')
         .map_or(0, |newline| newline + 1);
-    let (key, _) = text[start..].lines().next()?.split_once('=')?;
+    let (key, _) = text[start..offset].split_once('=')?;
     let key = key.trim();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     (!key.is_empty() && key.chars().all(plain)).then_some(key)

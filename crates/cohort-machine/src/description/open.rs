@@ -1,10 +1,18 @@
 //! From the name typed by a user to a machine.
 
 use super::machine::Machine;
-use super::{drawn, nearest, shipped};
+use super::{check, drawn, nearest, shipped};
 use std::path::Path;
 
 impl Machine {
+    /// Whether a machine may have that name.
+    ///
+    /// # Errors
+    /// States the name and the permitted ones.
+    pub fn check_name(name: &str) -> Result<(), String> {
+        check::name(name)
+    }
+
     /// The shipped machine of that name, the [drawn](Self::drawn) machine (`drawn-SEED-NUMBER`), or
     /// the machine in the file at that path. A name with a `/` or with the ending `.toml` is a
     /// path, so a file never hides a shipped machine.
@@ -23,7 +31,11 @@ impl Machine {
         let bytes =
             std::fs::read(named).map_err(|error| format!("cannot read {named}: {error}"))?;
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Self::parse(text).map_err(|complaint| format!("{named}:{complaint}")),
+            Ok(text) => Self::parse(text).map_err(|complaint| {
+                let is_other = complaint.message.starts_with("missing field");
+                let hint = if is_other { EXAMPLE } else { "" };
+                format!("{named}:{complaint}{hint}")
+            }),
             Err(error) => {
                 let line = bytes[..error.valid_up_to()]
                     .split(|byte| *byte == b'\n')
@@ -35,6 +47,9 @@ impl Machine {
         }
     }
 }
+
+/// What a file without a necessary entry should look like.
+const EXAMPLE: &str = "; `cohort machines show i5-12500 --file` prints a whole machine file";
 
 fn unknown(named: &str) -> String {
     let names = shipped::all().map(|file| file.name);
@@ -80,6 +95,14 @@ mod tests {
         std::fs::write(&path, "name = 3\n").unwrap();
         let message = Machine::open(named).unwrap_err();
         assert!(message.starts_with(&format!("{named}:1:8: ")), "{message}");
+        std::fs::write(&path, "about = \"no machine\"\n").unwrap();
+        let message = Machine::open(named).unwrap_err();
+        assert!(
+            message.starts_with(&format!(
+                "{named}:1:1: missing field `name`; `cohort machines show"
+            )),
+            "{message}"
+        );
         std::fs::write(&path, b"name = \"x\"\n\xff").unwrap();
         let message = Machine::open(named).unwrap_err();
         assert!(

@@ -59,6 +59,10 @@ impl Reader<'_> {
                 written.costs.get_ref().failed_conditional.is_some(),
             ),
         )?;
+        self.at(
+            written.costs.span(),
+            check::time_passes(written.costs.get_ref(), &written.hit),
+        )?;
         if let Some(hops) = &written.hops {
             self.at(hops.span(), check::hops(&hierarchy, hops.get_ref()))?;
         }

@@ -89,6 +89,21 @@ fn a_figure_without_a_known_source_and_a_note_is_refused() {
     }
 }
 
+/// A loop of accesses that cost nothing would be simulated for ever.
+#[test]
+fn a_machine_whose_loops_take_no_time_is_refused() {
+    let instruction = ("instruction = { cycles = 2", "instruction = { cycles = 0");
+    let hit = ("store = { cycles = 1,", "store = { cycles = 0,");
+    for (old, new) in [instruction, hit] {
+        assert!(Machine::parse(&sound().replacen(old, new, 1)).is_ok());
+    }
+    let text = sound().replacen(instruction.0, instruction.1, 1);
+    let complaint = Machine::parse(&text.replacen(hit.0, hit.1, 1)).unwrap_err();
+    assert_eq!(complaint.line, line_of("[costs]"));
+    let start = "found `instruction` and the hit's `store` of 0 cycles, expected 1 or more";
+    assert!(complaint.message.starts_with(start), "{complaint}");
+}
+
 #[test]
 fn parts_that_do_not_fit_together_are_told_where_they_stand() {
     for (old, new, expected) in [

@@ -276,6 +276,11 @@ fn slips_are_read_or_refused() {
 fn one_name_is_printed() {
     for (typed, printed) in [
         ("clof:tkt-clh-hem", "clof:ticket-clh-hemlock"),
+        ("clof:hemlock-ctr-mcs", "clof:hemlock_ctr-mcs"),
+        (
+            "clof:mcs-hemlock-hemlock-ctr",
+            "clof:mcs-hemlock-hemlock_ctr",
+        ),
         ("clof:ticket-mcs@numa,system", "clof:ticket-mcs@numa,system"),
         ("clof:mcs@system", "clof:mcs@system"),
         ("clof:best@epyc-7352x2/64", "clof:best@epyc-7352x2/64"),
@@ -322,7 +327,9 @@ fn mistakes_are_named() {
         ("clof:tkt-xyz", "xyz"),
         ("clof:tickt-mcs", "did you mean `ticket`?"),
         ("clof:near-mcs", "below the top"),
-        ("clof:bo-mcs", "`bo`"),
+        ("clof:bo-mcs", "add /abortable"),
+        ("clof:mcs-ptl", "or c-ptl-tkt"),
+        ("clof:ticket-ctr", "`ctr`"),
         ("clof:mcs-near/stacked", "near"),
         ("clof:k42-near", "below the top"),
         ("clof:k42-mcs/compiled", "/compiled is for"),

@@ -68,6 +68,15 @@ impl fmt::Display for Mistake<'_> {
                 write!(f, "unknown lock `{word}`")?;
                 hint(f, &catalogue.nearest(word))
             }
+            Self::NoBasic("bo") => write!(
+                f,
+                "`bo` detects waiters only if they have timeouts: add /{ABORTABLE}, or use c-bo-bo \
+                 or c-bo-mcs"
+            ),
+            Self::NoBasic("ptl") => f.write_str(
+                "`ptl` takes ten cache lines, too much for a lock of each cohort: use ticket, or \
+                 c-ptl-tkt, with ptl at the top",
+            ),
             Self::NoBasic(word) => {
                 write!(f, "unknown basic lock `{word}`, expected one of ")?;
                 list(f, Basic::STACKED.into_iter().map(Basic::name))?;

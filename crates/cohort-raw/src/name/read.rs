@@ -171,8 +171,14 @@ fn read_locks(words: &str) -> Result<Locks, Mistake<'_>> {
     let mut locks = Locks::new(Basic::Ticket);
     let mut words = Some(words);
     while let Some(next) = words {
-        let (word, others) = cut(next, b'-');
-        let lock = Basic::named(word).ok_or(Mistake::NoBasic(word))?;
+        let (word, mut others) = cut(next, b'-');
+        let mut lock = Basic::named(word).ok_or(Mistake::NoBasic(word))?;
+        // The catalogue's spelling has the separator of compositions.
+        if lock == Basic::Hemlock
+            && let Some(("ctr", behind)) = others.map(|others| cut(others, b'-'))
+        {
+            (lock, others) = (Basic::HemlockCtr, behind);
+        }
         locks.push(lock).ok_or(Mistake::TooDeep)?;
         words = others;
     }

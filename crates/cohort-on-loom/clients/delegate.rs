@@ -5,14 +5,14 @@ use crate::clients::{add_one, read, write};
 use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, RIDES, Usual, Words};
-use crate::locks::delegation::{Sanl, SanlPlus, sanl, sanl_plus};
+use crate::locks::delegation::{Sanl, SanlPlus, StepsDown, sanl};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
 };
 use crate::locks::wait::{MayPark, SpinOnly, WaitCell};
 use crate::locks::{
-    AbortableDelegate, Attended, Delegate, Delegated, Idle, Outcome, Patience, Posting, RawLock,
-    RunAsync, Section, Thresholds, TryDelegate,
+    AbortableDelegate, Attended, Condvar, Delegate, Delegated, Idle, Outcome, Patience, Posting,
+    RawLock, RunAsync, Section, Thresholds, TryDelegate,
 };
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
@@ -337,13 +337,13 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
 }
 
 /// Like [`serves_nobody_inside`]; the first thread locks the other delegate.
-pub fn serves_nobody_locked<D: Locks + 'static>(threads: usize) {
+pub fn serves_nobody_locked<D: StepsDown + 'static>(threads: usize) {
     serves_nobody_within::<D>(threads, |outer, whole| {
-        let turn = outer.lock();
+        let turn = outer.take_turn();
         // SAFETY: this thread has locked the delegate, and the turn is of that.
         unsafe {
             whole.run();
-            outer.unlock(turn);
+            outer.end_turn(turn);
         }
     });
 }
@@ -387,42 +387,15 @@ fn serves_nobody_within<D: Delegate + 'static>(threads: usize, holds: fn(&D, Sec
     }
 }
 
-/// A delegate with sections in place that span several calls.
-pub trait Locks: Delegate {
-    /// An acquisition.
-    type Turn;
-
-    /// Acquires it.
-    fn lock(&self) -> Self::Turn;
-
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The turn is of this delegate, and the caller's.
-    unsafe fn unlock(&self, turn: Self::Turn);
-}
-
-impl<const AT_FIRST: u32, I: InPlace> Locks for Places<AT_FIRST, I> {
-    type Turn = sanl_plus::Turn;
-
-    fn lock(&self) -> Self::Turn {
-        self.lock()
-    }
-
-    unsafe fn unlock(&self, turn: Self::Turn) {
-        // SAFETY: passed on.
-        unsafe { self.unlock(turn) };
-    }
-}
-
-impl<T: Tuning> Locks for Bringing<T> {
+// SAFETY: as the lock inside.
+unsafe impl<T: Tuning> StepsDown for Bringing<T> {
     type Turn = sanl::Turn;
 
-    fn lock(&self) -> Self::Turn {
+    fn take_turn(&self) -> Self::Turn {
         self.0.lock()
     }
 
-    unsafe fn unlock(&self, turn: Self::Turn) {
+    unsafe fn end_turn(&self, turn: Self::Turn) {
         // SAFETY: passed on.
         unsafe { self.0.unlock(turn) };
     }
@@ -582,19 +555,19 @@ pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
 
 /// The first thread locks `one`, then `other`, and unlocks in that order; the rest delegate to
 /// `one` a section that delegates to `other`.
-pub fn unlocks_in_order_of_locking<D: Locks + 'static>(threads: usize) {
+pub fn unlocks_in_order_of_locking<D: StepsDown + 'static>(threads: usize) {
     let shared = Arc::new((D::default(), D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (one, other, count) = &*theirs;
         if thread == 0 {
-            let turn = one.lock();
-            let next = other.lock();
+            let turn = one.take_turn();
+            let next = other.take_turn();
             // SAFETY: each turn belongs to its lock and to this thread.
-            unsafe { one.unlock(turn) };
+            unsafe { one.end_turn(turn) };
             add_one(count);
             // SAFETY: as above.
-            unsafe { other.unlock(next) };
+            unsafe { other.end_turn(next) };
             return;
         }
         let mut context = Kept::new(D::Context::default());
@@ -634,6 +607,94 @@ pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
         found.sort_unstable();
         let each: Vec<_> = (1..=threads).collect();
         assert_eq!(found, each, "sections exclude each other");
+    }
+}
+
+/// The first `waiters` threads run sections that pause, for the sections of all other threads and
+/// of the preceding waiters.
+pub fn pauses<D: StepsDown + 'static>(threads: usize, waiters: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let theirs = Arc::clone(&shared);
+    let found = together(threads, move |thread| {
+        if thread >= waiters {
+            return theirs.run(|count| {
+                *count += 1;
+                *count
+            });
+        }
+        let least = threads - waiters + thread;
+        theirs.pausing(|count| {
+            count.pause_while(|count| *count < least);
+            assert_eq!(
+                **count, least,
+                "a section goes on when its condition is met"
+            );
+            **count += 1;
+            **count
+        })
+    });
+    if let Some(mut found) = found {
+        found.sort_unstable();
+        let each: Vec<_> = (1..=threads).collect();
+        assert_eq!(found, each, "turns and sections exclude each other");
+    }
+}
+
+/// Two threads take turns, and each changes the data before it pauses.
+pub fn pauses_in_turn<D: StepsDown + 'static>(rounds: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let ended = together(2, move |thread| {
+        shared.pausing(|count| {
+            for _ in 0..rounds {
+                count.pause_while(|count| *count % 2 != thread);
+                **count += 1;
+            }
+            // Each needs the other's last change, made before a pause or at the end.
+            count.pause_while(|count| *count < 2 * rounds);
+            **count
+        })
+    });
+    for count in ended.into_iter().flatten() {
+        assert_eq!(count, 2 * rounds, "turns exclude each other");
+    }
+}
+
+/// The first thread pauses at a condition, until the others' sections and notifications.
+pub fn pauses_at<D: StepsDown + 'static>(threads: usize) {
+    let shared: Arc<(Delegated<usize, D>, Condvar)> = Arc::default();
+    let ended = together(threads, move |thread| {
+        let (count, changed) = &*shared;
+        if thread > 0 {
+            count.run(|count| *count += 1);
+            changed.notify_one();
+            return threads - 1;
+        }
+        count.pausing(|count| {
+            while **count + 1 < threads {
+                count.pause_at(changed);
+            }
+            **count
+        })
+    });
+    for count in ended.into_iter().flatten() {
+        assert_eq!(count, threads - 1, "sections exclude each other");
+    }
+}
+
+/// Each thread pauses with a deadline, for a condition that stays false, then changes the data.
+pub fn stops_pausing<D: StepsDown + 'static>(threads: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |_| {
+        theirs.pausing(|count| {
+            let patience = Patience::until(soon());
+            while count.pause_within(&patience) {}
+            **count += 1;
+        });
+    });
+    if ended.is_some() {
+        let count = shared.locking(|count| *count);
+        assert_eq!(count, threads, "turns exclude each other");
     }
 }
 

@@ -20,6 +20,7 @@ mod host;
 mod mutex;
 mod numa;
 mod once;
+mod pausing;
 mod posting;
 mod records;
 mod rwlock;

@@ -1,7 +1,7 @@
 //! `Condvar`: a condition variable for a [`Mutex`](crate::Mutex) under any lock.
 
 use crate::condvar::{RawCondvar, Waited};
-use crate::door::recorder::{self, Doing};
+use crate::door::recorder::{self, Doing, How};
 use crate::heed::heeding;
 use crate::mutex::{MutexGuard, patience};
 use crate::numa::FutexHmcs;
@@ -179,7 +179,7 @@ impl Condvar {
         };
         let [condition, object] = [ptr::from_ref(self).addr(), ptr::from_ref(lock).addr()];
         let mut waited = Waited::GaveUp;
-        recorder::waiting(doing, condition, object, || {
+        recorder::waiting(doing, How::Own, condition, object, || {
             waited = heeding(patience, wait)
         });
         WaitTimeoutResult(waited == Waited::GaveUp)
@@ -265,6 +265,11 @@ impl Condvar {
         timeout: Duration,
     ) -> WaitTimeoutResult {
         self.wait_while_within(guard, goes_on, &patience(timeout))
+    }
+
+    /// Its waiters.
+    pub(crate) const fn queue(&self) -> &RawCondvar {
+        &self.queue
     }
 
     /// Notifies the waiter of the highest real-time priority, FIFO among equals; false without a

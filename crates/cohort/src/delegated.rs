@@ -44,7 +44,8 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// captures and results move to another thread and back, so they must be [`Send`]; thread-locals
 /// are those of the other thread. [`locking`](Self::locking) runs a section in the calling thread:
 /// for sections that need it, and for sections that wait for other threads, which would otherwise
-/// deadlock. [`run_when`](Self::run_when) waits for a condition on the data. Under
+/// deadlock. [`run_when`](Self::run_when) waits for a condition on the data before its section,
+/// [`pausing`](Self::pausing) inside it. Under
 /// [`Posting`](crate::Posting), tasks can run sections without blocking a thread.
 ///
 /// Not poisoned by a panic, which continues in the calling thread. Without this crate's feature
@@ -438,6 +439,30 @@ impl<T, L: Delegate> Delegated<T, L> {
         self.run_within(&patience(timeout), section)
     }
 
+    /// The data, for a thread that holds the lock.
+    pub(crate) const fn data(&self) -> &Cell<T> {
+        &self.data
+    }
+
+    /// The threads that wait for another section.
+    pub(crate) const fn changed(&self) -> &RawCondvar {
+        &self.changed
+    }
+
+    /// Whether there are any, seen during a section.
+    #[inline]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.changed.is_awaited()
+    }
+
+    /// Records in debug builds whether the calling thread runs a section.
+    pub(crate) fn is_run_here(&self, is_here: bool) {
+        if WATCHES {
+            let runs = if is_here { thread_id() } else { 0 };
+            self.runs.store(runs, Order::RELAXED);
+        }
+    }
+
     /// Passes the section to `to`, which returns whether it has been run; returns its result.
     #[inline(always)]
     fn bring<R>(
@@ -523,7 +548,7 @@ impl<T, L: Delegate> Delegated<T, L> {
 }
 
 /// Returns a section's result, or continues its panic.
-fn returned<R>(ended: Result<R, Panic>) -> R {
+pub(crate) fn returned<R>(ended: Result<R, Panic>) -> R {
     match ended {
         Ok(result) => result,
         Err(panic) => panic_on(panic),

@@ -178,6 +178,7 @@ mod once;
 #[cfg(not(checker))]
 mod outside;
 mod padded;
+mod pausing;
 #[cfg(feature = "std")]
 mod posting;
 #[cfg(internals)]
@@ -217,6 +218,7 @@ pub use once::{Once, OnceState};
 #[cfg(not(checker))]
 #[allow(unused_imports, reason = "without features there is nothing")]
 pub use outside::*;
+pub use pausing::Pausing;
 #[cfg(feature = "std")]
 pub use posting::{Posting, RunAsync};
 pub use reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};

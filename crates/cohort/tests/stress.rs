@@ -428,6 +428,24 @@ stress! {
     p_sim_comes_and_goes: p_sim::comes_and_goes::<THREADS>(THREADS, 10_000);
     p_sim_panics: (0..300).for_each(|_| p_sim::panics::<THREADS>(THREADS));
     posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
+    pausing_pauses: (0..300).for_each(|_| {
+        delegate::pauses::<Mcs>(THREADS, THREADS / 2);
+        delegate::pauses::<Sanl>(THREADS, THREADS / 2);
+        delegate::pauses::<Bringing<Patiently>>(THREADS, THREADS / 2);
+        delegate::pauses::<SanlPlus>(THREADS, THREADS / 2);
+        delegate::pauses::<Queueing>(THREADS, THREADS / 2);
+        delegate::pauses::<locks::delegation::CcSynch>(THREADS, THREADS / 2);
+    });
+    pausing_in_turn: {
+        delegate::pauses_in_turn::<Sanl>(1_000);
+        delegate::pauses_in_turn::<SanlPlus>(1_000);
+        delegate::pauses_in_turn::<locks::delegation::CcSynch>(1_000);
+    };
+    pausing_at: (0..300).for_each(|_| delegate::pauses_at::<SanlPlus>(THREADS));
+    pausing_stops: (0..100).for_each(|_| delegate::stops_pausing::<Sanl>(THREADS));
+    cc_synch_unlocks: (0..300).for_each(|_| {
+        delegate::unlocks_in_order_of_locking::<locks::delegation::CcSynch>(THREADS);
+    });
     rcl_is_attended_within: {
         delegate::is_attended_within::<crate::locks::delegation::Rcl>(THREADS, 5_000);
     };

@@ -443,6 +443,15 @@ static CLIENTS: &[Sizes] = clients! {
     delegated_waits: |threads, _rounds| {
         delegate::waits_for_others::<CcSynch<MayPark, 2>>(threads, threads / 2);
     };
+    delegated_pauses: |threads, _rounds| {
+        delegate::pauses::<CcSynch<MayPark, 2>>(threads, threads / 2);
+        delegate::pauses::<Queueing>(threads, threads / 2);
+        delegate::pauses_in_turn::<Sanl>(2);
+        delegate::stops_pausing::<Tas>(threads);
+    };
+    delegated_pauses_at: |threads, _rounds| {
+        delegate::pauses_at::<Bringing<Patiently>>(threads);
+    };
     posting_posts: |threads, _rounds| {
         delegate::posts::<CcSynch<MayPark, 2>>(threads, threads / 2);
     };
@@ -479,6 +488,10 @@ static CLIENTS: &[Sizes] = clients! {
     };
     cc_synch_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<CcSynch<MayPark, 2>>(threads);
+    };
+    cc_synch_is_locked: |threads, _rounds| {
+        delegate::serves_nobody_locked::<CcSynch<MayPark, 2>>(threads);
+        delegate::unlocks_in_order_of_locking::<CcSynch<MayPark, 2>>(threads);
     };
     cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
     cc_synch_lets_go: |threads, rounds| {

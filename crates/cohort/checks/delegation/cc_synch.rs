@@ -10,6 +10,12 @@ models![
     quick("cc_synch::made_again", PARK, || {
         delegate::is_made_again::<CcSynch<MayPark, 2>>(2)
     }),
+    quick("cc_synch::locked", PARK_1, || {
+        delegate::serves_nobody_locked::<CcSynch<MayPark, 2>>(2)
+    }),
+    quick("cc_synch::unlocks", PARK_1, || {
+        delegate::unlocks_in_order_of_locking::<CcSynch<MayPark, 2>>(2)
+    }),
     quick("cc_synch::timed_again", TICKING, || {
         delegate::lets_go::<CcSynch<MayPark, 2>>(2, 2, 1, 0)
     }),
@@ -22,5 +28,9 @@ models![
 ];
 
 on_machine! {
-    _ => [few("cc_synch_hands_on"), few("cc_synch_is_inside")];
+    _ => [
+        few("cc_synch_hands_on"),
+        few("cc_synch_is_inside"),
+        few("cc_synch_is_locked"),
+    ];
 }

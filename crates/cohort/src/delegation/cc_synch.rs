@@ -25,7 +25,7 @@
 //! A child of a fork cannot use a lock with arrivals of its parent: their nodes are in its queue.
 
 use super::told::{Told, WAIT, YOURS};
-use super::{may_serve, run};
+use super::{StepsDown, enter, leave, may_serve, run};
 use crate::door::{
     AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, generation, mutant, orders, outlast, pool,
     tally, tally_moment,
@@ -50,6 +50,8 @@ flaws! {
     SERVE_INSIDE = "cc-synch.serve-inside";
     /// The lock is dropped while a combiner is about to release it.
     DROP_AT_ONCE = "cc-synch.drop-at-once";
+    /// The code between `lock` and `unlock` does not count as a section.
+    FORGET_LOCKED = "cc-synch.forget-locked";
 }
 
 /// Mark of a node: its thread runs its section.
@@ -93,6 +95,11 @@ pub struct CcSynch<P: Parking = MayPark, const MOST: u32 = 256> {
     tail: AtomicPtr<Node>,
     parking: PhantomData<P>,
 }
+
+/// An acquisition by [`CcSynch::lock`].
+#[derive(Debug)]
+#[must_use]
+pub struct Turn(&'static Node);
 
 impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
     fn default() -> Self {
@@ -169,23 +176,44 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         marks: u32,
         under: impl FnOnce(&mut dyn FnMut()),
     ) {
-        let mine = self.arrive(section, marks);
+        let mine = self.arrive(Some(section), marks);
         let told = mine.told.wait::<P>();
         self.end(mine, told, under);
     }
 
-    /// Publishes the section, and returns its node.
-    fn arrive(&self, section: Section<'_>, marks: u32) -> &'static Node {
+    /// Acquires the lock for a section in place that spans several calls.
+    pub fn lock(&self) -> Turn {
+        // A combiner never answers a node with that mark, so its thread becomes the combiner.
+        let mine = self.arrive(None, HERE);
+        let _ = mine.told.wait::<P>();
+        if !mutant(flaw::FORGET_LOCKED) {
+            enter();
+        }
+        Turn(mine)
+    }
+
+    /// Runs the sections published meanwhile, and releases the lock.
+    ///
+    /// # Safety
+    /// The turn is of this lock, and the caller's.
+    pub unsafe fn unlock(&self, turn: Turn) {
+        if !mutant(flaw::FORGET_LOCKED) {
+            leave();
+        }
+        self.end(turn.0, YOURS, |combine| combine());
+    }
+
+    /// Publishes the section, if any, and returns its node.
+    fn arrive(&self, section: Option<Section<'_>>, marks: u32) -> &'static Node {
         let next = Node::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
         // SAFETY: a node stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| Node::fresh(YOURS));
         // SAFETY: the caller waits until it has been run, or takes it back.
-        let section = unsafe { section.outliving() };
+        let section = section.map(|section| unsafe { section.outliving() });
         // SAFETY: unpublished until the next node is linked.
-        mine.section
-            .with_mut(|place| unsafe { *place = Some(section) });
+        mine.section.with_mut(|place| unsafe { *place = section });
         mine.marks.store(marks, Order::RELAXED);
         mine.next.store(ptr::from_ref(next).cast_mut(), CC_BRING);
         mine
@@ -262,12 +290,26 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
 // combiner's.
 unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> {
     fn run_within(&self, (): &mut (), section: Section<'_>, patience: &Patience) -> Outcome {
-        let mine = self.arrive(section, MAY_GO);
+        let mine = self.arrive(Some(section), MAY_GO);
         let Some(told) = mine.told.wait_within::<P>(patience) else {
             return Outcome::GaveUp;
         };
         self.end(mine, told, |combine| combine());
         Outcome::Acquired
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Parking, const MOST: u32> StepsDown for CcSynch<P, MOST> {
+    type Turn = Turn;
+
+    fn take_turn(&self) -> Turn {
+        self.lock()
+    }
+
+    unsafe fn end_turn(&self, turn: Turn) {
+        // SAFETY: the caller's.
+        unsafe { self.unlock(turn) };
     }
 }
 

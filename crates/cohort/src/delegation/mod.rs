@@ -45,8 +45,9 @@ pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 pub use sanl_plus::SanlPlus;
 
+use crate::context::Kept;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
-use cohort_raw::{Delegate, Section};
+use cohort_raw::{Delegate, RawLock, Section};
 
 /// Bytes of all memory that these locks have taken for their threads; it is kept.
 #[must_use]
@@ -126,6 +127,61 @@ fn timed<R>(what: Tallied, takes: Tallied, does: impl FnOnce() -> R) -> R {
     tally(what, 1);
     tally(takes, tally_moment() - moment);
     done
+}
+
+/// A delegate that a thread can hold across calls, so that a section in place can let others run in
+/// its middle.
+///
+/// # Safety
+/// A turn excludes the other turns and all sections, and everything in one happens before
+/// everything in the next.
+///
+/// ```
+/// use cohort::delegation::{CcSynch, StepsDown};
+///
+/// fn twice<D: StepsDown>(delegate: &D, section: impl Fn(), between: impl FnOnce()) {
+///     let turn = delegate.take_turn();
+///     section();
+///     // SAFETY: of this delegate, taken by this thread.
+///     unsafe { delegate.end_turn(turn) };
+///     between();
+///     let turn = delegate.take_turn();
+///     section();
+///     // SAFETY: as above.
+///     unsafe { delegate.end_turn(turn) };
+/// }
+/// twice(&CcSynch::<cohort::MayPark>::default(), || (), || ());
+/// ```
+pub unsafe trait StepsDown: Delegate {
+    /// A turn.
+    type Turn;
+
+    /// Blocks until it is the calling thread's turn.
+    fn take_turn(&self) -> Self::Turn;
+
+    /// Ends a turn. First runs the sections published by other threads, if the delegate runs them
+    /// in their stead.
+    ///
+    /// # Safety
+    /// The turn is of this delegate, and was taken by the calling thread.
+    unsafe fn end_turn(&self, turn: Self::Turn);
+}
+
+// SAFETY: a lock excludes and orders its holders.
+unsafe impl<L: RawLock> StepsDown for L {
+    type Turn = Kept<L>;
+
+    fn take_turn(&self) -> Kept<L> {
+        let turn = Kept::new();
+        // SAFETY: a new context in a block, which stays until the release.
+        unsafe { self.acquire(turn.get()) };
+        turn
+    }
+
+    unsafe fn end_turn(&self, turn: Kept<L>) {
+        // SAFETY: the caller's.
+        unsafe { self.release(turn.get()) };
+    }
 }
 
 /// A delegate compiled in two forms, like a lock of [`TwoForms`](cohort_raw::TwoForms).

@@ -41,7 +41,8 @@
 //! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them, unless `cohort tune sanl` found others |
 //! | §3.1: `C_g` and `N` of all threads | of this lock's recent users: a census every 10 ms drops the others; a single user never delegates |
 //! | Fig. 4: an array of 256 places for each CPU, one Id manager | a [`Roster`]: places for the threads that use this lock |
-//! | Alg. 2, 7: `code` stays set during a section, which the next server may run again in a conditional wait | a section is moved out of its request before it runs; there is no conditional wait |
+//! | Alg. 2, 7: `code` stays set during a section, which the next server may run again in a conditional wait | a section is moved out of its request before it runs |
+//! | §3.3.2: a server waits in a client's section while another thread serves | a section that waits runs in its own thread ([`pausing`](crate::Delegated::pausing)): the server may be the thread that is to signal |
 //! | Alg. 3, 9 to 10: a client that was its own server posts its request again | it returns: its section is consumed, by its type |
 //! | Alg. 3, 19 to 26: `context` is returned instead of its own result | the section itself writes its result |
 //! | Alg. 3, 22 to 24: a client that was served still upgrades | it serves no other thread, and leaves |
@@ -61,7 +62,7 @@
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
-use super::{enter, leave, may_serve, run, timed};
+use super::{StepsDown, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
@@ -1199,6 +1200,20 @@ unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P
             return Outcome::GaveUp;
         }
         self.bring(&self.call(), section, Some(patience))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Served, T: Tuning, P: Parking> StepsDown for Sanl<L, T, P> {
+    type Turn = Turn<L>;
+
+    fn take_turn(&self) -> Turn<L> {
+        self.lock()
+    }
+
+    unsafe fn end_turn(&self, turn: Turn<L>) {
+        // SAFETY: the caller's.
+        unsafe { self.unlock(turn) };
     }
 }
 

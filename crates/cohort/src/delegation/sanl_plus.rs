@@ -75,7 +75,7 @@
 //! A child of a fork cannot use a lock with arrivals of its parent: their places are in its queue.
 
 use super::told::{DONE, FIRST, Told, WAIT, YOURS};
-use super::{enter, leave, may_serve, run};
+use super::{StepsDown, enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, cpus, flaws,
@@ -1166,6 +1166,29 @@ unsafe impl<
             }
         }
         Outcome::Acquired
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: u32,
+    const BUSES: usize,
+    const SEATS: usize,
+    I: InPlace,
+> StepsDown for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
+{
+    type Turn = Turn;
+
+    fn take_turn(&self) -> Turn {
+        self.lock()
+    }
+
+    unsafe fn end_turn(&self, turn: Turn) {
+        // SAFETY: the caller's.
+        unsafe { self.unlock(turn) };
     }
 }
 

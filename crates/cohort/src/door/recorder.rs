@@ -317,13 +317,13 @@ pub fn ending(how: How, object: usize, is_held: bool) {
 
 /// Waits at a condition as `wait` does, with a lock that the thread holds, and reports it.
 #[inline(always)]
-pub fn waiting(doing: Doing, condition: usize, object: usize, wait: impl FnOnce()) {
+pub fn waiting(doing: Doing, how: How, condition: usize, object: usize, wait: impl FnOnce()) {
     if may_be_observed()
         && let Some(recorder) = recorder()
     {
         let call = Call {
             condition,
-            ..call(doing, How::Own, object, true)
+            ..call(doing, how, object, true)
         };
         let step = || {
             wait();

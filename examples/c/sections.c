@@ -41,6 +41,57 @@ static void *work(void *argument)
     return (void *)wrong;
 }
 
+static cohort_cond_t brought = COHORT_COND_INIT;
+static long here;
+
+static void bring_one(void *argument)
+{
+    (void)argument;
+    here++;
+}
+
+static void *bring(void *argument)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        cohort_delegate(lock, bring_one, NULL);
+        cohort_cond_signal(&brought);
+    }
+    return argument;
+}
+
+/* A section in place that waits in its middle: sections of other threads run meanwhile. */
+static void *take(void *argument)
+{
+    long wrong = 0;
+
+    (void)argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        cohort_delegated_lock(lock);
+        while (here == 0)
+            wrong += cohort_cond_wait_delegated(&brought, lock) != 0;
+        here--;
+        wrong += cohort_delegated_unlock(lock) != 0;
+    }
+    return (void *)wrong;
+}
+
+/* Half of the threads take what the others bring. */
+static long pass_on(void)
+{
+    pthread_t threads[THREADS];
+    long wrong = 0;
+
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, i % 2 ? bring : take, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        void *theirs;
+
+        pthread_join(threads[i], &theirs);
+        wrong += (long)theirs;
+    }
+    return wrong + (here != 0);
+}
+
 /* All threads, under one lock. */
 static long count_under(cohort_delegated_t *made)
 {
@@ -59,6 +110,7 @@ static long count_under(cohort_delegated_t *made)
         pthread_join(threads[i], &theirs);
         wrong += (long)theirs;
     }
+    wrong += pass_on();
     wrong += cohort_delegated_unlock(lock) != EPERM; /* it is free */
     wrong += cohort_delegate(lock, NULL, NULL) != EINVAL;
     cohort_delegated_free(lock);
@@ -71,6 +123,9 @@ int main(void)
 
     wrong += count_under(cohort_delegated_new_named("sanl"));
     wrong += count_under(cohort_delegated_new_named("sanl/1000/10us"));
+    wrong += count_under(cohort_delegated_new_named("sanl-flat"));
+    wrong += count_under(cohort_delegated_new_named("sanl-distance-first"));
+    wrong += count_under(cohort_delegated_new_named("cc-synch"));
     errno = 0;
     wrong += cohort_delegated_new_named("mcs") != NULL || errno != EINVAL;
     printf("sections: %ld\n", total);

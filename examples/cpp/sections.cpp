@@ -4,14 +4,15 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 // The lock's holder runs the sections of all threads, each with its result or exception.
-static bool sections_run()
+static bool sections_run(const char *name)
 {
     constexpr int threads = 4, sections = 1000;
-    cohort::delegated accounts;
+    cohort::delegated accounts(name);
     std::map<int, long> balance;
     std::vector<std::thread> tellers;
     long refused[threads] = {};
@@ -45,6 +46,20 @@ static bool data_has_its_lock()
     table.with([](auto &rows) { rows["two"] = 2; });
     const auto reader = table.lock_shared();
     return reader->size() == 2 && !table.try_lock();
+}
+
+// The lock has a name, or there is none.
+static bool locks_are_named()
+{
+    for (const char *name : {"sanl+", "sanl", "sanl-flat/1000", "sanl-distance-first", "cc-synch"})
+        if (!sections_run(name))
+            return false;
+    try {
+        cohort::delegated("mcs");
+    } catch (const std::system_error &error) {
+        return error.code() == std::errc::invalid_argument;
+    }
+    return false;
 }
 
 // A call that throws leaves its flag as it was.
@@ -104,7 +119,7 @@ static bool waits_end_with_their_thread() { return true; }
 
 int main()
 {
-    if (!sections_run() || !data_has_its_lock() || !one_call_is_enough()
+    if (!locks_are_named() || !data_has_its_lock() || !one_call_is_enough()
         || !waits_end_with_their_thread())
         return 1;
     std::puts("sections: 8000 were run, 4000 of them refused");

@@ -568,9 +568,9 @@ int cohort_lock_is_held(const cohort_lock_t *lock);
 cohort_delegated_t *cohort_delegated_new(void);
 
 /*
- `cohort_delegated_new` by name: `sanl+`, or `sanl` with the thresholds of `COHORT_SANL`, which
- `cohort run --config` sets. A name such as `sanl/1000/10us` overrides two of them. Null, with
- `errno` `EINVAL`, for other names.
+ `cohort_delegated_new` by name: `sanl+`, `cc-synch`, or `sanl`, `sanl-flat` or
+ `sanl-distance-first` with the thresholds of `COHORT_SANL`, which `cohort run --config` sets. A
+ name such as `sanl/1000/10us` overrides two of them. Null, with `errno` `EINVAL`, for other names.
  */
 cohort_delegated_t *cohort_delegated_new_named(const char *name);
 

@@ -713,6 +713,13 @@ public:
             detail::fail(ENOMEM, "cohort::delegated");
     }
 
+    /* As cohort_delegated_new_named(): "sanl", with the thresholds of a configuration file. */
+    explicit delegated(const char *name) : native(cohort_delegated_new_named(name))
+    {
+        if (!native)
+            detail::fail(errno, "cohort::delegated");
+    }
+
     delegated(const delegated &) = delete;
     delegated &operator=(const delegated &) = delete;
 

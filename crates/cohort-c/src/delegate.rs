@@ -1,5 +1,5 @@
-//! `cohort_delegated_t`: a delegation lock, `sanl+` or `sanl`, with critical sections passed as
-//! functions. Other critical sections lock and unlock the same object.
+//! `cohort_delegated_t`: a delegation lock, `sanl+` or another by name, with critical sections passed
+//! as functions. Other critical sections lock and unlock the same object.
 
 use crate::libc::{
     EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, getenv,
@@ -7,7 +7,9 @@ use crate::libc::{
 };
 use crate::observed::{At, Served, from_here, may_be_observed};
 use cohort::catalogue::read_delegate;
-use cohort::delegation::{Sanl, SanlPlus, sanl, sanl_plus};
+use cohort::delegation::{
+    CcSynch, Sanl, SanlDistanceFirst, SanlFlat, SanlPlus, cc_synch, sanl, sanl_plus,
+};
 use cohort::door::{Doing, How};
 use cohort::{Delegate, Section, Thresholds, Tunable};
 use core::cell::UnsafeCell;
@@ -35,29 +37,43 @@ impl cohort_delegated_t {
 enum Lock {
     SanlPlus(SanlPlus),
     Sanl(Sanl),
+    Flat(SanlFlat),
+    DistanceFirst(SanlDistanceFirst),
+    CcSynch(CcSynch),
 }
 
 /// An acquisition of a lock of the same kind.
 enum Turn {
     SanlPlus(sanl_plus::Turn),
+    /// Of each `sanl`.
     Sanl(sanl::Turn),
+    CcSynch(cc_synch::Turn),
 }
 
 impl Lock {
     /// The lock of that name.
     fn named(name: &str) -> Option<Self> {
         let name = read_delegate(name)?.ok()?;
-        match name.info.identifier {
-            "sanl_plus" => Some(Self::SanlPlus(SanlPlus::default())),
-            "sanl" => Some(Self::Sanl(Sanl::with(&name.over(&configured())))),
-            _ => None,
-        }
+        let thresholds = || name.over(&configured());
+        Some(match name.info.identifier {
+            "sanl_plus" => Self::SanlPlus(SanlPlus::default()),
+            "sanl" => Self::Sanl(Sanl::with(&thresholds())),
+            "sanl_flat" => Self::Flat(SanlFlat::with(&thresholds())),
+            "sanl_distance_first" => {
+                Self::DistanceFirst(SanlDistanceFirst::with(&thresholds()))
+            }
+            "cc_synch" => Self::CcSynch(CcSynch::default()),
+            _ => return None,
+        })
     }
 
     fn run(&self, section: Section<'_>) {
         match self {
             Self::SanlPlus(lock) => lock.run(&mut Default::default(), section),
             Self::Sanl(lock) => lock.run(&mut Default::default(), section),
+            Self::Flat(lock) => lock.run(&mut Default::default(), section),
+            Self::DistanceFirst(lock) => lock.run(&mut Default::default(), section),
+            Self::CcSynch(lock) => lock.run(&mut (), section),
         }
     }
 
@@ -65,6 +81,9 @@ impl Lock {
         match self {
             Self::SanlPlus(lock) => Turn::SanlPlus(lock.lock()),
             Self::Sanl(lock) => Turn::Sanl(lock.lock()),
+            Self::Flat(lock) => Turn::Sanl(lock.lock()),
+            Self::DistanceFirst(lock) => Turn::Sanl(lock.lock()),
+            Self::CcSynch(lock) => Turn::CcSynch(lock.lock()),
         }
     }
 
@@ -76,6 +95,9 @@ impl Lock {
             match (self, turn) {
                 (Self::SanlPlus(lock), Turn::SanlPlus(turn)) => lock.unlock(turn),
                 (Self::Sanl(lock), Turn::Sanl(turn)) => lock.unlock(turn),
+                (Self::Flat(lock), Turn::Sanl(turn)) => lock.unlock(turn),
+                (Self::DistanceFirst(lock), Turn::Sanl(turn)) => lock.unlock(turn),
+                (Self::CcSynch(lock), Turn::CcSynch(turn)) => lock.unlock(turn),
                 _ => unreachable!("a turn is of its lock"),
             }
         }
@@ -128,9 +150,9 @@ pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
     made(Lock::SanlPlus(SanlPlus::default()))
 }
 
-/// `cohort_delegated_new` by name: `sanl+`, or `sanl` with the thresholds of `COHORT_SANL`, which
-/// `cohort run --config` sets. A name such as `sanl/1000/10us` overrides two of them. Null, with
-/// `errno` `EINVAL`, for other names.
+/// `cohort_delegated_new` by name: `sanl+`, `cc-synch`, or `sanl`, `sanl-flat` or
+/// `sanl-distance-first` with the thresholds of `COHORT_SANL`, which `cohort run --config` sets. A
+/// name such as `sanl/1000/10us` overrides two of them. Null, with `errno` `EINVAL`, for other names.
 ///
 /// # Safety
 /// Null, or a text that ends with zero.

@@ -1,21 +1,23 @@
-//! Deadlocks of rwlocks and of reentrant mutexes, one for each word of the command line, which
-//! `cohort debug` finds in a build with the feature `observe`; and correct uses of the same locks.
+//! Deadlocks of rwlocks, reentrant mutexes and sections that wait, one for each word of the command
+//! line, which `cohort debug` finds in a build with the feature `observe`; and correct uses of the same locks.
 //!
 //! ```sh
 //! cargo build -p cohort --example deadlocks --features observe
 //! cohort debug -- target/debug/examples/deadlocks rwlocks
 //! ```
 
+use cohort::delegation::{CcSynch, SanlPlus};
 use cohort::rwlock::CRwWp;
-use cohort::{Mutex, ReadGuard, ReentrantMutex, RwLock, UpgradableGuard, WriteGuard};
+use cohort::{Delegated, Mutex, ReadGuard, ReentrantMutex, RwLock, UpgradableGuard, WriteGuard};
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::sync::Barrier;
+use std::sync::{Barrier, LazyLock};
 
 static ACCOUNTS: RwLock<[i64; 2]> = RwLock::new([7, 7]);
 static JOURNAL: RwLock<Vec<i64>> = RwLock::new(Vec::new());
 static TREE: ReentrantMutex<Cell<i64>> = ReentrantMutex::new(Cell::new(0));
 static CACHE: Mutex<i64> = Mutex::new(0);
+static QUEUE: LazyLock<Delegated<Vec<i64>, CcSynch>> = LazyLock::new(|| Vec::new().into());
 
 static BOTH_HOLD_ONE: Barrier = Barrier::new(2);
 
@@ -58,6 +60,44 @@ fn look_and_append() {
     if journal.is_empty() {
         UpgradableGuard::upgrade(JOURNAL.upgradable_read()).push(2);
     }
+}
+
+/// Waits for a section of the other thread, which waits for the cache.
+fn take() {
+    let mut cache = CACHE.lock();
+    BOTH_HOLD_ONE.wait();
+    QUEUE.pausing(|queue| {
+        queue.pause_while(|queue| queue.is_empty());
+        *cache += queue[0];
+    });
+}
+
+fn put() {
+    BOTH_HOLD_ONE.wait();
+    let cache = CACHE.lock();
+    QUEUE.run(|queue| queue.push(*cache));
+}
+
+/// Two threads in turn, with locks beside and inside their sections.
+fn pauses_in_order() {
+    let turns: Delegated<u64, SanlPlus> = Delegated::from(0);
+    let cache = Mutex::new(0);
+    std::thread::scope(|scope| {
+        for parity in 0..2 {
+            let (turns, cache) = (&turns, &cache);
+            scope.spawn(move || {
+                for _ in 0..100 {
+                    turns.pausing(|turns| {
+                        turns.pause_while(|turns| *turns % 2 != parity);
+                        **turns += *cache.lock();
+                        **turns += 1;
+                    });
+                    drop(cache.lock());
+                }
+            });
+        }
+    });
+    assert_eq!(turns.locking(|turns| *turns), 200);
 }
 
 fn rwlocks_in_order() {
@@ -136,6 +176,7 @@ fn right() {
             scope.spawn(rwlocks_in_order);
             scope.spawn(|| closures_in_order(&words));
             scope.spawn(reentrant_in_order);
+            scope.spawn(pauses_in_order);
             scope.spawn(|| panicked(&words));
         }
     });
@@ -148,6 +189,7 @@ fn main() {
         "rwlocks" => [transfer, audit],
         "reentrant" => [insert, evict],
         "upgrade" => [append, look_and_append],
+        "paused" => [take, put],
         _ => return right(),
     };
     let threads = [one, other].map(std::thread::spawn);

@@ -80,20 +80,10 @@ impl<T, L: StepsDown> Delegated<T, L> {
             changes: false,
             here: PhantomData,
         };
-        // A section of another thread keeps the lock as a holder does, unknown here.
-        acquiring(
-            Doing::Lock,
-            How::Section,
-            inside.address(),
-            || true,
-            || {
-                inside.begin();
-                true
-            },
-        );
+        inside.begin();
         let ended = caught(|| section(&mut inside));
         let awaited = self.is_awaited();
-        releasing(How::Section, inside.address(), || inside.end());
+        inside.end();
         self.tell(awaited);
         returned(ended)
     }
@@ -189,22 +179,40 @@ impl<T, L: StepsDown> Pausing<'_, T, L> {
     }
 
     /// Takes a turn.
+    #[inline(always)]
     fn begin(&mut self) {
-        self.turn = Some(self.of.raw().take_turn());
+        let lock = self.of.raw();
+        let mut turn = None;
+        // A section of another thread keeps the lock as a holder does, unknown here.
+        acquiring(
+            Doing::Lock,
+            How::Section,
+            self.address(),
+            || true,
+            || {
+                turn = Some(lock.take_turn());
+                true
+            },
+        );
+        self.turn = turn;
         self.changes = false;
         self.of.is_run_here(true);
     }
 
     /// Ends the turn.
+    #[inline(always)]
     fn end(&mut self) {
         if let Some(turn) = self.turn.take() {
             self.of.is_run_here(false);
-            // SAFETY: of this lock, taken by this thread.
-            unsafe { self.of.raw().end_turn(turn) };
+            releasing(How::Section, self.address(), || {
+                // SAFETY: of this lock, taken by this thread.
+                unsafe { self.of.raw().end_turn(turn) };
+            });
         }
     }
 
     /// Waits at that condition between two turns.
+    #[inline(always)]
     fn waits(&mut self, at: &RawCondvar, patience: &Patience) -> Waited {
         // Read first: its own changes do not concern this thread.
         let awaited = self.changes && self.of.is_awaited() && !mutant(flaw::FORGET_AWAITED);
@@ -216,21 +224,22 @@ impl<T, L: StepsDown> Pausing<'_, T, L> {
         } else {
             Doing::Timed
         };
-        let (condition, object) = (ptr::from_ref(at).addr(), self.address());
+        let keeps = mutant(flaw::KEEP_TURN);
+        if !keeps {
+            self.end();
+        }
+        self.of.tell(awaited);
+        let waiter = waiter.unwrap_or_else(join);
         let mut waited = Waited::GaveUp;
-        waiting(doing, How::Section, condition, object, || {
-            let keeps = mutant(flaw::KEEP_TURN);
-            if !keeps {
-                self.end();
-            }
-            self.of.tell(awaited);
-            let waiter = waiter.unwrap_or_else(join);
+        let condition = ptr::from_ref(at).addr();
+        // The thread holds nothing of this lock meanwhile.
+        waiting(doing, How::Condition, condition, condition, || {
             // SAFETY: it joined this queue, and waits once.
             waited = unsafe { at.wait(&WAITERS, waiter, patience) }.waited;
-            if !keeps && !mutant(flaw::GO_ON) {
-                self.begin();
-            }
         });
+        if !keeps && !mutant(flaw::GO_ON) {
+            self.begin();
+        }
         waited
     }
 }

@@ -550,9 +550,9 @@ const RUST_BUGS: &[(&str, &str, &[&str])] = &[
             "waits for the cohort rwlock deadlocks::ACCOUNTS",
             "waits for the cohort rwlock deadlocks::JOURNAL",
             "transfer",
-            "deadlocks.rs:26",
+            "deadlocks.rs:28",
             "audit",
-            "deadlocks.rs:32",
+            "deadlocks.rs:34",
         ],
     ),
     (
@@ -562,9 +562,9 @@ const RUST_BUGS: &[(&str, &str, &[&str])] = &[
             "waits for the cohort mutex deadlocks::TREE",
             "waits for the cohort mutex deadlocks::CACHE",
             "insert",
-            "deadlocks.rs:39",
+            "deadlocks.rs:41",
             "evict",
-            "deadlocks.rs:45",
+            "deadlocks.rs:47",
         ],
     ),
     (
@@ -573,9 +573,9 @@ const RUST_BUGS: &[(&str, &str, &[&str])] = &[
         &[
             "waits for the cohort rwlock deadlocks::JOURNAL",
             "append",
-            "deadlocks.rs:52",
+            "deadlocks.rs:54",
             "look_and_append",
-            "deadlocks.rs:59",
+            "deadlocks.rs:61",
         ],
     ),
     (
@@ -608,6 +608,29 @@ fn each_deadlock_of_the_crates_is_found() {
                     "{name} {argument} at {level}: no {words:?} in {said}"
                 );
             }
+        }
+    }
+}
+
+/// A section waits in its middle, with a lock that its signaller needs.
+#[test]
+fn a_paused_section_that_none_can_wake_is_found() {
+    let folder = observed_examples("cohort", &["abba", "deadlocks"]);
+    for level in ["stuck", "owner"] {
+        let (status, said) = debugged_with(&folder.join("deadlocks"), &["paused"], level);
+        assert_eq!(status, Some(1), "at {level}: {said}");
+        let said = in_one_line(&said);
+        for words in [
+            "every thread waits without a deadline",
+            "waits at the condition",
+            "holds the cohort mutex deadlocks::CACHE",
+            "since take examples/deadlocks.rs:67",
+            "take examples/deadlocks.rs:69",
+            "waits for the cohort mutex deadlocks::CACHE",
+            "put examples/deadlocks.rs:77",
+            "was killed",
+        ] {
+            assert!(said.contains(words), "at {level}: no {words:?} in {said}");
         }
     }
 }

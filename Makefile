@@ -88,6 +88,7 @@ install-library:
 	    echo '.so man3/cohort.h.3' > $(MANS)/man3/$$function.3; \
 	done
 	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
+	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort-debug.h $(SHARE)/cohort-debug.h
 	ln -sf $(shell realpath -ms --relative-to=$(LIBDIR) $(PREFIX))/share/cohort/cohort.py \
 	    $(LIBS)/libcohort.so.$(VERSION)-gdb.py
 
@@ -116,7 +117,7 @@ uninstall:
 	rm -f $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
-	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py
+	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py $(SHARE)/cohort-debug.h
 	rm -f $(LIBS)/libcohort.a $(LIBS)/libcohort.so* $(LIBS)/pkgconfig/cohort.pc
 	rm -f $(CMAKE)/cohortConfig.cmake $(CMAKE)/cohortConfigVersion.cmake
 	rm -f $(addprefix $(ROOT)/include/,cohort.h cohort.hpp cohort_tsan.h)

@@ -91,6 +91,8 @@ pub unsafe extern "C" fn mtx_init(mutex: *mut Mutex, kind: c_int) -> c_int {
     unsafe {
         clear(mutex);
         (*mutex).kind.store(kind, Relaxed);
+        #[cfg(feature = "observe")]
+        crate::observe::mark(cohort::records::How::Mutex, mutex as usize);
     }
     THRD_SUCCESS
 }

@@ -46,6 +46,16 @@ impl Mutex {
 }
 
 #[cfg(feature = "observe")]
+impl RwLock {
+    /// Whether all bytes are zero that an initialiser could have written.
+    pub fn is_unmarked(&self) -> bool {
+        use core::sync::atomic::Ordering::Relaxed;
+        let others = self.shared.load(Relaxed) | self.flags.load(Relaxed) & RWLOCK_KIND;
+        self.mark.load(Relaxed) == 0 && others == 0
+    }
+}
+
+#[cfg(feature = "observe")]
 impl Mutex {
     /// The holder of a plain mutex, where threads are observed.
     #[inline(always)]
@@ -95,7 +105,9 @@ pub struct RwLock {
     pub identity: AtomicU32,
     /// `__shared`: set by `pthread_rwlock_init`.
     pub shared: AtomicU32,
-    _padding3: [u64; 2],
+    _padding3: u64,
+    /// Nonzero: initialised, where `cohort-debug.h` marks initialisers.
+    pub mark: AtomicUsize,
     /// `__flags`: set by static initialisers to [`PREFER_WRITER`]; Cohort uses its upper bits.
     pub flags: AtomicU32,
     _rest: u32,
@@ -120,6 +132,7 @@ const _: () = {
     assert!(offset_of!(Cond, rest) + USUAL * size_of::<u32>() == 36);
     assert!(size_of::<RwLock>() == 56);
     assert!(offset_of!(RwLock, shared) == 28);
+    assert!(offset_of!(RwLock, mark) == 40);
     assert!(offset_of!(RwLock, flags) == 48);
 };
 

@@ -25,6 +25,7 @@ mod entries;
 mod file;
 mod given;
 mod handed;
+mod marks;
 mod modules;
 mod own;
 mod price;
@@ -40,11 +41,13 @@ mod turn_over;
 mod ways;
 mod wrong;
 
+pub use marks::mark;
 pub use own::{adopted, is_cancelled, relocks, waiting_as};
 
 /// Registers the observer's functions before the program begins.
 pub fn prepare() {
     own::mind_forks();
+    marks::prepare();
     ways::mind_forks();
     price::measure_by([entries::pthread_mutex_lock, entries::pthread_mutex_unlock]);
 }

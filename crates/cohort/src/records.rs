@@ -306,11 +306,13 @@ pub enum Wrong {
     LockTwice = 6,
     /// Locked memory with neither zeroes nor an initialiser's bytes.
     Uninitialised = 7,
+    /// Locked zeroes, in a program that marks what its initialisers write.
+    Unmarked = 8,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::UnlockFree,
         Self::UnlockOthers,
         Self::DestroyUsed,
@@ -318,6 +320,7 @@ impl Wrong {
         Self::WaitUnlocked,
         Self::LockTwice,
         Self::Uninitialised,
+        Self::Unmarked,
     ];
 }
 

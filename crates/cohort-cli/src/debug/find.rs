@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// Time between two samples: threads that wait for each other at both are deadlocked.
 const APART: Duration = Duration::from_millis(100);
 
+/// Duration of a wait with an awaited lock held, after which it is reported.
+const NESTED: Duration = Duration::from_secs(2);
+
 /// Bytes read of a living thread's stack.
 const READ_BYTES: usize = 4 * STACK_BYTES;
 
@@ -46,6 +49,10 @@ struct Seen {
     apart: HashSet<[(u32, u32); 2]>,
     /// Conditions reported for that.
     apart_told: HashSet<u64>,
+    /// The start of each wait for an event by a thread with an awaited lock, by the two waits.
+    nested: HashMap<[(u32, u32); 2], Instant>,
+    /// Reported ones, by the first wait.
+    nested_told: HashSet<(u32, u32)>,
     /// Reported threads that ended while they held a lock.
     ended: HashSet<(u32, u64)>,
 }
@@ -211,6 +218,7 @@ impl Finder {
                 if let (Some(signal), true) = (self.ends_stuck, never_ends) {
                     fresh.extend(ended(process, signal));
                 }
+                nested(process, seen, &threads, &waits, &mut fresh);
                 if self.level >= Scope::Owner {
                     gone(process, seen, &threads, &mut fresh);
                     two_mutexes(process, seen, &threads, &mut fresh);
@@ -491,6 +499,80 @@ fn asleep(
     true
 }
 
+/// Threads that have waited for long at a condition, a semaphore or a barrier, without a deadline,
+/// while they hold a lock that others await: a nested monitor, if the others are to wake them.
+fn nested(
+    process: &mut Process,
+    seen: &mut Seen,
+    threads: &[Moment],
+    waits: &Waits,
+    fresh: &mut Vec<Finding>,
+) {
+    let before = std::mem::take(&mut seen.nested);
+    if seen.is_explained {
+        return;
+    }
+    let now = Instant::now();
+    let mut long: Vec<usize> = Vec::new();
+    for (place, thread) in threads.iter().enumerate() {
+        let Some(awaits) = thread.waiting.filter(|wait| wait.doing.is_for_lock()) else {
+            continue;
+        };
+        for (holder, held) in waits.from(place) {
+            let event = threads[*holder].waiting.filter(|wait| {
+                matches!(
+                    wait.doing,
+                    Doing::Condition | Doing::Semaphore | Doing::Barrier
+                )
+            });
+            let (Some(event), Some(_)) = (event, held) else {
+                continue;
+            };
+            let first = (threads[*holder].id, event.turn);
+            let key = [first, (thread.id, awaits.turn)];
+            let since = before.get(&key).copied().unwrap_or(now);
+            seen.nested.insert(key, since);
+            let is_new = !seen.nested_told.contains(&first);
+            if now - since >= NESTED && is_new && is_private(process, first.0, &event) {
+                seen.nested_told.insert(first);
+                long.push(*holder);
+            }
+        }
+    }
+    if !process.is_certain() {
+        return;
+    }
+    for holder in long {
+        let waits_for = |place: usize| {
+            let mut from = waits.from(place).iter();
+            from.any(|(other, held)| *other == holder && held.is_some())
+        };
+        let others = (0..threads.len()).filter(|place| waits_for(*place));
+        let group: Vec<usize> = std::iter::once(holder).chain(others).collect();
+        let with_waits = || {
+            let of = |place: &usize| Some((*place, threads[*place].waiting?));
+            group.iter().filter_map(of)
+        };
+        let parts = with_waits()
+            .map(|(place, waiting)| sleeper(process, threads, waits, place, &waiting))
+            .collect();
+        let locks = with_waits()
+            .map(|(_, waiting)| called(process, waiting.object))
+            .collect();
+        fresh.push(Finding {
+            kind: Kind::Nested,
+            process: process.id,
+            says: format!(
+                "a thread has waited for {} s while it holds a lock that others await: stuck, if \
+                 they are to wake it",
+                NESTED.as_secs()
+            ),
+            locks,
+            parts,
+        });
+    }
+}
+
 /// Whether the mutex of a wait at a condition is known: not in the wait with functions that release
 /// and acquire it.
 const fn knows_mutex(waiting: &Waiting) -> bool {
@@ -717,6 +799,10 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             Wrong::Uninitialised => (
                 Kind::Uninitialised,
                 format!("{object} is locked without initialisation: its bytes are not a mutex"),
+            ),
+            Wrong::Unmarked => (
+                Kind::Uninitialised,
+                format!("{object} is locked without initialisation: its bytes are zero"),
             ),
         };
         let site = Site::of(&finding.place);

@@ -36,6 +36,7 @@ impl Part {
 pub enum Kind {
     Deadlock,
     Asleep,
+    Nested,
     Ended,
     HeldAtExit,
     HeldLong,
@@ -56,6 +57,7 @@ impl Kind {
         match self {
             Self::Deadlock => "deadlock",
             Self::Asleep => "asleep",
+            Self::Nested => "nested",
             Self::Ended => "ended",
             Self::HeldAtExit => "held-at-exit",
             Self::HeldLong => "held-long",

@@ -64,6 +64,18 @@ pub fn cancelled() -> Program {
     compile("cancelled.c", "cc", &["-g"]).expect(NO_COMPILER)
 }
 
+/// `zeroes.c`, with `cohort-debug.h` or without.
+pub fn zeroes(header: bool) -> Program {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let header_at = folder.join("../cohort-cli/debuggers/cohort-debug.h");
+    let header_at = header_at.to_str().expect("a plain name");
+    let mut options = vec!["-g", "-Wall", "-Wextra", "-Werror"];
+    if header {
+        options.extend(["-include", header_at]);
+    }
+    compile("zeroes.c", "cc", &options).expect(NO_COMPILER)
+}
+
 /// `needs.c`: a crowd at one mutex, and many threads at theirs.
 pub fn needs() -> Program {
     compile("needs.c", "cc", &[]).expect(NO_COMPILER)

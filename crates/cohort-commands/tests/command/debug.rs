@@ -214,6 +214,19 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "nested_beside",
+        "stuck",
+        &[
+            "waited for 2 s while it holds a lock that others await",
+            "waits at the condition filled",
+            "holds the mutex table",
+            "since take  bugs/nested_beside.c:13",
+            "take  bugs/nested_beside.c:16",
+            "waits for the mutex table (",
+            "put  bugs/nested_beside.c:26",
+        ],
+    ),
+    (
         "semaphore",
         "stuck",
         &[
@@ -447,6 +460,46 @@ fn each_bug_with_own_locks_is_found() {
                 );
             }
         }
+    }
+}
+
+/// Programs compiled with `cohort-debug.h`: zeroes are locks only if an initialiser wrote them.
+#[test]
+fn zeroes_without_an_initialiser_are_found_in_a_marked_program() {
+    let told = [
+        "forgotten+40 (",
+        "is locked without initialisation: its bytes are zero",
+        "main command/zeroes.c:64",
+        "neglected (",
+        "main command/zeroes.c:66",
+    ];
+    for (header, argument, level, status) in [
+        (true, "x", "owner", 1),
+        (true, "x", "order", 1),
+        (true, "x", "stuck", 0),
+        (true, "", "order", 0),
+        (false, "x", "order", 0),
+    ] {
+        let program = compiled::zeroes(header);
+        for lock in ["futex-hmcs", "mcs"] {
+            let mut command = cohort();
+            command.args(["debug", "--level", level, "--lock", lock, "--"]);
+            command.arg(program.path());
+            command.args((!argument.is_empty()).then_some(argument));
+            let output = command.output().expect("the command runs");
+            let said = in_one_line(&String::from_utf8_lossy(&output.stderr));
+            let case = format!("header {header}, {argument:?}, {level}, {lock}");
+            assert_eq!(output.status.code(), Some(status), "{case}: {said}");
+            for words in told {
+                assert_eq!(
+                    said.contains(words),
+                    status == 1,
+                    "{case}: {words:?} in {said}"
+                );
+            }
+        }
+        let alone = Command::new(program.path()).arg(argument).status();
+        assert!(alone.expect("it runs").success());
     }
 }
 

@@ -5,6 +5,7 @@
 //! unless they hold.
 
 use super::given::is_given;
+use super::marks;
 use super::own::{Form, Own, drawing, own, tag, usual};
 use super::profile::{has_listed, has_taken};
 use super::tallies::{place, tally};
@@ -70,6 +71,10 @@ pub unsafe fn lock(
             Took::Lock
         }
         Form::Order if !own.is_free() || is_given(mutex as usize) => Took::Nothing(Way::Unusual),
+        // The slow path looks for the mark.
+        Form::Owner | Form::Order if kind == NORMAL && marks::are_there() => {
+            Took::Nothing(Way::Unusual)
+        }
         // A relock of a held plain mutex is misuse, which the slow path reports.
         Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => {
             Took::Nothing(Way::Unusual)
@@ -112,6 +117,7 @@ pub unsafe fn take(
     let begin = || begin(object) == Some(true);
     match form {
         Form::Order if !own.is_free() => Took::Nothing(Way::Unusual),
+        Form::Owner | Form::Order if marks::are_there() => Took::Nothing(Way::Unusual),
         Form::Stuck | Form::Owner | Form::Order => {
             holding(&own, how, lock as usize, returns_to, begin)
         }

@@ -6,7 +6,7 @@ use super::quick::Way;
 use super::segments::{gets, waited};
 use super::taken::{self, is_locked};
 use super::wrong::{all_are_certain, found, holder};
-use super::{edges, profile};
+use super::{edges, marks, profile};
 use crate::layout::{ADAPTIVE, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock, Spin};
 use crate::libc::{Cleanup, EBUSY};
 use crate::mutex::Wait;
@@ -126,6 +126,8 @@ fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
         found(own, Wrong::Uninitialised, mutex as usize, caller, None);
     } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE) {
         look_again(own, mutex as usize, caller);
+        // SAFETY: the program's.
+        marks::look(own, unsafe { &*mutex }, caller);
     }
 }
 
@@ -176,6 +178,10 @@ pub unsafe fn initialising(
     // SAFETY: the caller's.
     let before = unsafe { edges::number(how, object) };
     let result = init();
+    if result == 0 {
+        // SAFETY: the caller's; just initialised.
+        unsafe { marks::mark(how, object) };
+    }
     if let (Some(own), 0) = (any(), result) {
         if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
@@ -494,7 +500,7 @@ behind! {
             How::Read,
             lock as usize,
             caller,
-            |_| {},
+            |own| marks::look_at_rwlock(own, lock, caller),
             || beginning(way, || (*lock).begin_to_read()),
             |_| rwlock::read(lock, Wait::Endless),
         )
@@ -505,7 +511,10 @@ behind! {
             How::Write,
             lock as usize,
             caller,
-            |own| look_again(own, lock as usize, caller),
+            |own| {
+                look_again(own, lock as usize, caller);
+                marks::look_at_rwlock(own, lock, caller);
+            },
             || beginning(way, || (*lock).begin_to_write()),
             |_| rwlock::write(lock, Wait::Endless),
         )

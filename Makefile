@@ -88,7 +88,6 @@ install-library:
 	    echo '.so man3/cohort.h.3' > $(MANS)/man3/$$function.3; \
 	done
 	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
-	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort-debug.h $(SHARE)/cohort-debug.h
 	ln -sf $(shell realpath -ms --relative-to=$(LIBDIR) $(PREFIX))/share/cohort/cohort.py \
 	    $(LIBS)/libcohort.so.$(VERSION)-gdb.py
 
@@ -105,6 +104,7 @@ install-command:
 	$(INSTALL) -d $(LIB)
 	$(INSTALL) -m 644 $(STAGE)/lib/*.so $(LIB)
 	for library in $(LIB)/*.so; do ln -sf ../../share/cohort/cohort.py $$library-gdb.py; done
+	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort-debug.h $(SHARE)/cohort-debug.h
 	$(INSTALL) -d $(MAN)
 	$(INSTALL) -m 644 $(STAGE)/man/*.1 $(MAN)
 	echo '.so man1/cohort.1' > $(MAN)/cohort-lab.1

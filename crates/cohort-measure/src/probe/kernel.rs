@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A thread cannot be pinned, or a signal arrived.
 pub fn kernel(one: usize, other: Option<usize>, own: &Own, effort: Effort) -> Result<Kernel, Stop> {
     let switch = match own.yield_alone {
-        Some(alone) => Sample::of(&switches(one, alone.median, effort)?),
+        Some(alone) => Sample::of_differences(&switches(one, alone.median, effort)?),
         None => None,
     };
     let (handed, woken) = match switch {
@@ -44,17 +44,14 @@ pub fn kernel(one: usize, other: Option<usize>, own: &Own, effort: Effort) -> Re
     };
     let parts = own.system_call.median + switch.map_or(0.0, |switch| switch.median);
     let woken = Sample::of(&woken).map_or(0.0, |woken| woken.median);
-    let slept: Vec<f64> = handed
-        .iter()
-        .map(|all| (all - woken - parts).max(0.0))
-        .collect();
+    let slept: Vec<f64> = handed.iter().map(|all| all - woken - parts).collect();
     let (wake, latency) = match other {
         Some(other) => wakes(one, other, own.system_call.median, effort)?,
         None => (Vec::new(), Vec::new()),
     };
     Ok(Kernel {
         switch,
-        sleep: Sample::of(&slept),
+        sleep: Sample::of_differences(&slept),
         wake: Sample::of(&wake),
         wake_latency: Sample::of(&latency),
         slice_of_two: Sample::of(&slices(one, 2, effort)?),
@@ -89,7 +86,7 @@ fn switches(cpu: usize, alone: f64, effort: Effort) -> Result<Vec<f64>, Stop> {
                 // The other thread yields once each time, and there are two switches.
                 let yields = (TURNS + away) as f64 * alone;
                 if away > 0 {
-                    times.push((took - yields).max(0.0) / (2 * away) as f64);
+                    times.push((took - yields) / (2 * away) as f64);
                 }
                 Ok(())
             })?;

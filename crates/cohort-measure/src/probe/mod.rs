@@ -51,6 +51,13 @@ impl Sample {
         })
     }
 
+    /// Summarises differences of two times; none if they cannot be told from nothing, since a tenth
+    /// of them is not above it.
+    #[must_use]
+    pub fn of_differences(values: &[f64]) -> Option<Self> {
+        Self::of(values).filter(|sample| sample.low > 0.0)
+    }
+
     /// The same in another unit.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
@@ -184,6 +191,9 @@ mod tests {
         assert_eq!(Sample::of(&[]), None);
         assert_eq!(Sample::of(&[f64::NAN]), None);
         assert_eq!(sample.times(2.0).high, 180.0);
+        assert_eq!(Sample::of_differences(&values).unwrap().median, 50.0);
+        let noise: Vec<f64> = (-30..=70).map(f64::from).collect();
+        assert_eq!(Sample::of_differences(&noise), None);
     }
 
     /// What a CPU has in its own cache is nearer than memory, and a hit is no figure of zero.

@@ -368,7 +368,16 @@ mod tests {
     #[test]
     fn a_family_is_found_by_what_its_names_begin_with() {
         let waits: Vec<&str> = find("wait").iter().map(|bar| bar.name).collect();
-        assert_eq!(waits, ["wait-p50", "wait-p90", "wait-p99", "wait-mean"]);
+        assert_eq!(
+            waits,
+            [
+                "wait-p50",
+                "wait-p90",
+                "wait-p99",
+                "wait-mean",
+                "wait-rwlock"
+            ]
+        );
         let families = families();
         for family in ["wait", "oversubscribed", "python", "tune"] {
             assert!(families.contains(family), "{families:?}");

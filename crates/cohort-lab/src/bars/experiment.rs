@@ -80,7 +80,9 @@ pub enum Experiment {
     Call,
     /// A lock in constant use, and a thread that acquires it occasionally.
     Occasional,
-    /// The same lock, and a thread with a timeout.
+    /// Threads that acquire an rwlock occasionally.
+    OccasionalShared,
+    /// A mutex in constant use, and a thread with a timeout.
     Timed,
     /// One thread and a mutex, with and without a deadline.
     TimedAlone,
@@ -255,6 +257,7 @@ impl Experiment {
             Self::Peers(load) => Ok(setup.peers(load)),
             Self::Call => setup.call().map(|point| vec![point]),
             Self::Occasional => Ok(setup.occasional()),
+            Self::OccasionalShared => Ok(setup.occasional_shared()),
             Self::Timed => Ok(vec![setup.timed()]),
             Self::TimedAlone => Ok(setup.timed_uncontended()),
             Self::GivingUp(way) => Ok(vec![setup.point("", [setup.inlined(way)])]),
@@ -611,6 +614,25 @@ impl Setup<'_> {
                 (OURS, run(&[], &self.ours)),
             ],
         )
+    }
+
+    fn occasional_shared(&self) -> Vec<Point> {
+        let seconds = self.seconds(2.0, 0.3);
+        let loads = [("3", "0"), ("5", "80")].into_iter();
+        let loads = loads.flat_map(|load| BURNERS.map(|burners| (load, burners)));
+        let points = loads.map(|((threads, readers), burners)| {
+            let burners = burners.to_string();
+            let mut words = vec!["rwlock", "--latency", "--sleeps", "--gap", "1000000"];
+            words.extend(["--section", "50000", "--threads", threads]);
+            words.extend(["--readers", readers, "--burners", &burners]);
+            let label = format!("{threads} threads, {readers} % reads, {burners} burners");
+            let run = |environment| self.load(&words, seconds, environment, None);
+            self.point(
+                &label,
+                [("system", run(&self.system)), (OURS, run(&self.ours))],
+            )
+        });
+        points.collect()
     }
 
     fn timed(&self) -> Point {

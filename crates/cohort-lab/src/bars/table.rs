@@ -4,9 +4,9 @@ use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
     AdaptiveCrowd, Address, AddressCrowd, Call, Calls, Composition, Convoy, DelegatedCrowd,
-    Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed,
-    Patient, Peers, Python, Queues, Scaling, Simulation, Sysbench, Timed, TimedAlone, Uncontended,
-    Wicked,
+    Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional,
+    OccasionalShared, Oversubscribed, Patient, Peers, Python, Queues, Scaling, Simulation,
+    Sysbench, Timed, TimedAlone, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Which};
@@ -327,6 +327,15 @@ pub static BARS: &[Bar] = &[
         asks: "the same: mean, which unfair service cannot improve",
         experiment: Occasional,
         figure: Figure::Wait(Which::Mean),
+        target: Target::AtMost(1.2),
+    },
+    Bar {
+        name: "wait-rwlock",
+        asks: "three or five threads acquire an rwlock once a millisecond for 50 µs, to write or to read \
+               at four times of five, beside zero or two busy processes: the 99th percentile of waits over \
+               the C library's (below 5 µs counts as 5 µs)",
+        experiment: OccasionalShared,
+        figure: Figure::Wait(Which::P99),
         target: Target::AtMost(1.2),
     },
     Bar {

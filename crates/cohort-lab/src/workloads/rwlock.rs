@@ -1,5 +1,6 @@
 //! Readers and writers share one rwlock.
 
+use super::background::Burners;
 use super::crowd::{Crowd, Member};
 use super::pthread::RwLock;
 use super::{CachePadded, Outcome, Sharing};
@@ -7,6 +8,7 @@ use crate::world::work::{Pace, Work};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,6 +25,12 @@ pub struct Options {
     /// Time between two acquisitions of a thread, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     gap: u32,
+    /// Sleep for that time
+    #[arg(long)]
+    sleeps: bool,
+    /// Number of busy processes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    burners: u16,
     /// Time acquisitions
     #[arg(long)]
     latency: bool,
@@ -42,19 +50,48 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// A thread that cannot be created, or a reader beside a writer.
 pub fn under(lock: &impl Sharing, options: &Options) -> Result<Outcome, String> {
     let pace = Pace::measure();
-    let works = (pace.work(options.section), pace.work(options.gap));
+    let section = pace.work(options.section);
+    let gap = if options.sleeps {
+        Gap::Sleep(Duration::from_nanos(options.gap.into()))
+    } else {
+        Gap::Work(pace.work(options.gap))
+    };
+    let _burners = Burners::start(options.burners)?;
     let guarded = &Guarded::default();
     let outcome = options.crowd.run(options.latency, |index| {
         let random = SmallRng::seed_from_u64(index as u64);
         let readers = options.readers;
         Ok(move |member: &mut Member| {
-            take_turns(lock, guarded, readers, works, random.clone(), member);
+            take_turns(
+                lock,
+                guarded,
+                readers,
+                (section, gap),
+                random.clone(),
+                member,
+            );
         })
     })?;
     if guarded.violated.0.load(Relaxed) {
         return Err("the lock let a writer in beside another thread".to_owned());
     }
     Ok(outcome)
+}
+
+/// What a thread does between two acquisitions.
+#[derive(Clone, Copy)]
+enum Gap {
+    Work(Work),
+    Sleep(Duration),
+}
+
+impl Gap {
+    fn pass(self) {
+        match self {
+            Self::Work(work) => work.perform(),
+            Self::Sleep(time) => std::thread::sleep(time),
+        }
+    }
 }
 
 /// Two counts that every writer advances, one at its begin and one at its end.
@@ -92,7 +129,7 @@ fn take_turns(
     lock: &impl Sharing,
     guarded: &Guarded,
     readers: u8,
-    (section, gap): (Work, Work),
+    (section, gap): (Work, Gap),
     mut random: SmallRng,
     member: &mut Member,
 ) {
@@ -117,7 +154,7 @@ fn take_turns(
         if !member.goes_on() {
             break;
         }
-        gap.perform();
+        gap.pass();
     }
 }
 
@@ -134,6 +171,8 @@ mod tests {
             readers,
             section: 50,
             gap: 50,
+            sleeps: false,
+            burners: 0,
             latency: false,
         }
     }
@@ -143,6 +182,20 @@ mod tests {
         for readers in [0, 50, 100] {
             assert!(run(&options(readers)).unwrap().operations > 0, "{readers}");
         }
+    }
+
+    #[test]
+    fn threads_that_sleep_wait_seldom() {
+        let rare = Options {
+            sleeps: true,
+            gap: 10_000_000,
+            latency: true,
+            ..options(50)
+        };
+        let outcome = run(&rare).unwrap();
+        // At most one acquisition each 10 ms, and one at the beginning and the end.
+        assert!(outcome.operations <= 3 * 5, "{}", outcome.operations);
+        assert!(outcome.latency.unwrap().sampled > 0);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub use sanl_plus::SanlPlus;
 use crate::context::Kept;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
 use cohort_raw::{Delegate, RawLock, Section};
+use core::fmt;
+use core::mem::ManuallyDrop;
 
 /// Bytes of all memory that these locks have taken for their threads; it is kept.
 #[must_use]
@@ -167,20 +169,47 @@ pub unsafe trait StepsDown: Delegate {
     unsafe fn end_turn(&self, turn: Self::Turn);
 }
 
-// SAFETY: a lock excludes and orders its holders.
-unsafe impl<L: RawLock> StepsDown for L {
-    type Turn = Kept<L>;
+/// A turn at a lock. If it is dropped, the lock stays locked, and its queue may still contain the
+/// context: the block leaks.
+#[must_use]
+pub struct Held<L: RawLock>(ManuallyDrop<Kept<L>>);
 
-    fn take_turn(&self) -> Kept<L> {
-        let turn = Kept::new();
-        // SAFETY: a new context in a block, which stays until the release.
-        unsafe { self.acquire(turn.get()) };
-        turn
+impl<L: RawLock> fmt::Debug for Held<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+impl<L: RawLock> Held<L> {
+    /// Acquires the lock by `acquire`.
+    #[inline(always)]
+    fn by(acquire: impl FnOnce(&L::Context)) -> Self {
+        // If the lock panics, too.
+        let context = ManuallyDrop::new(Kept::new());
+        acquire(context.get());
+        Self(context)
     }
 
-    unsafe fn end_turn(&self, turn: Kept<L>) {
+    /// Releases the lock by `release`.
+    #[inline(always)]
+    fn end(self, release: impl FnOnce(&L::Context)) {
+        release(self.0.get());
+        drop(ManuallyDrop::into_inner(self.0));
+    }
+}
+
+// SAFETY: a lock excludes and orders its holders.
+unsafe impl<L: RawLock> StepsDown for L {
+    type Turn = Held<L>;
+
+    fn take_turn(&self) -> Held<L> {
+        // SAFETY: a new context in a block, which stays until the release.
+        Held::by(|context| unsafe { self.acquire(context) })
+    }
+
+    unsafe fn end_turn(&self, turn: Held<L>) {
         // SAFETY: the caller's.
-        unsafe { self.release(turn.get()) };
+        turn.end(|context| unsafe { self.release(context) });
     }
 }
 
@@ -188,4 +217,36 @@ unsafe impl<L: RawLock> StepsDown for L {
 pub trait InTwoForms: Delegate {
     /// The form without sleeping.
     type Spinning: Delegate;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Held, Sanl, StepsDown};
+    use crate::basic::Mcs;
+    use core::ptr;
+
+    /// The address of the context of a turn.
+    fn context(turn: &Held<Mcs>) -> usize {
+        ptr::from_ref(turn.0.get()).addr()
+    }
+
+    #[test]
+    fn the_context_of_a_forgotten_turn_is_never_used_again() {
+        let forget = || {
+            let lock: Mcs = Mcs::default();
+            context(&lock.take_turn())
+        };
+        let forgotten: [usize; 8] = core::array::from_fn(|_| forget());
+        // As a part of another delegate's turn, too.
+        let other: Sanl = Sanl::default();
+        drop(other.lock());
+        let lock: Mcs = Mcs::default();
+        let turn = lock.take_turn();
+        assert!(!forgotten.contains(&context(&turn)));
+        // SAFETY: of this lock, taken by this thread.
+        unsafe { lock.end_turn(turn) };
+        for (place, one) in forgotten.iter().enumerate() {
+            assert!(!forgotten[..place].contains(one));
+        }
+    }
 }

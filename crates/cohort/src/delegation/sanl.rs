@@ -62,7 +62,7 @@
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
-use super::{StepsDown, enter, leave, may_serve, run, timed};
+use super::{Held, StepsDown, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
@@ -482,7 +482,7 @@ pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
 /// An acquisition by [`Sanl::lock`].
 #[must_use]
 pub struct Turn<L: Served = Mcs> {
-    held: Kept<L>,
+    held: Held<L>,
     place: &'static Place,
 }
 
@@ -546,9 +546,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     pub fn lock(&self) -> Turn<L> {
         self.come();
         let place = &self.roster.seat(T::CHAINS).own;
-        let held = Kept::new();
         // SAFETY: a new context in a block, which stays until the release in `unlock`.
-        unsafe { self.lock.acquire(held.get()) };
+        let held = Held::by(|context| unsafe { self.lock.acquire(context) });
         place.mine.holds.store(1, Order::RELAXED);
         if !mutant(flaw::FORGET_LOCKED) {
             enter();
@@ -565,7 +564,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             leave();
         }
         let _call = self.call();
-        self.end_in_place(turn.held.get(), turn.place);
+        turn.held
+            .end(|context| self.end_in_place(context, turn.place));
     }
 
     /// Reserves serving for the calling thread; false if another thread has reserved it.

@@ -997,8 +997,8 @@ mod tests {
     extern crate std;
 
     use super::{CRwNp, CRwWp, RawRwLock, RwLock};
-    use crate::door::has_yielded;
-    use cohort_raw::RawShared;
+    use crate::door::{has_yielded, waits_often};
+    use cohort_raw::{Outcome, Patience, RawShared};
     use core::time::Duration;
     use std::thread;
 
@@ -1032,6 +1032,29 @@ mod tests {
             });
         });
         yielded
+    }
+
+    /// Whether a thread that has just done this many times waits often.
+    fn waits_often_after(does: fn(&RawRwLock)) -> bool {
+        let lock = RawRwLock::new();
+        thread::spawn(move || {
+            (0..u8::BITS).for_each(|_| does(&lock));
+            waits_often()
+        })
+        .join()
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_free_is_no_wait() {
+        assert!(!waits_often_after(|lock| {
+            assert_eq!(lock.read_upgradably(&Patience::ENDLESS), Outcome::Acquired);
+            // SAFETY: held above.
+            unsafe {
+                assert_eq!(lock.upgrade(&Patience::ENDLESS), Outcome::Acquired);
+                lock.release_write();
+            }
+        }));
     }
 
     #[test]

@@ -338,19 +338,29 @@ impl RawRwLock {
 
     fn read_late(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.settle();
+        // Readers admitted by the same release enter side by side.
+        let enters = || {
+            let passes = || self.is_passed(recursion) && self.arrive_past(SHUT);
+            self.arrive(recursion) || passes()
+        };
+        if enters() {
+            return Outcome::Acquired;
+        }
         let seldom = !waits_often();
-        let outcome = self.read_in_line(recursion, patience, seldom);
+        let outcome = self.read_in_line(recursion, patience, seldom, &enters);
         has_waited();
         outcome
     }
 
-    /// Blocks until the lock is held to read or patience runs out; for a thread that `seldom` waits, or often.
-    fn read_in_line(&self, recursion: Recursion, patience: &Patience, seldom: bool) -> Outcome {
-        // Readers admitted by the same release enter side by side.
-        let done = || self.arrive(recursion) || self.is_passed(recursion) && self.arrive_past(SHUT);
-        if done() {
-            return Outcome::Acquired;
-        }
+    /// Blocks until the lock is held to read, as by `enters`, or patience runs out; for a thread that
+    /// `seldom` waits, or often.
+    fn read_in_line(
+        &self,
+        recursion: Recursion,
+        patience: &Patience,
+        seldom: bool,
+        enters: &dyn Fn() -> bool,
+    ) -> Outcome {
         self.gate.mode().consider_turns();
         loop {
             if self.is_full() {
@@ -362,7 +372,7 @@ impl RawRwLock {
                 Recursion::Excluded => *patience,
                 Recursion::Allowed => at_most(patience, DEFERENCE_NANOSECONDS),
             };
-            match self.gate.acquire_unless(&deference, seldom, &done) {
+            match self.gate.acquire_unless(&deference, seldom, enters) {
                 None => return Outcome::Acquired,
                 Some(Outcome::Acquired) => break,
                 Some(Outcome::GaveUp) => {
@@ -1321,20 +1331,38 @@ impl RawRwLock {
     /// ```
     pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
         self.settle();
+        let has_gate = self.gate.acquire_untouched();
+        if has_gate && self.arrive_upgradably() {
+            self.begin_upgradably(true);
+            return Outcome::Acquired;
+        }
         let seldom = !waits_often();
-        let outcome = self.read_upgradably_in_line(patience, seldom);
+        let outcome = self.read_upgradably_in_line(patience, seldom, has_gate);
         has_waited();
         outcome
     }
 
-    fn read_upgradably_in_line(&self, patience: &Patience, seldom: bool) -> Outcome {
-        if self.gate.acquire_unless(patience, seldom, &|| false) == Some(Outcome::GaveUp) {
+    /// Takes the lock to read if it can be at once, with the gate held.
+    fn arrive_upgradably(&self) -> bool {
+        !self.is_full() && self.arrive_with_gate(BARS | Self::other_upgrades())
+    }
+
+    /// Blocks until the lock is held to read upgradably or patience runs out; for a thread that
+    /// `seldom` waits, or often, and perhaps has the gate.
+    fn read_upgradably_in_line(
+        &self,
+        patience: &Patience,
+        seldom: bool,
+        has_gate: bool,
+    ) -> Outcome {
+        if !has_gate
+            && self.gate.acquire_unless(patience, seldom, &|| false) == Some(Outcome::GaveUp)
+        {
             return Outcome::GaveUp;
         }
-        let others = Self::other_upgrades();
-        let came = !self.is_full()
-            && (self.arrive_with_gate(BARS | others)
-                || self.read_as_head(patience, WRITER | others, seldom) == Outcome::Acquired);
+        let barred = WRITER | Self::other_upgrades();
+        let came = self.arrive_upgradably()
+            || !self.is_full() && self.read_as_head(patience, barred, seldom) == Outcome::Acquired;
         self.begin_upgradably(came);
         if came {
             Outcome::Acquired
@@ -1522,7 +1550,9 @@ impl RawRwLock {
             word = now;
         }
         Self::reads_less();
-        let seldom = !waits_often();
+        // Without other readers it does not wait, and the thread's history stays as it is.
+        let waits = self.word.load(Order::RELAXED) & HELD != 0;
+        let seldom = !waits || !waits_often();
         let _ = self.wait_as_head(&Patience::ENDLESS, seldom, HELD, marks, |this, word| {
             this.word
                 .compare_exchange(
@@ -1533,7 +1563,9 @@ impl RawRwLock {
                 )
                 .is_ok()
         });
-        has_waited();
+        if waits {
+            has_waited();
+        }
     }
 
     /// The same, by polling, for any other caller.

@@ -93,6 +93,10 @@ impl<T, L: StepsDown> Pausing<'_, T, L> {
     /// Ends the turn, blocks until another section has run, and takes another turn. Wake-ups can be
     /// spurious, so check the data again, as [`pause_while`](Self::pause_while) does.
     ///
+    /// The end of a turn that borrowed the data mutably wakes others that wait; so borrow it mutably
+    /// (`&mut **self`) before a change through a shared reference, of a [`Cell`](core::cell::Cell)
+    /// for example.
+    ///
     /// ```
     /// use cohort::{Delegated, delegation::CcSynch};
     ///

@@ -49,10 +49,13 @@ struct Seen {
     apart: HashSet<[(u32, u32); 2]>,
     /// Conditions reported for that.
     apart_told: HashSet<u64>,
-    /// The start of each wait for an event by a thread with an awaited lock, by the two waits.
-    nested: HashMap<[(u32, u32); 2], Instant>,
-    /// Reported ones, by the first wait.
-    nested_told: HashSet<(u32, u32)>,
+    /// The start and the event of each wait for an event by a thread with an awaited lock, by the
+    /// two waits.
+    nested: HashMap<[(u32, u32); 2], (Instant, u64)>,
+    /// Events of reported ones, each with the lock.
+    nested_told: HashSet<(u64, u64)>,
+    /// Events that came during such a wait.
+    nested_ended: HashSet<u64>,
     /// Reported threads that ended while they held a lock.
     ended: HashSet<(u32, u64)>,
 }
@@ -500,7 +503,8 @@ fn asleep(
 }
 
 /// Threads that have waited for long at a condition, a semaphore or a barrier, without a deadline,
-/// while they hold a lock that others await: a nested monitor, if the others are to wake them.
+/// while they hold a lock that others await: a nested monitor, if the others are to wake them. They
+/// are not where the event has come during such a wait.
 fn nested(
     process: &mut Process,
     seen: &mut Seen,
@@ -511,6 +515,19 @@ fn nested(
     let before = std::mem::take(&mut seen.nested);
     if seen.is_explained {
         return;
+    }
+    for ([first, second], (_, event)) in &before {
+        let waits_still = |(id, turn): (u32, u32), thread: &Moment| {
+            thread.id == id && thread.waiting.is_some_and(|waiting| waiting.turn == turn)
+        };
+        // A cancelled thread does not go on, and leaves its lock held.
+        let goes_on = |thread: &Moment| {
+            thread.id == first.0 && !thread.is_gone && !waits_still(*first, thread)
+        };
+        let is_awaited = threads.iter().any(|thread| waits_still(*second, thread));
+        if threads.iter().any(goes_on) || !is_awaited {
+            seen.nested_ended.insert(*event);
+        }
     }
     let now = Instant::now();
     let mut long: Vec<usize> = Vec::new();
@@ -528,14 +545,18 @@ fn nested(
             let (Some(event), Some(_)) = (event, held) else {
                 continue;
             };
-            let first = (threads[*holder].id, event.turn);
-            let key = [first, (thread.id, awaits.turn)];
-            let since = before.get(&key).copied().unwrap_or(now);
-            seen.nested.insert(key, since);
-            let is_new = !seen.nested_told.contains(&first);
-            if now - since >= NESTED && is_new && is_private(process, first.0, &event) {
-                seen.nested_told.insert(first);
-                long.push(*holder);
+            let id = threads[*holder].id;
+            let key = [(id, event.turn), (thread.id, awaits.turn)];
+            let since = before.get(&key).map_or(now, |(since, _)| *since);
+            seen.nested.insert(key, (since, event.object));
+            let told = (event.object, awaits.object);
+            let is_new =
+                !seen.nested_told.contains(&told) && !seen.nested_ended.contains(&event.object);
+            if now - since >= NESTED && is_new && is_private(process, id, &event) {
+                seen.nested_told.insert(told);
+                if !long.contains(holder) {
+                    long.push(*holder);
+                }
             }
         }
     }

@@ -128,6 +128,7 @@ pub struct Roster<T: Seated> {
 }
 
 impl<T: Seated> Default for Roster<T> {
+    #[inline(always)]
     fn default() -> Self {
         Self {
             chains: repeated!(AtomicPtr::null(), CHAINS),

@@ -493,12 +493,14 @@ impl<L: Served> fmt::Debug for Turn<L> {
 }
 
 impl<L: Served, T: Tuning, P: Parking> Default for Sanl<L, T, P> {
+    #[inline(always)]
     fn default() -> Self {
         Self::with(&T::THRESHOLDS)
     }
 }
 
 impl<L: Served, T: Tuning, P: Parking> Tunable for Sanl<L, T, P> {
+    #[inline(always)]
     fn with(thresholds: &Thresholds) -> Self {
         let generation = Generation::new();
         generation.begin();

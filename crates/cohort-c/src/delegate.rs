@@ -59,9 +59,7 @@ impl Lock {
             "sanl_plus" => Self::SanlPlus(SanlPlus::default()),
             "sanl" => Self::Sanl(Sanl::with(&thresholds())),
             "sanl_flat" => Self::Flat(SanlFlat::with(&thresholds())),
-            "sanl_distance_first" => {
-                Self::DistanceFirst(SanlDistanceFirst::with(&thresholds()))
-            }
+            "sanl_distance_first" => Self::DistanceFirst(SanlDistanceFirst::with(&thresholds())),
             "cc_synch" => Self::CcSynch(CcSynch::default()),
             _ => return None,
         })

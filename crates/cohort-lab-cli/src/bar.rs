@@ -228,7 +228,7 @@ mod tests {
         let name = BARS[0].name.to_owned();
         assert_eq!(chosen(&[name]).unwrap().len(), 1);
         let family = ["wait", "wait-p90"].map(str::to_owned);
-        assert_eq!(chosen(&family).unwrap().len(), 4);
+        assert_eq!(chosen(&family).unwrap().len(), 5);
         let slip = chosen(&["glkk".to_owned()]).unwrap_err().to_string();
         assert!(slip.contains("did you mean `glk`?"), "{slip}");
         let problem = chosen(&["nope".to_owned()]).unwrap_err().to_string();

@@ -38,14 +38,18 @@ pub fn levels_on(name: &Name<'_>, topology: &Topology) -> Vec<Level> {
     levels
 }
 
+/// The composition found for a machine, which may be named behind it.
+const BEST: &str = "clof:best";
+
 /// Rejoins the names of a comma-separated list: the commas between the levels of one lock, which
 /// end with the system's, do not separate names.
 #[must_use]
 pub fn rejoined(pieces: &[String]) -> Vec<String> {
     // Even after an unknown level, so that its error names it.
-    let goes_on = |name: &String| {
-        let levels = name.split_once('@').map_or("", |(_, levels)| levels);
-        !levels.is_empty() && !levels.contains(SYSTEM)
+    let goes_on = |name: &String| match name.split_once('@') {
+        // A machine is no level.
+        None | Some((BEST, _)) => false,
+        Some((_, levels)) => !levels.contains(SYSTEM),
     };
     let mut names: Vec<String> = Vec::new();
     for piece in pieces.iter().map(|piece| piece.trim()) {

@@ -7,12 +7,13 @@
 use super::own::{Caller, Own};
 use super::wrong::found;
 use crate::layout::{Mutex, NORMAL, RwLock};
+use crate::libc::{RTLD_NEXT, dlsym};
 use crate::mutex;
 use cohort::records::{How, Wrong};
 use core::ffi::{c_char, c_int, c_void};
-use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicUsize};
+use core::{mem, ptr};
 
 /// `PTHREAD_MUTEX_NO_ELISION_NP`.
 const MUTEX: c_int = 0x200;
@@ -116,12 +117,9 @@ impl Segment {
 
 /// Finds the marked modules among those loaded at the program's start.
 pub fn prepare() {
-    unsafe extern "C" {
-        fn dl_iterate_phdr(
-            each: unsafe extern "C" fn(&Loaded, usize, *mut c_void) -> c_int,
-            data: *mut c_void,
-        ) -> c_int;
-    }
+    type Each = unsafe extern "C" fn(&Loaded, usize, *mut c_void) -> c_int;
+    type Iterate = unsafe extern "C" fn(Each, *mut c_void) -> c_int;
+
     unsafe extern "C" fn each(loaded: &Loaded, _size: usize, _: *mut c_void) -> c_int {
         // SAFETY: the loader's list of that module's segments.
         let segments =
@@ -132,8 +130,14 @@ pub fn prepare() {
             let bytes = unsafe { core::slice::from_raw_parts(place, segment.size) };
             has_mark(bytes, segment.align)
         };
-        if segments().any(|segment| segment.kind == Segment::NOTE && notes(segment)) {
-            let parts = || segments().filter(|segment| segment.kind == Segment::LOAD);
+        let parts = || segments().filter(|segment| segment.kind == Segment::LOAD);
+        // Tools that edit programs may leave notes that are not loaded.
+        let is_loaded = |segment: &Segment| {
+            let end = segment.address + segment.size;
+            parts().any(|part| part.address <= segment.address && end <= part.address + part.size)
+        };
+        let is_note = |segment: &Segment| segment.kind == Segment::NOTE && is_loaded(segment);
+        if segments().any(|segment| is_note(segment) && notes(segment)) {
             let from = parts().map(|segment| segment.address).min();
             let to = parts().map(|segment| segment.address + segment.size).max();
             let count = COUNT.load(Relaxed);
@@ -147,8 +151,17 @@ pub fn prepare() {
         }
         0
     }
-    // SAFETY: the C library's function; the callback reads what the loader keeps mapped.
-    unsafe { dl_iterate_phdr(each, ptr::null_mut()) };
+    // Past a wrapper of the program's, which may lock mutexes.
+    // SAFETY: the name is a string; the handle is the documented constant.
+    let found = unsafe { dlsym(RTLD_NEXT, c"dl_iterate_phdr".as_ptr()) };
+    if !found.is_null() {
+        // SAFETY: the C library's function, of that type; the callback reads what the loader keeps
+        // mapped.
+        unsafe {
+            let iterate = mem::transmute::<*mut c_void, Iterate>(found);
+            iterate(each, ptr::null_mut());
+        }
+    }
 }
 
 /// Whether these notes have the header's: of the name "Cohort" and the type 1.

@@ -98,8 +98,8 @@ impl Shape {
         }
     }
 
-    /// A few pairs of CPUs whose smallest common cohort is of the level with that index; of the whole
-    /// system for the index after the last one.
+    /// At most `most` pairs of CPUs that share a cohort at the level with that index, and none at a
+    /// lower level. The index after the last level stands for the whole system.
     #[must_use]
     pub fn pairs(&self, level: usize, most: usize) -> Vec<Pair> {
         let all = vec![(0..self.cpus.len()).collect::<Vec<usize>>()];

@@ -59,7 +59,7 @@ pub fn failed_conditional(atomics: Atomics, given: bool) -> Result<(), String> {
     }
 }
 
-/// Checks that every loop takes time: a simulation of one that takes none would not end.
+/// Checks that every loop takes virtual time. A loop without cost would never end.
 pub fn time_passes(costs: &Costs, hit: &Hit) -> Result<(), String> {
     let hits = [
         ("load", &hit.load),

@@ -254,7 +254,7 @@ fn beside<T: Send>(
 }
 
 fn wake(word: &AtomicU32) {
-    // Nobody asleep is as good.
+    // The other thread may be awake: it checks the word itself.
     let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
 }
 

@@ -104,7 +104,7 @@ fn measure(refill: &[usize], effort: Effort) -> Result<Own, Stop> {
         }
         let calls = || {
             for _ in 0..FEW {
-                // Wakes nobody; an error would take as long.
+                // No thread sleeps on this word: the call itself is timed. A failed call takes as long.
                 let _ = futex::wake(&asleep, futex::Flags::PRIVATE, 1);
             }
         };
@@ -190,7 +190,11 @@ fn cycle(watch: Watch) -> Option<f64> {
 
 /// Eight additions in a row, which a processor cannot fold: the summand is a register.
 #[inline(always)]
-#[allow(unused_variables, clippy::needless_pass_by_ref_mut)]
+#[allow(
+    unused_variables,
+    clippy::needless_pass_by_ref_mut,
+    reason = "other processors add nothing"
+)]
 fn adds(sum: &mut u64, step: u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: additions of registers.

@@ -8,7 +8,6 @@ use crate::tune::Effort;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
 use crate::world::{Placement, Tunings};
-use cohort::basic::futex::TURN_NANOSECONDS;
 use cohort::catalogue;
 use cohort_machine::Length;
 use rayon::prelude::*;
@@ -37,9 +36,12 @@ const WARM_UP: u64 = 8;
 /// et al. 2016 §3.1).
 const ADAPTING: u64 = 10_000_000;
 
-/// The least number of turns of each thread in a run, where a thread waits for its own: the first
-/// is cut off.
-const ROUNDS_OF_TURNS: u64 = 3;
+/// The least number of time slices of each thread in a run, as long as a thread has had no critical
+/// section: the first is cut off.
+const ROUNDS_OF_SLICES: u64 = 3;
+
+/// A time slice: as long as a kernel runs a thread while others need its CPU.
+const SLICE_NANOSECONDS: u64 = 3_000_000;
 
 /// The number of rounds of each thread in the least time.
 const ROUNDS: u64 = 32;
@@ -157,8 +159,8 @@ impl Course {
         };
         let settled_by = least * PATIENCE;
         // A raw lock that starves a thread starves it permanently.
-        let turns = if self.served && self.until == Until::Steady && phases.is_none() {
-            ROUNDS_OF_TURNS * setting.threads as u64 * TURN_NANOSECONDS
+        let slices = if self.served && self.until == Until::Steady && phases.is_none() {
+            ROUNDS_OF_SLICES * setting.threads as u64 * SLICE_NANOSECONDS
         } else {
             0
         };
@@ -183,7 +185,7 @@ impl Course {
             least,
             most,
             given_up: if hurried { least } else { most },
-            unserved: turns,
+            unserved: slices,
         }
     }
 }
@@ -656,7 +658,7 @@ mod tests {
         assert!(cna.middle.per_second > 0.8 * mcs.middle.per_second);
     }
 
-    /// A run under a lock that gives its threads turns of milliseconds lasts until each has had one, and
+    /// A run under a lock that gives its threads turns lasts until each has had one, and
     /// a longer one gives nearly the same.  Such a lock takes some turns to learn how it is used, so that
     /// short runs understate it: these have 0.74 to 0.88 of long ones, and would have a quarter if they
     /// ended within the first turn.

@@ -341,10 +341,10 @@ fn settles_before_it_counts() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A thread that reacquires at once yields a slice to a waiter with a deadline of a third of a
-/// slice, in nearly all attempts.
+/// A thread that reacquires at once yields a turn to a waiter with a deadline of two turns, in nearly
+/// all attempts.
 fn a_deadline_gets_its_turn() -> Result<(), Failed> {
-    const PATIENCE: u64 = TURN_NANOSECONDS / 3;
+    const PATIENCE: u64 = 2 * TURN_NANOSECONDS;
     let memory = Memory::new();
     let lock = memory.lock(Futex::default());
     let options = Options {

@@ -147,10 +147,10 @@ pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 /// CPU, and a margin.
 const WAKING_NANOSECONDS: u64 = 125_000;
 
-/// The length of a turn: about as long as a kernel runs a thread while others need its CPU.  Moving
-/// the protected data to the other CPU takes tens of microseconds of each turn.  The last of n
-/// waiters waits for n turns.
-pub const TURN_NANOSECONDS: u64 = 3_000_000;
+/// The length of a turn: waiters that take turns pass the lock on as often as sleepers that bargers
+/// pass.  Moving the protected data to the other CPU takes tens of microseconds of each turn.  The last
+/// of n waiters waits for n turns.
+pub const TURN_NANOSECONDS: u64 = PATIENCE_NANOSECONDS;
 
 /// How long a lock stays free before its holder counts as gone: the cost of bringing the lock and a
 /// little data to another CPU.

@@ -8,6 +8,10 @@
 #   make uninstall PREFIX=$HOME/.local
 #   make deb                                # Debian packages, in target/packages
 #   make tarball                            # the preload libraries alone, in target/packages
+#   make deb CROSS=aarch64-linux-gnu        # for another processor; also all, install and tarball
+#
+# CROSS is the prefix of a cross compiler (Debian: gcc-aarch64-linux-gnu).  Rust needs its standard library for
+# the same system: rustup target add aarch64-unknown-linux-gnu.
 
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
@@ -15,6 +19,7 @@ MANDIR  ?= $(PREFIX)/share/man
 DESTDIR ?=
 CARGO   ?= cargo
 INSTALL ?= install
+CROSS   ?=
 
 # The loader searches these prefixes; programs linked below another prefix get an rpath.
 SYSTEM := /usr /usr/local
@@ -22,13 +27,27 @@ RPATH  := $(if $(filter $(SYSTEM),$(PREFIX)),, -Wl,-rpath,$${libdir})
 
 # Cargo's target folder, also if the environment sets it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# The command of a server is built small: see the profile dist in Cargo.toml.
-COHORT   := $(TARGET)/dist/cohort
-LAB      := $(TARGET)/release/cohort-lab
-DELEGATE := $(TARGET)/release/cohort-delegate
-MANUAL   := $(TARGET)/release/cohort-manual
+STRIP  := $(if $(CROSS),$(CROSS)-)strip
 STAGE  := $(TARGET)/install
+ifeq ($(CROSS),)
+BUILT  := $(TARGET)
 C      := $(TARGET)/c/release
+MANUAL := $(TARGET)/release/cohort-manual
+else
+# Rust's name of the system.
+TRIPLE := $(subst -linux,-unknown-linux,$(CROSS))
+FOR    := --target $(TRIPLE)
+CC     := $(CROSS)-gcc
+export CARGO_TARGET_$(subst -,_,$(shell echo $(TRIPLE) | tr a-z A-Z))_LINKER := $(CC)
+BUILT  := $(TARGET)/$(TRIPLE)
+C      := $(TARGET)/c/$(TRIPLE)/release
+# Runs here, to write pages and completions: no need for a release build.
+MANUAL := $(TARGET)/debug/cohort-manual
+endif
+# The command of a server is built small: see the profile dist in Cargo.toml.
+COHORT   := $(BUILT)/dist/cohort
+LAB      := $(BUILT)/release/cohort-lab
+DELEGATE := $(BUILT)/release/cohort-delegate
 
 # The library for C. The SONAME stays as long as the ABI is compatible.
 VERSION := 0.1.0
@@ -48,15 +67,24 @@ FISH   := $(ROOT)/share/fish/vendor_completions.d
 
 .PHONY: all c install install-c install-command install-library uninstall deb tarball
 
+LARGE := --release --package cohort-lab-cli --package cohort-delegate --bin cohort-lab --bin cohort-delegate
+PAGES := --package cohort-commands --bin cohort-manual
+
 all: c
-	$(CARGO) build --profile dist --package cohort-cli --bin cohort
-	$(CARGO) build --release --package cohort-lab-cli --package cohort-delegate --package cohort-commands \
-	    --bin cohort-lab --bin cohort-delegate --bin cohort-manual
+	$(CARGO) build $(FOR) --profile dist --package cohort-cli --bin cohort
+	$(CARGO) build $(FOR) $(LARGE) $(if $(CROSS),&& $(CARGO) build) $(PAGES)
+
+# Writes the libraries that the command embeds into a folder.  Cargo keeps those of another processor.
+ifeq ($(CROSS),)
+write-libraries = $(COHORT) generate libraries $(1)
+else
+write-libraries = $(INSTALL) -D -m 644 -t $(1) $(BUILT)/libraries/$(TRIPLE)/*.so
+endif
 
 # Rustc does not version the symbols of a shared library, so the linker builds it from the static
 # one.
 c:
-	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=cohort" $(CARGO) build --release \
+	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=cohort" $(CARGO) build $(FOR) --release \
 	    --manifest-path crates/cohort-c/Cargo.toml --target-dir $(TARGET)/c
 	$(CC) -shared -s -o $(C)/libcohort.so.$(VERSION) -Wl,-soname,$(SONAME) \
 	    -Wl,--version-script=crates/cohort-c/cohort.map -Wl,-z,defs -Wl,-z,nodelete \
@@ -97,7 +125,7 @@ install-command:
 	rm -rf $(STAGE)
 	$(MANUAL) man $(STAGE)/man
 	$(MANUAL) completions $(STAGE)/completions
-	$(COHORT) generate libraries $(STAGE)/lib
+	$(call write-libraries,$(STAGE)/lib)
 	$(INSTALL) -D -m 755 $(COHORT) $(BIN)/cohort
 	$(INSTALL) -m 755 $(LAB) $(BIN)/cohort-lab
 	$(INSTALL) -m 755 $(DELEGATE) $(BIN)/cohort-delegate
@@ -125,7 +153,7 @@ uninstall:
 	-rmdir $(LIB) $(SHARE) $(CMAKE) 2>/dev/null
 
 # Debian's name of the architecture, and the compiler's name of the system.
-ARCHITECTURE ?= $(shell dpkg --print-architecture 2>/dev/null)
+ARCHITECTURE ?= $(shell $(if $(CROSS),dpkg-architecture -t $(CROSS) -q DEB_HOST_ARCH,dpkg --print-architecture) 2>/dev/null)
 SYSTEM_NAME  ?= $(shell $(CC) -dumpmachine)
 PACKAGES     ?= $(TARGET)/packages
 TREE         := $(TARGET)/tree
@@ -134,11 +162,11 @@ LIBRARIES    := cohort-preload-$(VERSION)-$(SYSTEM_NAME)
 deb:
 	rm -rf $(TREE)
 	$(MAKE) install DESTDIR=$(abspath $(TREE)) PREFIX=/usr LIBDIR=/usr/lib/$(SYSTEM_NAME)
-	packaging/deb $(TREE) $(PACKAGES) $(VERSION) $(ARCHITECTURE)
+	STRIP=$(STRIP) packaging/deb $(TREE) $(PACKAGES) $(VERSION) $(ARCHITECTURE)
 
 tarball: all
 	rm -rf $(TREE)
-	$(COHORT) generate libraries $(TREE)/$(LIBRARIES)
+	$(call write-libraries,$(TREE)/$(LIBRARIES))
 	$(INSTALL) -m 644 LICENSE-APACHE LICENSE-MIT docs/deploy.md docs/configuration.md $(TREE)/$(LIBRARIES)
 	$(INSTALL) -d $(PACKAGES)
 	tar --owner=0 --group=0 --sort=name -C $(TREE) -czf $(PACKAGES)/$(LIBRARIES).tar.gz.part $(LIBRARIES)

@@ -90,6 +90,10 @@ fn build() -> Result<(), String> {
         let built = compile(&root, &folder, &target, features)?;
         let bytes = fs::read(&built)
             .map_err(|error| format!("{} is not there: {error}", built.display()))?;
+        // For packages of another processor, on which the command itself cannot write it.
+        let kept = folder.join(&target).join(file);
+        fs::write(&kept, &bytes)
+            .map_err(|error| format!("{} cannot be written: {error}", kept.display()))?;
         let packed = miniz_oxide::deflate::compress_to_vec(&bytes, BEST);
         fs::write(out.join(format!("{file}.packed")), packed)
             .map_err(|error| format!("{file} cannot be packed: {error}"))?;

@@ -84,7 +84,8 @@
 //! - `std` (on): deadlines by [`std::time::Instant`][Instant], guards that own an `Arc`, async tasks
 //!   that delegate critical sections ([`Posting`]), and panics that propagate from critical sections
 //!   run by another thread.
-//! - `lock_api`: the traits of that crate, and `compat`.
+//! - `lock_api`: the traits of that crate's version 0.4, for locks without contexts, and `compat`.
+//! - `lock_api_05`: those of its version 0.5, for all locks and compositions. Needs Rust 1.95.
 //! - `serde`: serialises the data behind a lock as if it were bare.
 //! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
 //! - `observe`: [`Mutex`], [`RwLock`], [`ReentrantMutex`], [`Condvar`] and [`Delegated`] report to

@@ -8,12 +8,21 @@
 
 use super::aclof::{self, AClof};
 use super::clof::{self, Clof, ClofContext};
-use super::{Blade, CacheGroup, Core, Counted, Everybody, Numa, Package};
-use crate::abortable::{ABo, AClh, clh};
+use super::{Blade, CacheGroup, Core, Counted, Everybody, Gated, Numa, Package};
+use crate::abortable::{ABo, AClh, ClhNb, ClhTry, McsNb, McsTry, clh, clh_nb, clh_try, mcs_nb};
+use crate::adaptive::Glk;
+use crate::adaptive::glk::Judge;
 use crate::basic::clh::{Inherited, Owned};
 use crate::basic::hemlock::HemlockNode;
 use crate::basic::mcs::McsNode;
-use crate::basic::{Bo, Clh, Futex, Hemlock, K42, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::basic::{
+    Anderson, Bo, Clh, ClhPublished, Futex, Hemlock, K42, Malthusian, Mcs, Ptl, Reciprocating, Tas,
+    Ticket, TicketApart, Ttas,
+};
+use crate::numa::{
+    Cna, FcMcs, FcMcsPublished, Fissile, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, Near, Shfl, hclh, hmcs,
+    hmcs_t,
+};
 use crate::wait::Parking;
 use cohort_raw::RawLock;
 use cohort_raw::recipe::Bound;
@@ -55,9 +64,50 @@ fresh! {
     [const CTR: bool, P: Parking] Hemlock<CTR, P> = Self::new();
     [P: Parking] HemlockNode<P> = Self::new();
     [] Futex = Self::new();
+    [] FutexHmcs = Self::new();
     [] K42 = Self::new();
+    [P: Parking] TicketApart<P> = Self::new();
+    [] ClhPublished = Self::new();
+    [const SLOTS: usize, P: Parking] Anderson<SLOTS, P> = Self::new();
+    [P: Parking] Reciprocating<P> = Self::new();
+    [P: Parking, const ONE_IN: u32] Malthusian<P, ONE_IN> = Self::new();
+    [J: Judge] Glk<J> = Self::new();
+    [P: Parking, const HAND_OFFS: u32] Cna<P, HAND_OFFS> = Self::new();
+    [P: Parking, const BOUND: u8] Near<P, BOUND> = Self::new();
+    [P: Parking, const GRACE: u64, const HAND_OFFS: u32] Fissile<P, GRACE, HAND_OFFS> = Self::new();
+    [P: Parking, const BATCH: u32] Shfl<P, BATCH> = Self::new();
+    [P: Parking, T] Hbo<P, T> = Self::new();
+    [P: Parking, const WINDOW: u64] FcMcs<P, WINDOW> = Self::new();
+    [const PASSES: u32, const AGE: u32] FcMcsPublished<PASSES, AGE> = Self::new();
+    [P: hclh::Form, const WINDOW: u64] Hclh<P, WINDOW> = Self::new();
     [P: Parking] ABo<P> = Self::new();
     [P: clh::Form] AClh<P> = Self::new();
+    [P: clh_nb::Form] ClhNb<P> = Self::new();
+    [P: mcs_nb::Form] McsNb<P> = Self::new();
+    [P: clh_try::Form] ClhTry<P> = Self::new();
+    [P: Parking] McsTry<P> = Self::new();
+    [
+        L: Fresh,
+        const LEAVES: usize,
+        const INNER: usize,
+        P: hmcs::Form,
+        const HAND_OFFS: u32,
+        E
+    ] Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E> = Self::shaped(L::FRESH);
+    [
+        L: Fresh,
+        const LEAVES: usize,
+        const INNER: usize,
+        P: hmcs_t::Form,
+        const HAND_OFFS: u32,
+        E
+    ] HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E> = Self::shaped(L::FRESH);
+    [A: Fresh] (A,) = (A::FRESH,);
+    [A: Fresh, B: Fresh] (A, B) = (A::FRESH, B::FRESH);
+    [A: Fresh, B: Fresh, C: Fresh] (A, B, C) = (A::FRESH, B::FRESH, C::FRESH);
+    [A: Fresh, B: Fresh, C: Fresh, D: Fresh] (A, B, C, D) =
+        (A::FRESH, B::FRESH, C::FRESH, D::FRESH);
+    [L: Fresh] Gated<L> = Self::new(L::FRESH);
     [] Core = Self;
     [] CacheGroup = Self;
     [] Numa = Self;
@@ -73,6 +123,13 @@ fresh! {
         const HAND_OFFS: u32,
         const COHORTS: usize
     ] Clof<Low, High, At, HAND_OFFS, COHORTS> = Self::new();
+    [
+        Low: Fresh,
+        High: RawLock<Context: Fresh> + Fresh,
+        At: Fresh,
+        const HAND_OFFS: u32,
+        const COHORTS: usize
+    ] AClof<Low, High, At, HAND_OFFS, COHORTS> = Self::new();
 }
 
 macro_rules! compositions {

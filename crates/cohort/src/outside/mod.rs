@@ -9,6 +9,8 @@ pub mod compat;
 mod instant;
 #[cfg(feature = "lock_api")]
 mod lock_api;
+#[cfg(feature = "lock_api_05")]
+pub mod lock_api_05;
 #[cfg(feature = "serde")]
 mod serde;
 

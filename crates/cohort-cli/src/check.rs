@@ -3,9 +3,9 @@
 pub mod judge;
 mod watch;
 
-use crate::outside;
 use crate::outside::looker::Looker;
 use crate::outside::tree::Tree;
+use crate::outside::{self, is_32_bit};
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::Program;
@@ -149,6 +149,11 @@ fn check_process(id: u32, has_tree: bool, length: Duration) -> Result<Checked, P
 fn check_program(command: &[OsString], rounds: u16) -> Result<Checked, Problem> {
     let name = command[0].to_string_lossy().into_owned();
     let program = Program::find(&command[0])?;
+    if is_32_bit(&program.path) {
+        return Err(Problem::refused(format!(
+            "{name} is a 32-bit program, which is not supported"
+        )));
+    }
     let none = |evidence| Ok((name.clone(), evidence, None));
     let Some(mut evidence) = watch::watch(&program, command)? else {
         return none(Evidence::default());

@@ -233,6 +233,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let (Sink::File { file, .. }, false) = (&sink, arguments.once) {
         // A full disk shows at once.
         destination::write(file, metrics::text(&[])?.as_bytes())?;
+        problem::tell(format!(
+            "metrics are in {}, and are removed at the end",
+            file.display()
+        ));
+    }
+    if is_search {
+        subjects.search();
+        if subjects.watched.is_empty() {
+            problem::tell(
+                "no process runs under `cohort run --observe` yet; name a process to export it \
+                 without Cohort",
+            );
+        }
     }
     loop {
         let is_over = interrupt::check().is_err() || !is_search && subjects.watched.is_empty();

@@ -211,10 +211,17 @@ fn table(locks: &[Lock]) -> comfy_table::Table {
     table
 }
 
+/// Threads that a table names for one lock; JSON has all.
+const NAMED: usize = 8;
+
 fn members(members: &[Member]) -> String {
-    let shown = members.iter().map(|member| match &member.name {
+    let shown = members.iter().take(NAMED).map(|member| match &member.name {
         Some(name) => format!("{} {name}", member.thread),
         None => member.thread.to_string(),
     });
-    shown.collect::<Vec<_>>().join(", ")
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match members.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use syscall::Call;
 
 /// A process, as it is seen from outside.
@@ -65,12 +65,7 @@ impl Process {
         }
         let memory = File::open(folder.join("mem")).map_err(refused)?;
         fs::read_to_string(folder.join("syscall")).map_err(refused)?;
-        let mut start = [0; 64];
-        let class = File::open(folder.join("exe"))
-            .and_then(|mut file| file.read_exact(&mut start))
-            .ok()
-            .and_then(|()| FileKind::parse(&start[..]).ok());
-        if class == Some(FileKind::Elf32) {
+        if is_32_bit(&folder.join("exe")) {
             return Err(Problem::refused(format!(
                 "process {id} is a 32-bit program, which is not supported"
             )));
@@ -192,6 +187,16 @@ impl Process {
     pub fn is_over(&self) -> bool {
         began(self.id) != self.began || self.threads.is_empty()
     }
+}
+
+/// Whether a file is a program whose processes cannot be looked at.
+pub fn is_32_bit(program: &Path) -> bool {
+    let mut start = [0; 64];
+    let class = File::open(program)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .ok()
+        .and_then(|()| FileKind::parse(&start[..]).ok());
+    class == Some(FileKind::Elf32)
 }
 
 fn call_of(process: u32, thread: u32) -> PathBuf {

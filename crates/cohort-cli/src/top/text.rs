@@ -102,7 +102,7 @@ fn table(rows: &[&Row], most: usize) -> String {
 /// The table, with the number of further rows; or a remark if empty.
 pub fn table_or_none(rows: &[&Row], most: usize) -> String {
     if rows.is_empty() {
-        return "no acquisitions and no waits".to_owned();
+        return "no thread used a lock, or waited for one".to_owned();
     }
     let mut text = table(rows, most);
     if rows.len() > most {

@@ -295,6 +295,29 @@ fn check_says_where_a_holder_sleeps() {
     assert_eq!(said["format"], 1);
 }
 
+/// Twenty threads wait for one lock: the table names some, JSON all.
+#[test]
+fn a_crowd_of_waiters_is_counted() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("tests/command/crowd.c", &folder);
+    let crowd = Running::start(&program, &[]);
+    let began = Instant::now();
+    let waiting = || {
+        let said = json(&["locks", "--json", &crowd.id()]);
+        let locks = said["locks"].as_array().cloned().unwrap_or_default();
+        let mut waiters = locks.iter().filter_map(|lock| lock["waiters"].as_array());
+        waiters.next().map_or(0, Vec::len)
+    };
+    while waiting() < 20 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", waiting());
+    }
+    cohort()
+        .args(["locks", &crowd.id()])
+        .assert()
+        .code(0)
+        .stdout(contains("and 12 more"));
+}
+
 #[test]
 fn check_says_that_it_is_not_locks() {
     cohort()
@@ -317,6 +340,20 @@ fn what_cannot_be_checked_is_told() {
         .assert()
         .code(125)
         .stderr(contains("no luck"));
+    // The beginning of a 32-bit program; it is not run.
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = folder.path().join("old");
+    let mut bytes = b"\x7fELF\x01\x01\x01".to_vec();
+    bytes.resize(64, 0);
+    std::fs::write(&program, bytes).expect("the folder is ours");
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, permissions).expect("it is ours");
+    cohort()
+        .args(["check", "--"])
+        .arg(&program)
+        .assert()
+        .code(125)
+        .stderr(contains("32-bit program"));
     let net = compiled::net();
     cohort()
         .args(["check", "--"])

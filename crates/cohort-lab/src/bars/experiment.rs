@@ -102,6 +102,8 @@ pub enum Experiment {
     Idle,
     /// Observed programs, at every level.
     Observing,
+    /// The same programs without Cohort, with and without an observer.
+    Outside,
     /// The library's file; nothing is run.
     Library,
     /// A grid of simulated machines, workloads and numbers of threads.
@@ -177,8 +179,11 @@ const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 /// The default lock's name in the catalogue.
 const OURS: &str = "futex-hmcs";
 
-/// Levels of observation, with the words after `cohort`; the last one is the reference.
-const WAYS: [(&str, &[&str]); 7] = [
+/// A level of observation, and the words after `cohort`; without words, the program runs without Cohort.
+type Way = (&'static str, &'static [&'static str]);
+
+/// All levels; the last one is the reference.
+const WAYS: [Way; 7] = [
     ("stuck", &["debug", "--level", "stuck"]),
     ("owner", &["debug", "--level", "owner"]),
     ("order", &["debug", "--level", "order"]),
@@ -188,21 +193,24 @@ const WAYS: [(&str, &[&str]); 7] = [
     ("usual", &["run"]),
 ];
 
+/// The levels without Cohort; the last one is the reference.
+const OUTSIDE: [Way; 2] = [(WATCHED, &[]), ("alone", &[])];
+
 /// The level with a separate observing command.
 const WATCHED: &str = "watched";
 
-/// Runs a program, $0 with the words after it; with $WATCH set, observes it to its end. Fails if
-/// the observer failed.
+/// Runs the words as a program; with $WATCH set, observes it to its end by $0. Fails if the observer
+/// failed.
 const ALONE: &str = r#"
-"$0" "$@" & program=$!
+"$@" & program=$!
 if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $program >/dev/null & watch=$!; fi
 wait $program || exit
 [ -z "$WATCH" ] || wait $watch
 "#;
 
-/// The same for memcached at $PORT, serving for $LONG seconds.
+/// The same for memcached, after the words, at $PORT, serving for $LONG seconds.
 const SERVED: &str = r#"
-"$0" "$@" -- memcached -u nobody -l 127.0.0.1 -p $PORT -U 0 -t 4 -m 64 & server=$!
+"$@" memcached -u nobody -l 127.0.0.1 -p $PORT -U 0 -t 4 -m 64 & server=$!
 if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $server >/dev/null & watch=$!; fi
 for turn in 1 2 3 4 5 6 7 8 9; do
     memcstat --servers=127.0.0.1:$PORT >/dev/null 2>&1 && break
@@ -238,6 +246,7 @@ impl Experiment {
                 | Self::Sysbench
                 | Self::Simulation(_)
                 | Self::Observing
+                | Self::Outside
         ) {
             (setup.prove)(&setup.command)?;
         }
@@ -268,7 +277,8 @@ impl Experiment {
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
-            Self::Observing => setup.observing(),
+            Self::Observing => setup.observing(&WAYS),
+            Self::Outside => setup.observing(&OUTSIDE),
             Self::Simulation(words) => Ok(vec![setup.simulation(words)]),
             Self::Library | Self::Envelope => Ok(Vec::new()),
         }
@@ -782,12 +792,12 @@ impl Setup<'_> {
         self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
-    /// Three programs, each observed at every level; missing ones are reported and skipped.
-    fn observing(&self) -> Result<Vec<Point>, String> {
+    /// Three programs, each observed at all of these levels; missing ones are reported and skipped.
+    fn observing(&self, ways: &[Way]) -> Result<Vec<Point>, String> {
         let (points, missing): (Vec<_>, Vec<_>) = [
-            self.observed_memcached(),
-            self.observed_sqlite(),
-            self.observed_kyoto(),
+            self.observed_memcached(ways),
+            self.observed_sqlite(ways),
+            self.observed_kyoto(ways),
         ]
         .into_iter()
         .partition(Result::is_ok);
@@ -801,7 +811,7 @@ impl Setup<'_> {
         Ok(points.into_iter().flatten().collect())
     }
 
-    fn observed_memcached(&self) -> Result<Point, String> {
+    fn observed_memcached(&self, ways: &[Way]) -> Result<Point, String> {
         self.installed("memcached", "memcached")?;
         for client in ["memcaslap", "memcstat"] {
             in_path(client).ok_or_else(|| {
@@ -814,10 +824,14 @@ impl Setup<'_> {
             .port();
         let seconds = if self.quick { 1 } else { 2 };
         let more = [("PORT", port.to_string()), ("LONG", seconds.to_string())];
-        Ok(self.observed("memcached", SERVED, &[], &more, per_second_of_memcaslap))
+        let point = self.observed(ways, "memcached", SERVED, &[], &more);
+        Ok(Point {
+            read: per_second_of_memcaslap,
+            ..point
+        })
     }
 
-    fn observed_sqlite(&self) -> Result<Point, String> {
+    fn observed_sqlite(&self, ways: &[Way]) -> Result<Point, String> {
         (self.prove)(&self.command)?;
         let seconds = self.seconds(1.0, 0.3).to_string();
         let command = self.command.clone().into_os_string();
@@ -829,10 +843,10 @@ impl Setup<'_> {
             .into_iter()
             .chain(words.map(OsString::from))
             .collect();
-        Ok(self.observed("sqlite", ALONE, &program, &[], Outcome::read))
+        Ok(self.observed(ways, "sqlite", ALONE, &program, &[]))
     }
 
-    fn observed_kyoto(&self) -> Result<Point, String> {
+    fn observed_kyoto(&self, ways: &[Way]) -> Result<Point, String> {
         let program = self.installed("kccachetest", "kyotocabinet-utils")?;
         let operations = if self.quick { ORDER_QUICK } else { ORDER }.to_string();
         let words = [
@@ -848,38 +862,44 @@ impl Setup<'_> {
             .into_iter()
             .chain(words.map(OsString::from))
             .collect();
-        Ok(self.observed("kccachetest", ALONE, &program, &[], per_second_of_kyoto))
+        let point = self.observed(ways, "kccachetest", ALONE, &program, &[]);
+        Ok(Point {
+            read: per_second_of_kyoto,
+            ..point
+        })
     }
 
-    /// A program, observed at every level by a script.
+    /// A program, observed at all of these levels by a script.
     fn observed(
         &self,
+        ways: &[Way],
         label: &str,
         script: &str,
         program: &[OsString],
         more: &[(&str, String)],
-        read: fn(&Run) -> Result<Outcome, String>,
     ) -> Point {
-        let contestants = WAYS.map(|(name, way)| {
+        let product = self.product.as_os_str();
+        let contestant = |(name, way): &Way| {
             let mut words: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into()];
-            words.push(self.product.clone().into_os_string());
-            words.extend(way.iter().map(OsString::from));
-            if !program.is_empty() {
+            words.push(product.into());
+            if !way.is_empty() {
+                words.push(product.into());
+                words.extend(way.iter().map(OsString::from));
                 words.push("--".into());
-                words.extend(program.iter().cloned());
             }
+            words.extend(program.iter().cloned());
             let mut environment = self.system.clone();
-            let watch = (name == WATCHED).then(|| "1".into());
+            let watch = (*name == WATCHED).then(|| "1".into());
             environment.push(("WATCH".to_owned(), watch));
             for (name, value) in more {
                 environment.push(((*name).to_owned(), Some(value.into())));
             }
             whole_run(name, words, environment, None)
-        });
+        };
         Point {
             label: label.to_owned(),
-            contestants: contestants.into(),
-            read,
+            contestants: ways.iter().map(contestant).collect(),
+            read: Outcome::read,
         }
     }
 
@@ -1294,14 +1314,22 @@ mod tests {
     }
 
     #[test]
-    fn observed_programs_are_compared_with_the_same_under_the_usual_library() {
-        let Ok(points) = Experiment::Observing.points(&SETUP) else {
-            return;
-        };
-        for point in points {
-            let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
-            assert_eq!(names.len(), WAYS.len());
-            assert_eq!(names.last(), Some(&"usual"));
+    fn observed_programs_are_compared_with_the_same_unobserved() {
+        for (experiment, levels, reference) in [
+            (Experiment::Observing, WAYS.len(), "usual"),
+            (Experiment::Outside, OUTSIDE.len(), "alone"),
+        ] {
+            let Ok(points) = experiment.points(&SETUP) else {
+                return;
+            };
+            for point in points {
+                let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
+                assert_eq!(names.len(), levels);
+                assert_eq!(names.last(), Some(&reference));
+                let last = &point.contestants[levels - 1].launch.words;
+                let is_bare = !last.contains(&"run".into());
+                assert_eq!(is_bare, reference == "alone", "{last:?}");
+            }
         }
     }
 
@@ -1315,7 +1343,8 @@ mod tests {
         for (watch, is_right) in [(None, true), (Some("1"), false)] {
             let script = ALONE.replace("\"$0\"", "sh \"$0\"");
             let words = ["sh", "-c", &script].map(OsString::from);
-            let more = [command.clone().into(), "run".into()];
+            let command = || command.clone().into();
+            let more = [command(), "sh".into(), command(), "run".into()];
             let environment = vec![("WATCH".to_owned(), watch.map(OsString::from))];
             let words = words.into_iter().chain(more).collect();
             let one = whole_run("", words, environment, None);

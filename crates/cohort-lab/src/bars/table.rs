@@ -5,7 +5,7 @@ use super::envelope::Reach;
 use super::experiment::Experiment::{
     AdaptiveCrowd, Address, AddressCrowd, Call, Calls, Composition, Convoy, DelegatedCrowd,
     Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional,
-    OccasionalShared, Oversubscribed, Patient, Peers, Python, Queues, Scaling, Simulation,
+    OccasionalShared, Outside, Oversubscribed, Patient, Peers, Python, Queues, Scaling, Simulation,
     Sysbench, Timed, TimedAlone, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
@@ -524,6 +524,13 @@ pub static BARS: &[Bar] = &[
         experiment: Observing,
         figure: Figure::ThroughputOf("watched"),
         target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "outside",
+        asks: "memcached, SQLite and kccachetest without Cohort: throughput while `cohort top` watches",
+        experiment: Outside,
+        figure: Figure::ThroughputOf("watched"),
+        target: Target::AtLeast(0.99),
     },
     Bar {
         name: "envelope-posix",

@@ -160,13 +160,16 @@ fn find_once_started(id: u32) -> Result<Process, Problem> {
 }
 
 /// Whether a process is still `cohort run`, or has the observing library without records; or is so
-/// young that it may be a shell about to execute the command, or a program without its libraries.
+/// young that it may be a shell about to execute the command, or a program without its libraries: both have
+/// one thread.
 fn is_starting(id: u32) -> bool {
     let own = std::env::current_exe().and_then(fs::canonicalize);
     let its = fs::canonicalize(format!("/proc/{id}/exe"));
     let is_command =
         id != std::process::id() && own.is_ok_and(|own| its.is_ok_and(|its| own == its));
-    is_command || has_library(id) || is_young(id)
+    let has_one_thread =
+        || fs::read_dir(format!("/proc/{id}/task")).is_ok_and(|threads| threads.count() == 1);
+    is_command || has_library(id) || is_young(id) && has_one_thread()
 }
 
 /// Whether a process started so recently that it may still execute another program.

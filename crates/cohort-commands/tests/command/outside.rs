@@ -318,6 +318,33 @@ fn a_crowd_of_waiters_is_counted() {
         .stdout(contains("and 12 more"));
 }
 
+/// A process with threads is no shell that is about to become the command: it is not waited for.
+#[test]
+fn a_young_program_is_looked_at_at_once() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let ticks = |words: &str| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{words}/stat")).expect("it runs");
+        let (_, rest) = stat.rsplit_once(") ").expect("its name");
+        let began = rest.split(' ').nth(19).expect("its begin");
+        began.parse().expect("a number")
+    };
+    // The least of several: the machine may be busy.
+    let waited = (0..5).map(|_| {
+        let queue = Running::start(&program, &["60"]);
+        let said = Command::new(crate::command())
+            .args(["top", "--once", "--interval", "0.05", &queue.id()])
+            .output()
+            .expect("the command runs");
+        assert!(said.status.success(), "{said:?}");
+        let after = Running::start(&program, &["60"]);
+        ticks(&after.id()) - ticks(&queue.id())
+    });
+    let least = waited.min().expect("five");
+    // In hundredths of a second; a process counts as young for two seconds.
+    assert!(least < 180, "{least}");
+}
+
 #[test]
 fn check_says_that_it_is_not_locks() {
     cohort()

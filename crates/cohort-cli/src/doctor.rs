@@ -3,6 +3,7 @@
 mod cgroup;
 mod clock;
 mod cpus;
+mod extension;
 mod glibc;
 mod kernel;
 mod monitor;
@@ -155,6 +156,7 @@ fn examine() -> Vec<Finding> {
         clock::clock(),
         glibc::version(),
         glibc::rseq(),
+        extension::extension(),
         places::shared_memory(),
         places::library(),
         places::preload(),

@@ -24,6 +24,7 @@ const GLK: &str = "COHORT_GLK";
 const SANL: &str = "COHORT_SANL";
 const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
+const SLICE: &str = "COHORT_SLICE";
 const CHANGES: &str = "COHORT_CHANGES";
 const OBSERVE: &str = "COHORT_OBSERVE";
 const LEVEL: &str = "COHORT_LEVEL";
@@ -31,9 +32,9 @@ const PROFILE: &str = "COHORT_PROFILE";
 const WATCH: &str = "COHORT_WATCH";
 
 /// The library's variables.
-pub const OURS: [&str; 16] = [
-    LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, SANL, MUTEXES, MONITOR, CHANGES,
-    OBSERVE, LEVEL, PROFILE, WATCH,
+pub const OURS: [&str; 17] = [
+    LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, SANL, MUTEXES, MONITOR, SLICE,
+    CHANGES, OBSERVE, LEVEL, PROFILE, WATCH,
 ];
 
 /// Changes of an environment: a variable with its value, or none to remove it.
@@ -56,7 +57,12 @@ pub fn forbids_monitor() -> bool {
     std::env::var_os(MONITOR).is_some_and(|value| value == "off")
 }
 
-/// Applies that to this process's own waiters, as the library does in a program.
+/// Whether the environment keeps holders from extending their time slices; likewise.
+pub fn forbids_extensions() -> bool {
+    std::env::var_os(SLICE).is_some_and(|value| value == "off")
+}
+
+/// Applies [`forbids_monitor`] to this process's own waiters, as the library does in a program.
 pub fn heed_monitor() {
     if forbids_monitor() {
         // SAFETY: pausing uses no instruction that a CPU may lack.

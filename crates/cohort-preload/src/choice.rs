@@ -6,6 +6,7 @@
 //! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_MONITOR` | `off` to keep waiting threads from monitoring words with the CPU's instructions, else `on` |
+//! | `COHORT_SLICE` | `off` to keep holders of contended locks from requesting longer time slices, else `on` |
 //! | `COHORT_COHORTS` | cohorts to use instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_GLK` | where compositions are compiled, the result of `cohort tune glk`, as in `3,2,128,4096`; see `cohort::adaptive::Tuning` |
 //! | `COHORT_CHANGES` | `print` to print each mode change of an adaptive lock on standard error |
@@ -30,7 +31,9 @@ use cohort::catalogue::read;
 #[cfg(not(feature = "compositions"))]
 use cohort::catalogue::read_served as read;
 use cohort::catalogue::{self, Storage};
-use cohort::door::{Monitor, WaitPolicy, count_reads, set_cohorts, set_monitor, set_policy};
+use cohort::door::{
+    Monitor, WaitPolicy, count_reads, offer_extensions, set_cohorts, set_monitor, set_policy,
+};
 use cohort::host::served::{self, SERVICES, Service};
 use cohort::name::Servable;
 use cohort::numa::FutexHmcs;
@@ -266,6 +269,18 @@ fn decide() -> u8 {
         // SAFETY: to pause takes no instruction that a CPU may lack.
         Some("off") => unsafe { set_monitor(Monitor::Missing) },
         Some(other) => warn("MONITOR", other, " is not on or off; using on"),
+    }
+    match variable(c"COHORT_SLICE") {
+        Some("off") => {}
+        other => {
+            if let Some(other) = other.filter(|other| !["", "on"].contains(other)) {
+                warn("SLICE", other, " is not on or off; using on");
+            }
+            // `filter` reports the filters that the program installs.
+            if chosen != SYSTEM {
+                offer_extensions();
+            }
+        }
     }
     // `cohort run` has checked the values that it passes on, and reports their mistakes.
     if let Some(text) = variable(c"COHORT_COHORTS")

@@ -1,5 +1,6 @@
 //! `prctl` and `syscall`, which install filters of system calls. The locks stop making the calls
-//! that a filter would kill for, just before it is installed.
+//! that a filter would kill for, just before it is installed. They also stop extending time slices
+//! just before the program enables that for itself.
 //!
 //! Both functions continue in the C library. Cohort interprets the filter, as the kernel would, for
 //! each system call of the locks; a filter that refuses with an error is harmless. A filter
@@ -7,13 +8,14 @@
 //! which has no filter, kills a waiting thread under the C library too.
 
 use crate::next;
-use cohort::door::{Beyond, PAGE, forbid, system_call};
+use cohort::door::{Beyond, PAGE, forbid, leave_extensions, system_call};
 use core::ffi::{c_int, c_long, c_ulong};
 #[cfg(feature = "observe")]
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The constants of `prctl`, and of the separate system call.
 const PR_SET_SECCOMP: c_int = 22;
+const PR_RSEQ_SLICE_EXTENSION: c_int = 79;
 const MODE_FILTER: c_ulong = 2;
 const SET_MODE_FILTER: usize = 1;
 
@@ -29,6 +31,7 @@ mod number {
     pub const TGKILL: u32 = 234;
     pub const GETPID: u32 = 39;
     pub const OPENAT: u32 = 257;
+    pub const RSEQ_SLICE_YIELD: u32 = 471;
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
 }
 
@@ -44,18 +47,30 @@ mod number {
     pub const TGKILL: u32 = 131;
     pub const GETPID: u32 = 172;
     pub const OPENAT: u32 = 56;
+    pub const RSEQ_SLICE_YIELD: u32 = 471;
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }
 
+/// The first arguments of a system call.
+type Arguments = [u32; 3];
+
+/// Arguments that a filter is not expected to look at.
+const ANY: Arguments = [0; 3];
+
+/// To enable extensions of a thread's time slice.
+const ENABLE: Arguments = [PR_RSEQ_SLICE_EXTENSION as u32, 2, 1];
+
 /// Operations of the locks that a filter may kill for, with their system calls.
-const CALLS: [(Beyond, u32); 7] = [
-    (Beyond::Barrier, number::MEMBARRIER),
-    (Beyond::Yield, number::SCHED_YIELD),
-    (Beyond::Search, number::TGKILL),
-    (Beyond::Search, number::GETPID),
-    (Beyond::Files, number::OPENAT),
-    (Beyond::Priority, number::SCHED_GETSCHEDULER),
-    (Beyond::Priority, number::SCHED_GETPARAM),
+const CALLS: [(Beyond, u32, Arguments); 9] = [
+    (Beyond::Barrier, number::MEMBARRIER, ANY),
+    (Beyond::Yield, number::SCHED_YIELD, ANY),
+    (Beyond::Search, number::TGKILL, ANY),
+    (Beyond::Search, number::GETPID, ANY),
+    (Beyond::Files, number::OPENAT, ANY),
+    (Beyond::Priority, number::SCHED_GETSCHEDULER, ANY),
+    (Beyond::Priority, number::SCHED_GETPARAM, ANY),
+    (Beyond::Slice, number::PRCTL as u32, ENABLE),
+    (Beyond::Slice, number::RSEQ_SLICE_YIELD, ANY),
 ];
 
 /// `struct sock_filter`.
@@ -127,25 +142,25 @@ unsafe fn honour(program: *const Program) {
     // SAFETY: the caller's, and readable.
     let instructions =
         unsafe { core::slice::from_raw_parts(program.instructions, program.length.into()) };
-    for (what, call) in CALLS {
-        if !spares(instructions, call) {
+    for (what, call, arguments) in CALLS {
+        if !spares(instructions, call, arguments) {
             forbid(what);
         }
     }
 }
 
-/// Whether a filter lets a process survive that call. Arguments and instruction pointer count as
-/// zero.
-fn spares(program: &[Instruction], call: u32) -> bool {
+/// Whether a filter lets a process survive that call. Further arguments and the instruction pointer
+/// count as zero.
+fn spares(program: &[Instruction], call: u32, arguments: Arguments) -> bool {
     const ALLOW: u32 = 0x7fff_0000;
     const LOG: u32 = 0x7ffc_0000;
     const ERRNO: u32 = 0x0005_0000;
-    let verdict = run(program, call).unwrap_or(0);
+    let verdict = run(program, call, arguments).unwrap_or(0);
     matches!(verdict & 0xffff_0000, ALLOW | LOG | ERRNO)
 }
 
 /// A filter's verdict on that call; none for a filter that the kernel would not take.
-fn run(program: &[Instruction], call: u32) -> Option<u32> {
+fn run(program: &[Instruction], call: u32, arguments: Arguments) -> Option<u32> {
     let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; 16]);
     let mut at = 0usize;
     loop {
@@ -159,6 +174,9 @@ fn run(program: &[Instruction], call: u32) -> Option<u32> {
                 a = match k {
                     0 => call,
                     4 => number::AUDIT_ARCH,
+                    16 => arguments[0],
+                    24 => arguments[1],
+                    32 => arguments[2],
                     _ => 0,
                 }
             }
@@ -219,7 +237,9 @@ const DATA_BYTES: u32 = 64;
 /// As the kernel asks.
 #[inline(always)]
 unsafe fn before_prctl(option: c_int, mode: c_ulong, program: c_ulong) {
-    if option == PR_SET_SECCOMP && mode == MODE_FILTER {
+    if option == PR_RSEQ_SLICE_EXTENSION {
+        leave_extensions();
+    } else if option == PR_SET_SECCOMP && mode == MODE_FILTER {
         // SAFETY: the caller's.
         unsafe { honour(program as *const Program) };
     }

@@ -667,7 +667,9 @@ fn lock_contended(mutex: &Mutex) -> c_int {
     // A free lock may still have marks of sleepers. SAFETY: the lock has no contexts, and the
     // program does not move a mutex in use.
     unsafe {
-        if !mutex.futex.try_acquire(&()) {
+        if mutex.futex.try_acquire(&()) {
+            mutex.futex.extend_slice();
+        } else {
             mutex.futex.acquire(&());
         }
     }

@@ -71,6 +71,11 @@ pub fn rseq() -> Finding {
     }
 }
 
+/// The bytes of `struct rseq` that the C library has registered for the kernel's use.
+pub fn registered_size() -> u32 {
+    symbol(c"__rseq_size").unwrap_or(0)
+}
+
 /// The fields that the kernel updates, by the end of each in `struct rseq`. Kernels without a size
 /// (before 6.3) have only the first.
 fn fields(size: u64) -> Vec<&'static str> {

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 /// What the command would take from the environment of the person that runs the tests.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 9] = [
     "COHORT_LOCK",
     "COHORT_RWLOCK",
     "COHORT_WAIT",
     "COHORT_MONITOR",
+    "COHORT_SLICE",
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",

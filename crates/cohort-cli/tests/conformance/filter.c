@@ -19,6 +19,9 @@ enum { ROUNDS = 20000, THREADS = 4, TURNS = 200 };
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
+/* Newer than the headers. */
+enum { RSEQ_SLICE_YIELD = 471 };
+
 #define KILL_FOR(call)                                                         \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),                           \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
@@ -35,6 +38,8 @@ static struct sock_filter instructions[] = {
     KILL_FOR(SYS_getpid),
     KILL_FOR(SYS_tgkill),
     KILL_FOR(SYS_openat),
+    KILL_FOR(SYS_prctl),
+    KILL_FOR(RSEQ_SLICE_YIELD),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 

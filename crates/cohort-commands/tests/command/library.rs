@@ -14,7 +14,7 @@ static LIBRARIES: [(&str, &Library); 3] = [
 
 /// What a library may be linked to: what is called only while it is loaded; what touches the
 /// caller's memory alone; variables; and what crt files name, which need not be there.
-const ASKED_FOR: [&str; 24] = [
+const ASKED_FOR: [&str; 25] = [
     "__errno_location",
     "__register_atfork",
     "_r_debug",
@@ -34,6 +34,7 @@ const ASKED_FOR: [&str; 24] = [
     "strlen",
     "__libc_single_threaded",
     "__rseq_offset",
+    "__rseq_size",
     "environ",
     "__stack_chk_guard",
     "_ITM_deregisterTMCloneTable",

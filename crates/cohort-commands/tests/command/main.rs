@@ -44,13 +44,14 @@ use std::time::Duration;
 
 /// What the command, or a test that reads the environment it passes on, would take
 /// from the environment of the tests.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "COLUMNS",
     "NO_COLOR",
     "COHORT_LOCK",
     "COHORT_RWLOCK",
     "COHORT_WAIT",
     "COHORT_MONITOR",
+    "COHORT_SLICE",
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",

@@ -289,7 +289,7 @@ fn the_doctor_answers_in_both_forms() {
     let output = cohort().arg("doctor").output().expect("the command runs");
     assert!(matches!(output.status.code(), Some(0 | 1)));
     let said = String::from_utf8_lossy(&output.stdout);
-    for topic in ["rseq", "membarrier", "futex", "CPU"] {
+    for topic in ["rseq", "membarrier", "futex", "CPU", "time-slice extension"] {
         assert!(said.contains(topic), "nothing about {topic}:\n{said}");
     }
     assert!(!json(&["doctor", "--json"]).is_null());

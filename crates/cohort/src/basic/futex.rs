@@ -346,6 +346,12 @@ impl Futex {
         self.word.load(Order::RELAXED) == 0
     }
 
+    /// Whether its holder may release it by a plain store.
+    #[inline(always)]
+    pub(crate) fn is_quick(&self) -> bool {
+        self.mode.is_quick()
+    }
+
     /// Whether the holder arrived by a queue and has not left it.
     #[inline(always)]
     pub(crate) fn is_queued(&self) -> bool {

@@ -27,6 +27,8 @@ pub mod recorder;
 mod tally;
 #[cfg(not(world = "machine"))]
 mod uncounted;
+#[cfg(not(world = "native"))]
+mod unextended;
 #[cfg(checker)]
 mod unmoved;
 #[cfg(not(observed))]
@@ -85,6 +87,11 @@ pub(crate) use order::orders;
 pub use uncounted::{count, tally, tally_moment, tally_state};
 #[cfg(all(not(internals), not(world = "machine")))]
 pub(crate) use uncounted::{count, tally, tally_moment, tally_state};
+#[cfg(not(world = "native"))]
+pub(crate) use unextended::{
+    ends_extension, extends_slices, is_quiet_time, is_special_release, request_extension,
+    return_extension,
+};
 #[cfg(checker)]
 pub use unmoved::{Home, to_its_end};
 #[cfg(not(observed))]

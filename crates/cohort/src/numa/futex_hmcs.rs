@@ -68,8 +68,9 @@ use crate::compose::{CacheGroup, Numa};
 use crate::door::{
     self, AsItIs, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Observer,
     Order, QUEUE_GROUPS, QUEUE_NODES, QUEUES, Spinner, beforehand, cache_groups, constructor, cpus,
-    fence_after_update, flaws, generation, has_lost_cpu, has_waited, is_long_quiet, is_worth_a_try,
-    keep_cpu, mutant, now, observer, offer_cpu, orders, policies, pool, process_wide, repeated,
+    ends_extension, extends_slices, fence_after_update, flaws, generation, has_lost_cpu,
+    has_waited, is_quiet_time, is_special_release, is_worth_a_try, keep_cpu, mutant, now, observer,
+    offer_cpu, orders, policies, pool, process_wide, repeated, request_extension, return_extension,
     thread, waits_often,
 };
 use crate::fairly::ReleaseFairly;
@@ -789,6 +790,17 @@ impl FutexHmcs {
     /// As [`Futex::acquire_adopted`].
     pub fn acquire_adopted(&self) {
         self.futex.acquire_adopted();
+        self.extend_slice();
+    }
+
+    /// Requests an extension of the holder's time slice, if threads make such requests.  For the
+    /// holder of a lock that was held or marked on its arrival.
+    #[inline]
+    pub fn extend_slice(&self) {
+        // A release by a plain store does not look for the request.
+        if extends_slices() && !self.futex.is_quick() {
+            request_extension(self.address());
+        }
     }
 
     /// The lock's present mode.  The caller holds it.
@@ -819,10 +831,11 @@ impl FutexHmcs {
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         let outcome = self.wait(patience, true);
-        if let Some(observer) = observer()
-            && matches!(outcome, Outcome::Acquired)
-        {
-            (observer.waited)(self.mode());
+        if matches!(outcome, Outcome::Acquired) {
+            self.extend_slice();
+            if let Some(observer) = observer() {
+                (observer.waited)(self.mode());
+            }
         }
         outcome
     }
@@ -972,6 +985,7 @@ impl FutexHmcs {
     /// Releases a lock that was acquired by a queue; `fairly` as in [`Word`].
     #[inline(never)]
     fn release_in_queue(&self, fairly: bool) {
+        let extended = ends_extension(self.address());
         match Self::place(self.address()) {
             Some(place) if place.way.0.is_here() => {
                 let goes_on = !self.futex.owes_others() || mutant(policy::OWE_NOBODY);
@@ -984,6 +998,9 @@ impl FutexHmcs {
                     place.give();
                 }
             }
+        }
+        if extended {
+            return_extension();
         }
     }
 
@@ -1018,24 +1035,40 @@ impl FutexHmcs {
     /// The caller holds the lock.
     #[inline(never)]
     pub unsafe fn release_attentive(&self) {
-        let quiet = is_long_quiet();
+        if is_special_release() {
+            return self.release_specially();
+        }
         // A load of the word waits for the exchange that acquired it, and lengthens a short section
         // by half.  On machines with queues, exchanges that must fail cost more than that.
-        if (quiet || has_queues()) && self.futex.is_queued() {
+        if has_queues() && self.futex.is_queued() {
             self.release_in_queue(false);
-        } else if quiet || !self.futex.release_unmarked() {
-            self.release_late(quiet);
+        } else if !self.futex.release_unmarked() {
+            self.release_marked();
         }
     }
 
-    /// As above if the word has marks, or the caller's releases have long been uncontended
-    /// (`quiet`).
+    /// As above, if the release is [special](is_special_release).
     #[cold]
-    fn release_late(&self, quiet: bool) {
+    #[inline(never)]
+    fn release_specially(&self) {
+        if self.futex.is_queued() {
+            self.release_in_queue(false);
+            return;
+        }
+        let extended = ends_extension(self.address());
+        self.futex.release_late(is_quiet_time());
+        if extended {
+            return_extension();
+        }
+    }
+
+    /// As above, if the word has marks.
+    #[cold]
+    fn release_marked(&self) {
         if self.futex.is_queued() {
             self.release_in_queue(false);
         } else {
-            self.futex.release_late(quiet);
+            self.futex.release_late(false);
         }
     }
 }
@@ -1097,9 +1130,13 @@ unsafe impl ReleaseFairly for FutexHmcs {
     unsafe fn release_fairly(&self, (): &()) {
         if self.futex.is_queued() {
             self.release_in_queue(true);
-        } else {
-            // SAFETY: the caller's.
-            unsafe { self.futex.release_fairly(&()) };
+            return;
+        }
+        let extended = ends_extension(self.address());
+        // SAFETY: the caller's.
+        unsafe { self.futex.release_fairly(&()) };
+        if extended {
+            return_extension();
         }
     }
 

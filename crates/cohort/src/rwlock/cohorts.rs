@@ -24,7 +24,7 @@
 //! [`super::writers`] describes how a writer with a deadline waits.
 
 use super::count::Count;
-use super::phase::{Indicators, OPEN, Phase, next_turn};
+use super::phase::{Indicators, OPEN, Phase, Wait, next_turn};
 use super::writers::ForWriters;
 use crate::compose::{CTktTkt, CacheGroup, Place};
 use crate::door::{AtomicU32, Cell, Order, orders, thread};
@@ -64,9 +64,9 @@ impl Indicators for [Indicator] {
         self.iter().all(|cohort| cohort.readers.is_zero(order))
     }
 
-    fn wait_until_idle(&self, patience: &Patience) -> Outcome {
+    fn wait_until_idle(&self, patience: &Patience, wait: &Wait) -> Outcome {
         for cohort in self {
-            if cohort.readers.wait_for_zero(patience) == Outcome::GaveUp {
+            if cohort.readers.wait_for_zero(patience, wait) == Outcome::GaveUp {
                 return Outcome::GaveUp;
             }
         }
@@ -88,10 +88,10 @@ impl Indicators for [Indicator] {
     }
 
     #[inline]
-    fn wait_until_paid(&self, patience: &Patience) -> Option<bool> {
+    fn wait_until_paid(&self, patience: &Patience, wait: &Wait) -> Option<bool> {
         let mut empty = true;
         for cohort in self {
-            if cohort.owed.wait_for_zero(patience) == Outcome::GaveUp {
+            if cohort.owed.wait_for_zero(patience, wait) == Outcome::GaveUp {
                 return None;
             }
             empty &= cohort.readers.is_zero(Order::RELAXED);
@@ -365,5 +365,46 @@ where
             unsafe { writers.release(&cx.writer) };
         }
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::door::waits_often;
+    use core::time::Duration;
+    use std::thread::{scope, sleep, spawn};
+
+    /// Longer than the time in which a thread that waits often waits again.
+    const LONG: Duration = Duration::from_millis(2);
+
+    /// The readers of each cohort leave at another time.
+    #[test]
+    fn a_writer_that_waits_for_two_cohorts_waits_once() {
+        let waits_often_after = |acquisitions: u32| {
+            let lock: CRwNp = CohortRw::default();
+            for _ in 0..acquisitions {
+                let cohorts = &lock.indicators[..2];
+                for cohort in cohorts {
+                    let _ = cohort.readers.enter();
+                }
+                scope(|scope| {
+                    scope.spawn(|| {
+                        for cohort in cohorts {
+                            sleep(LONG);
+                            cohort.readers.leave(RWC_READ_DONE);
+                        }
+                    });
+                    assert_eq!(lock.phase().close(&Patience::ENDLESS), Outcome::Acquired);
+                    lock.phase().open();
+                });
+                sleep(LONG);
+            }
+            waits_often()
+        };
+        let writer = spawn(move || waits_often_after(u8::BITS));
+        assert!(!writer.join().expect("no assertion failed"));
     }
 }

@@ -1,8 +1,8 @@
 //! A count whose zero one thread at a time waits for.
 
+use super::phase::Wait;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, flaws, has_waited, mutant, runs_out,
-    sleep_within, waits_often, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, runs_out, sleep_within, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -72,18 +72,17 @@ impl<const WANTED: u32> Count<WANTED> {
         self.number(order) == 0
     }
 
-    /// Blocks until the count was zero or patience runs out.
+    /// Blocks until the count was zero or patience runs out, as a part of `wait`.
     #[inline]
-    pub(super) fn wait_for_zero(&self, patience: &Patience) -> Outcome {
+    pub(super) fn wait_for_zero(&self, patience: &Patience, wait: &Wait) -> Outcome {
         if self.is_zero(Order::RELAXED) {
             return Outcome::Acquired;
         }
-        self.wait_long(patience)
+        self.wait_long(patience, wait.is_rare())
     }
 
     #[cold]
-    fn wait_long(&self, patience: &Patience) -> Outcome {
-        let seldom = !waits_often();
+    fn wait_long(&self, patience: &Patience, seldom: bool) -> Outcome {
         let mut spinner = Spinner::sparing_turns(seldom);
         let outcome = loop {
             if self.is_zero(Order::RELAXED) {
@@ -97,7 +96,6 @@ impl<const WANTED: u32> Count<WANTED> {
                 spinner = Spinner::sparing_turns(seldom);
             }
         };
-        has_waited();
         self.want_no_more();
         outcome
     }

@@ -37,6 +37,7 @@ use crate::door::{
     orders, policies, runs_out, sleep_within, thread, waits_often, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
+use core::cell::Cell;
 
 orders! {
     /// Between a reader's count and its look at the phase: either the reader sees that the lock is
@@ -100,7 +101,7 @@ pub(super) trait Indicators {
     fn is_idle(&self, order: Order) -> bool;
 
     /// Blocks until idle, or until patience runs out; for the holder of the writers' lock.
-    fn wait_until_idle(&self, patience: &Patience) -> Outcome;
+    fn wait_until_idle(&self, patience: &Patience, wait: &Wait) -> Outcome;
 
     /// Counts a reader of that cohort as owed entry before the next writer.
     fn owe(&self, cohort: usize) -> Self::Place;
@@ -113,7 +114,31 @@ pub(super) trait Indicators {
 
     /// Blocks until no reader is owed entry, then returns whether the lock is idle, as a hint;
     /// `None` if patience runs out. For the holder of the writers' lock.
-    fn wait_until_paid(&self, patience: &Patience) -> Option<bool>;
+    fn wait_until_paid(&self, patience: &Patience, wait: &Wait) -> Option<bool>;
+}
+
+/// A wait for several counts, one after the other: recorded as one, if the thread waits at all.
+#[derive(Debug, Default)]
+pub(super) struct Wait {
+    /// Whether the thread seldom waits, once it does.
+    seldom: Cell<Option<bool>>,
+}
+
+impl Wait {
+    /// Whether the calling thread seldom waits. Begins the wait.
+    pub(super) fn is_rare(&self) -> bool {
+        let seldom = self.seldom.get().unwrap_or_else(|| !waits_often());
+        self.seldom.set(Some(seldom));
+        seldom
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if self.seldom.get().is_some() {
+            has_waited();
+        }
+    }
 }
 
 /// The next writer's turn, if the lock stays closed for it; `None` if readers must be let in. The
@@ -397,10 +422,11 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         if self.is_writing() {
             return Outcome::Acquired;
         }
+        let wait = Wait::default();
         let empty = if mutant(flaw::FORGET_OWED) {
             self.readers.is_idle(Order::RELAXED)
         } else {
-            match self.readers.wait_until_paid(patience) {
+            match self.readers.wait_until_paid(patience, &wait) {
                 Some(empty) => empty,
                 None => return Outcome::GaveUp,
             }
@@ -408,14 +434,14 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         if empty && self.bar() {
             return Outcome::Acquired;
         }
-        self.close_contended(patience)
+        self.close_contended(patience, &wait)
     }
 
     #[cold]
-    fn close_contended(&self, patience: &Patience) -> Outcome {
+    fn close_contended(&self, patience: &Patience, wait: &Wait) -> Outcome {
         loop {
             self.retreat();
-            if self.readers.wait_until_idle(patience) == Outcome::GaveUp {
+            if self.readers.wait_until_idle(patience, wait) == Outcome::GaveUp {
                 if !mutant(flaw::LEAVE_PENDING) {
                     self.open();
                 }

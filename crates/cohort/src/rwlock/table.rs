@@ -31,10 +31,10 @@
 //! C library tolerates, is decremented wherever there is a count.
 
 use super::count::Count;
-use super::phase::Indicators;
+use super::phase::{Indicators, Wait};
 use crate::door::{
-    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, flaws, has_waited, mutant, orders,
-    repeated, runs_out, sleep_within, thread, waits_often, wake,
+    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, flaws, mutant, orders, repeated,
+    runs_out, sleep_within, thread, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -332,9 +332,9 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
 
     /// Blocks until the count is zero or patience runs out.
     #[cold]
-    fn wait_for_none(&self, kind: Kind, patience: &Patience) -> Outcome {
+    fn wait_for_none(&self, kind: Kind, patience: &Patience, wait: &Wait) -> Outcome {
         let done = || self.number(kind, Order::RELAXED) == 0;
-        let seldom = !waits_often();
+        let seldom = wait.is_rare();
         let mut spinner = Spinner::sparing_turns(seldom);
         let outcome = loop {
             if done() {
@@ -362,7 +362,6 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
             }
             spinner = Spinner::sparing_turns(seldom);
         };
-        has_waited();
         match kind {
             Kind::Readers => self.readers.want_no_more(),
             Kind::Owed => self.owed.want_no_more(),
@@ -459,8 +458,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
         self.number(Kind::Readers, order) == 0
     }
 
-    fn wait_until_idle(&self, patience: &Patience) -> Outcome {
-        self.wait_for_none(Kind::Readers, patience)
+    fn wait_until_idle(&self, patience: &Patience, wait: &Wait) -> Outcome {
+        self.wait_for_none(Kind::Readers, patience, wait)
     }
 
     fn owe(&self, cohort: usize) -> Way {
@@ -484,8 +483,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     }
 
     #[inline]
-    fn wait_until_paid(&self, patience: &Patience) -> Option<bool> {
-        if self.owes() && self.wait_for_none(Kind::Owed, patience) == Outcome::GaveUp {
+    fn wait_until_paid(&self, patience: &Patience, wait: &Wait) -> Option<bool> {
+        if self.owes() && self.wait_for_none(Kind::Owed, patience, wait) == Outcome::GaveUp {
             return None;
         }
         Some(self.is_idle(Order::RELAXED))

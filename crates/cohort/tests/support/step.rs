@@ -1,5 +1,7 @@
 //! Stops a thread after any of its instructions, by the processor's single step.
 
+extern crate std;
+
 use core::arch::asm;
 use libc::{c_int, c_void, siginfo_t};
 use std::fs::read_to_string;

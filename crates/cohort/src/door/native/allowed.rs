@@ -26,6 +26,9 @@ pub enum Beyond {
     /// Reading a thread's priority, by `sched_getscheduler` and `sched_getparam`; without it, a
     /// condition wakes its waiters in FIFO order.
     Priority = 16,
+    /// Extending a holder's time slice, by `prctl` and `rseq_slice_yield`; without it, a holder is
+    /// preempted at its end.
+    Slice = 32,
 }
 
 /// The forbidden calls.

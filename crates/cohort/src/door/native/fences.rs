@@ -7,6 +7,7 @@
 use super::super::{AtomicU32, Order};
 use super::allowed::{Beyond, if_allowed, is_allowed};
 use super::atoms::{AtomicU8, Ordering, compiler_fence};
+use super::extension::STANDS;
 use super::kernel::{call, number};
 use super::system::{be_impatient, nap};
 use super::thread::thread;
@@ -93,15 +94,27 @@ const PASSED_NANOSECONDS: u64 = 100_000_000;
 /// pay; never without the kernel's barrier.
 #[inline(always)]
 pub fn is_long_quiet() -> bool {
-    let quiet = &thread().quiet;
-    let count = quiet.get() + 1;
-    quiet.set(count);
-    count >= QUIET_RELEASES && start_over()
+    is_special_release() && is_quiet_time()
 }
 
+/// Counts a release of the calling thread; whether it [begins a quick mode](is_quiet_time), or
+/// another release with a [request](super::request_extension) may end that.
+#[inline(always)]
+pub fn is_special_release() -> bool {
+    let quiet = &thread().quiet;
+    let count = quiet.get().wrapping_add(1);
+    quiet.set(count);
+    count >= QUIET_RELEASES
+}
+
+/// After a special release: whether the calling thread's releases have long been uncontended.
 #[cold]
-fn start_over() -> bool {
+pub fn is_quiet_time() -> bool {
     let thread = thread();
+    let stands = thread.quiet.get() & STANDS;
+    if thread.quiet.get() - stands < QUIET_RELEASES {
+        return false;
+    }
     let revoked = revocations().load(Order::RELAXED);
     let calm = thread.revoked.replace(revoked) == revoked;
     let ahead = if calm {
@@ -109,7 +122,7 @@ fn start_over() -> bool {
     } else {
         0
     };
-    thread.quiet.set(ahead);
+    thread.quiet.set(ahead | stands);
     has_barrier()
 }
 

@@ -15,12 +15,14 @@ pub(super) mod number {
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const CLOCK_GETTIME: usize = 228;
+    pub const PRCTL: usize = 157;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
     pub const GETCPU: usize = 309;
     pub const MBIND: usize = 237;
     pub const MEMBARRIER: usize = 324;
+    pub const RSEQ_SLICE_YIELD: usize = 471;
     #[cfg(feature = "chaos")]
     pub const WRITE: usize = 1;
     #[cfg(feature = "chaos")]
@@ -45,6 +47,8 @@ pub(super) mod number {
     pub const GETCPU: usize = 168;
     pub const MBIND: usize = 235;
     pub const MEMBARRIER: usize = 283;
+    pub const PRCTL: usize = 167;
+    pub const RSEQ_SLICE_YIELD: usize = 471;
     #[cfg(feature = "chaos")]
     pub const WRITE: usize = 64;
     #[cfg(feature = "chaos")]

@@ -8,6 +8,7 @@ mod caught;
 #[cfg(feature = "chaos")]
 mod chaos;
 mod cpus;
+mod extension;
 mod fences;
 mod generation;
 mod hearer;
@@ -44,9 +45,13 @@ pub use atomic::{
 };
 pub use caught::{Panic, caught, panic_on, to_its_end};
 pub use cpus::cpus;
+pub use extension::{
+    ends_extension, extends_slices, leave_extensions, offer_extensions, request_extension,
+    return_extension,
+};
 pub use fences::{
     fence_everywhere, fence_everywhere_for_certain, fence_here, has_barrier, is_long_quiet,
-    revocations,
+    is_quiet_time, is_special_release, revocations,
 };
 pub use generation::{generation, generation_so_far, may_fork};
 pub use hearer::{observer, set_observer};

@@ -200,10 +200,22 @@ fn believed_cpu() -> u32 {
     thread.cpu.get()
 }
 
-/// The CPU in the thread's area for restartable sequences, which the C library registers (glibc
-/// 2.35); negative if it has not.
+/// The CPU in the thread's area for restartable sequences; negative if it has none.
 #[inline(always)]
 fn rseq_cpu() -> i32 {
+    /// After `cpu_id_start`.
+    const CPU_ID: usize = 4;
+    let Some(area) = rseq_area() else {
+        return -1;
+    };
+    // SAFETY: the area lives as long as its thread; `cpu_id` is as old as the area itself, and
+    // negative until the area is registered.
+    unsafe { (*area.add(CPU_ID).cast::<AtomicU32>()).load(Ordering::Relaxed) as i32 }
+}
+
+/// The thread's area for restartable sequences, if the C library has one (glibc 2.35).
+#[inline(always)]
+pub(super) fn rseq_area() -> Option<*const u8> {
     let (area, offset): (*const u8, *const isize);
     #[cfg(target_arch = "x86_64")]
     // SAFETY: reads the thread pointer, and the address of a symbol that may be missing.
@@ -230,17 +242,36 @@ fn rseq_cpu() -> i32 {
             options(pure, readonly, nostack, preserves_flags),
         );
     }
-    if offset.is_null() {
-        return -1;
-    }
-    /// After `cpu_id_start`.
-    const CPU_ID: isize = 4;
-    // SAFETY: the C library gives the area's address, and the area lives as long as its thread;
-    // `cpu_id` is as old as the area itself, and negative until the area is registered.
+    // SAFETY: the C library gives the area's address.
+    (!offset.is_null()).then(|| unsafe { area.offset(*offset) })
+}
+
+/// The bytes of that area that the kernel uses; 0 if it is not registered.
+pub(super) fn rseq_size() -> usize {
+    let size: *const u32;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the address of a symbol that may be missing.
     unsafe {
-        let cpu = area.offset(*offset + CPU_ID).cast::<AtomicU32>();
-        (*cpu).load(Ordering::Relaxed) as i32
+        core::arch::asm!(
+            ".weak __rseq_size",
+            "mov {0}, qword ptr [rip + __rseq_size@GOTPCREL]",
+            out(reg) size,
+            options(pure, readonly, nostack, preserves_flags),
+        );
     }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!(
+            ".weak __rseq_size",
+            "adrp {0}, :got:__rseq_size",
+            "ldr {0}, [{0}, :got_lo12:__rseq_size]",
+            out(reg) size,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    // SAFETY: the C library's constant, if it exists.
+    unsafe { size.as_ref() }.map_or(0, |size| *size as usize)
 }
 
 /// Asks the kernel; 0 if it does not answer.

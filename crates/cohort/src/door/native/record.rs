@@ -34,7 +34,8 @@ pub struct ThreadRecord {
     pub slot_owner: Cell<u32>,
     /// How often it has found no slot.
     pub slot_tries: Cell<u32>,
-    /// Releases since the last positive [`super::is_long_quiet`].
+    /// Releases since the last positive [`super::is_long_quiet`], and whether a
+    /// [request](super::request_extension) stands.
     pub(super) quiet: Cell<u32>,
     /// The count of [revocations](super::revocations) at that time.
     pub(super) revoked: Cell<u32>,
@@ -81,6 +82,10 @@ pub struct ThreadRecord {
     pub admitted: Cell<u64>,
     /// How many delegated sections the thread is in.
     pub inside: Cell<u32>,
+    /// The address of the lock of its [request](super::request_extension), or 0.
+    pub(super) asks_for: Cell<usize>,
+    /// Whether it may make one.
+    pub(super) extension: Cell<u8>,
     /// The thread's [name](Self::name); 0 before its first use.
     pub(super) name: Cell<usize>,
     /// Each arena's cached nodes.

@@ -27,6 +27,10 @@ pub fn definition() -> Command {
 /// Executes the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    // As a compiler of a build that is run.
+    if let Some(status) = delegate::record() {
+        return status;
+    }
     signals::settle();
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // `cohort` hands over its own words.

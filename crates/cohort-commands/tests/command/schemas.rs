@@ -288,7 +288,9 @@ fn every_schema_is_sound_and_closed() {
 fn documents_are_as_their_schemas_say() {
     let folder = place();
     for (name, words) in QUICK {
-        valid(name, &document(folder.path(), words, false));
+        if name != "delegate" || crate::delegate::is_readable() {
+            valid(name, &document(folder.path(), words, false));
+        }
     }
     for (name, words, on_stderr) in PROGRAM {
         valid(name, &document(folder.path(), words, on_stderr));

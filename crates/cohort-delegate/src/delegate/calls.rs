@@ -54,7 +54,8 @@ const FRAME: &str = "\
     __builtin_frame_address __builtin_return_address __builtin_dwarf_cfa \
     __builtin_stack_address __builtin_stack_save __builtin_stack_restore \
     __builtin_va_start __builtin_stdarg_start __builtin_next_arg __builtin_va_arg_pack \
-    __builtin_va_arg_pack_len __builtin_apply __builtin_apply_args __builtin_return";
+    __builtin_va_arg_pack_len __builtin_apply __builtin_apply_args __builtin_return \
+    __builtin_va_end __builtin_va_copy";
 
 const LOCKS: &str = "\
     pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_tryrdlock \
@@ -63,6 +64,36 @@ const LOCKS: &str = "\
     mtx_lock mtx_trylock mtx_timedlock mtx_unlock flockfile ftrylockfile funlockfile \
     pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock \
     pthread_mutex_consistent flock lockf";
+
+/// Whether a function is of the frame of its caller: elsewhere it is as harmless as that.
+pub fn uses_frame(name: &str) -> bool {
+    FRAME.split(' ').any(|one| one == name) || Some("alloca") == name.strip_prefix(BUILTIN)
+}
+
+/// Whether a function ends the process.
+pub fn ends(name: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "abort",
+        "exit",
+        "_exit",
+        "_Exit",
+        "__assert_fail",
+        "__builtin_unreachable",
+        "__builtin_trap",
+    ];
+    NAMES.contains(&name)
+}
+
+/// Whether a function is an allocator's, by its name with a prefix: any thread may call it, though it has
+/// memory of each thread's own.
+pub fn is_allocator(name: &str) -> bool {
+    const NAMES: &str = "malloc calloc realloc free mallocx rallocx xallocx sallocx dallocx sdallocx \
+        aligned_alloc posix_memalign memalign malloc_usable_size nallocx";
+    let own = ["je_", "tc_", "mi_"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
+    own.is_some_and(|own| NAMES.split_whitespace().any(|one| one == own))
+}
 
 /// Whether a function does the same in any thread, and does not wait.
 pub fn harmless(name: &str) -> bool {
@@ -96,7 +127,8 @@ const BUILTINS: &str = "\
     add_overflow_p sub_overflow_p mul_overflow_p isnan isinf isinf_sign isfinite \
     isnormal signbit fpclassify isgreater isgreaterequal isless islessequal \
     islessgreater isunordered huge_val inf nan copysign cpu_init cpu_is cpu_supports \
-    ia32_pause";
+    ia32_pause rotateleft8 rotateleft16 rotateleft32 rotateleft64 rotateright8 rotateright16 \
+    rotateright32 rotateright64";
 
 const HARMLESS: &str = "\
     assert static_assert isalnum isalpha isblank iscntrl isdigit isgraph islower isprint \
@@ -118,7 +150,14 @@ const HARMLESS: &str = "\
     log log2 log10 sin cos tan atan atan2 fmod fmin fmax hypot pthread_cond_signal \
     pthread_cond_broadcast pthread_cond_init pthread_cond_destroy pthread_mutex_init \
     pthread_mutex_destroy pthread_equal pthread_kill pthread_detach pthread_attr_init \
-    pthread_attr_destroy htonl htons ntohl ntohs";
+    pthread_attr_destroy htonl htons ntohl ntohs __errno_location __ctype_b_loc \
+    __ctype_tolower_loc __ctype_toupper_loc __assert_fail __isoc99_sscanf __isoc99_fscanf \
+    localtime gmtime ctime asctime localtime_s sigemptyset sigfillset sigaddset sigdelset \
+    sigismember malloc_usable_size inet_ntop inet_pton socket bind listen setsockopt \
+    getsockopt getsockname getpeername shutdown fcntl dup dup2 dup3 pipe pipe2 eventfd \
+    __bswap_16 __bswap_32 __bswap_64 __uint16_identity __uint32_identity \
+    __uint64_identity epoll_create epoll_create1 epoll_ctl clock_getres fdopen vasprintf vdprintf strtold \
+    mkdir rmdir chmod opendir readdir closedir getcwd isatty umask";
 
 #[cfg(test)]
 mod tests {
@@ -153,11 +192,7 @@ mod tests {
             );
             assert!(!harmless(name), "{name}");
         }
-        for name in [
-            "__builtin_unheard_of",
-            "__builtin_FUNCTION",
-            "__builtin_va_copy",
-        ] {
+        for name in ["__builtin_unheard_of", "__builtin_FUNCTION"] {
             assert!(!harmless(name) && forbidden(name).is_none(), "{name}");
         }
     }

@@ -1,483 +1,420 @@
 //! Whether another thread may run a piece of a program, and if not, the reason.
 
 use super::calls;
-use super::conditions::Change;
-use super::names::{Globals, declared, function_name, local, own_types};
-use super::objects::{At, Objects, Reason};
-use super::source::{
-    File, all_words, around, children, everything, function_around, words_of_macro,
-};
+use super::objects::{Objects, arguments, stripped};
+use super::sections::outline;
+use super::tree::{Function, Id, NONE, Program};
+use clang_sys::*;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use tree_sitter::Node;
 
-/// Macro with its body; `None` without one.
-type Macro<'p> = (usize, Node<'p>, Option<Node<'p>>);
-
-/// Judges pieces of a program.
-pub struct Judge<'a, 'p> {
-    pub files: &'p [File],
-    pub globals: &'a Globals<'p>,
-    pub objects: &'a Objects<'p>,
-    functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
-    macros: HashMap<&'p str, Vec<Macro<'p>>>,
-    /// Names of types with their meanings; none for an array.
-    types: HashMap<&'p str, Vec<Option<&'p str>>>,
-    /// Names of unparsed functions, and all other words in their heads.
-    unjudged: HashSet<&'p str>,
-    /// Words possibly declared in unparsed parts of a file.
-    unknown: HashSet<&'p str>,
-    /// Results for functions by name; a function under examination counts as permitted.
-    known: RefCell<HashMap<&'p str, Option<String>>>,
+/// What a pointer to functions may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flow {
+    Function(Id),
+    From(Id),
+    Unknown,
 }
 
-impl<'a, 'p> Judge<'a, 'p> {
-    pub fn new(files: &'p [File], globals: &'a Globals<'p>, objects: &'a Objects<'p>) -> Self {
-        let mut functions: HashMap<&str, Vec<_>> = HashMap::new();
-        let mut macros: HashMap<&str, Vec<Macro<'_>>> = HashMap::new();
-        let mut types: HashMap<&str, Vec<Option<&str>>> = HashMap::new();
-        let mut unjudged = HashSet::new();
-        for (file, source) in files.iter().enumerate() {
-            for node in everything(source.root()) {
-                match node.kind() {
-                    "function_definition" if !source.is_unparsed(node) => {
-                        let name = function_name(source, node);
-                        functions.entry(name).or_default().push((file, node));
+/// Judges pieces of a program.
+pub struct Judge<'a> {
+    pub program: &'a Program,
+    pub objects: &'a Objects,
+    defined: HashMap<Id, Vec<usize>>,
+    flows: HashMap<Id, Vec<Flow>>,
+    /// Results for functions; a function under examination counts as permitted.
+    known: RefCell<HashMap<Id, Option<String>>>,
+    /// Unlocks that belong to a lock of their function, by function.
+    ended: RefCell<HashMap<usize, HashSet<usize>>>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(program: &'a Program, objects: &'a Objects) -> Self {
+        let mut defined: HashMap<Id, Vec<usize>> = HashMap::new();
+        for (number, function) in program.functions.iter().enumerate() {
+            if function.is_function {
+                defined.entry(function.id).or_default().push(number);
+            }
+        }
+        let mut judge = Self {
+            program,
+            objects,
+            defined,
+            flows: HashMap::new(),
+            known: RefCell::default(),
+            ended: RefCell::default(),
+        };
+        judge.flow();
+        judge
+    }
+
+    fn parameters(&self, id: Id) -> impl Iterator<Item = Vec<Id>> {
+        let all = self.defined.get(&id).into_iter().flatten();
+        all.map(|number| {
+            let function = &self.program.functions[*number];
+            let kids = function.nodes[0]
+                .kids
+                .iter()
+                .map(|kid| &function.nodes[*kid]);
+            kids.filter(|kid| kid.kind == CXCursor_ParmDecl)
+                .map(|kid| kid.of)
+                .collect()
+        })
+    }
+
+    /// Finds what pointers to functions may hold.
+    fn flow(&mut self) {
+        let program = self.program;
+        let mut found: Vec<(Id, Vec<Flow>)> = Vec::new();
+        for function in &program.functions {
+            for (number, node) in function.nodes.iter().enumerate() {
+                match node.kind {
+                    CXCursor_VarDecl => {
+                        // The last part is the initial value, unless it is a part of the type.
+                        let value = node.kids.last();
+                        if let Some(value) =
+                            value.filter(|kid| function.nodes[**kid].kind >= CXCursor_UnexposedExpr)
+                        {
+                            found.push((node.of, self.values(function, *value)));
+                        }
                     }
-                    "function_definition" => {
-                        let body = node.child_by_field_name("body");
-                        let end = body.map_or(node.end_byte(), |body| body.start_byte());
-                        unjudged.extend(all_words(&source.text[node.start_byte()..end]));
+                    CXCursor_BinaryOperator if node.kids.len() == 2 => {
+                        let to = &function.nodes[stripped(function, node.kids[0])];
+                        if matches!(to.kind, CXCursor_DeclRefExpr | CXCursor_MemberRefExpr) {
+                            found.push((to.of, self.values(function, node.kids[1])));
+                        }
                     }
-                    "type_definition" => {
-                        let meant = node.child_by_field_name("type");
-                        let meant = meant.map_or("", |meant| source.text(meant));
-                        for one in declared(node) {
-                            let shape = one.shape().kind();
-                            // A pointer to an array is not an array.
-                            if !matches!(shape, "pointer_declarator" | "function_declarator") {
-                                let meant = (shape != "array_declarator").then_some(meant);
-                                types.entry(source.text(one.name)).or_default().push(meant);
+                    CXCursor_UnaryOperator if node.kids.len() == 1 => {
+                        let to = &function.nodes[stripped(function, node.kids[0])];
+                        let source = &program.sources[node.file];
+                        let is_call = matches!(source.piece(node.from, node.from + 1), "*" | "!");
+                        let is_entity = to.of != NONE && !program.entity(to.of).is_function;
+                        if is_entity && !is_call {
+                            found.push((to.of, vec![Flow::Unknown]));
+                        }
+                    }
+                    CXCursor_CallExpr => {
+                        let given = arguments(function, number);
+                        for parameters in self.parameters(node.of) {
+                            for (parameter, given) in parameters.iter().zip(given) {
+                                found.push((*parameter, self.values(function, *given)));
                             }
                         }
                     }
-                    "preproc_def" | "preproc_function_def" => {
-                        let name = node.child_by_field_name("name");
-                        let name = name.map_or("", |name| source.text(name));
-                        if source.is_alias(name) {
-                            continue;
+                    CXCursor_DeclRefExpr if program.entity(node.of).is_function => {
+                        let is_called = function.around(number).find(|outer| {
+                            let kind = function.nodes[*outer].kind;
+                            !matches!(kind, CXCursor_ParenExpr | CXCursor_UnexposedExpr)
+                        });
+                        let is_called = is_called.is_some_and(|outer| {
+                            let outer = &function.nodes[outer];
+                            outer.kind == CXCursor_CallExpr && outer.of == node.of
+                        });
+                        if !is_called {
+                            for parameter in self.parameters(node.of).flatten() {
+                                found.push((parameter, vec![Flow::Unknown]));
+                            }
                         }
-                        let body = node.child_by_field_name("value");
-                        macros.entry(name).or_default().push((file, node, body));
+                    }
+                    CXCursor_InitListExpr => self.flow_list(function, number, &mut found),
+                    CXCursor_UnexposedExpr => {
+                        let field = node.kids.iter().rev().map(|kid| &function.nodes[*kid]);
+                        let mut field = field.filter(|kid| kid.kind == CXCursor_MemberRef);
+                        if let (Some(field), Some(value)) = (field.next(), node.kids.last()) {
+                            found.push((field.of, self.values(function, *value)));
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        Self {
-            files,
-            globals,
-            objects,
-            functions,
-            macros,
-            types,
-            unjudged,
-            unknown: files.iter().flat_map(File::unknown).collect(),
-            known: RefCell::default(),
+        for (id, flows) in found {
+            self.flows.entry(id).or_default().extend(flows);
         }
     }
 
-    /// Whether one of the files defines a macro of that name.
-    pub fn is_macro(&self, name: &str) -> bool {
-        self.macros.contains_key(name)
+    /// A list without designators may initialise any field of its structure.
+    fn flow_list(&self, function: &Function, list: usize, found: &mut Vec<(Id, Vec<Flow>)>) {
+        let node = &function.nodes[list];
+        let fields = self.program.fields.get(&node.of).into_iter().flatten();
+        let values: Vec<Flow> = node
+            .kids
+            .iter()
+            .flat_map(|kid| self.values(function, *kid))
+            .filter(|flow| *flow != Flow::Unknown)
+            .collect();
+        for field in fields {
+            found.push((*field, values.clone()));
+        }
     }
 
-    /// The words in the bodies of the macros of that name.
-    fn words_behind(&self, name: &str) -> Vec<&'p str> {
-        let found = self.macros.get(name).into_iter().flatten();
-        let bodies = found.filter_map(|(file, _, body)| Some(self.files[*file].text((*body)?)));
-        let words = bodies.flat_map(words_of_macro);
-        words.map(|(word, _)| word).collect()
-    }
-
-    /// Whether a type is known to be an array: a parameter of it is a pointer.
-    pub fn is_array(&self, name: &'p str) -> bool {
-        const ARRAYS: [&str; 5] = [
-            "va_list",
-            "__builtin_va_list",
-            "__gnuc_va_list",
-            "jmp_buf",
-            "sigjmp_buf",
-        ];
-        let (mut seen, mut waiting) = (HashSet::new(), vec![name]);
-        while let Some(name) = waiting.pop() {
-            let meant = self.types.get(name).into_iter().flatten();
-            if ARRAYS.contains(&name) || meant.clone().any(Option::is_none) {
-                return true;
+    /// The functions that an expression may be.
+    fn values(&self, function: &Function, node: usize) -> Vec<Flow> {
+        let node = stripped(function, node);
+        let here = &function.nodes[node];
+        match here.kind {
+            CXCursor_DeclRefExpr | CXCursor_MemberRefExpr => {
+                if self.program.entity(here.of).is_function {
+                    vec![Flow::Function(here.of)]
+                } else {
+                    vec![Flow::From(here.of)]
+                }
             }
-            if seen.insert(name) {
-                waiting.extend(meant.flatten());
-                waiting.extend(self.words_behind(name));
+            CXCursor_UnaryOperator if here.kids.len() == 1 => {
+                let inner = self.values(function, here.kids[0]);
+                match inner[..] {
+                    [Flow::Function(_)] => inner,
+                    _ => vec![Flow::Unknown],
+                }
+            }
+            CXCursor_IntegerLiteral => Vec::new(),
+            CXCursor_ConditionalOperator if here.kids.len() == 3 => {
+                let mut both = self.values(function, here.kids[1]);
+                both.extend(self.values(function, here.kids[2]));
+                both
+            }
+            _ => vec![Flow::Unknown],
+        }
+    }
+
+    /// The functions that a pointer may hold, if all are known.
+    fn targets(&self, pointer: Id) -> Option<Vec<Id>> {
+        let (mut seen, mut waiting) = (HashSet::from([pointer]), vec![pointer]);
+        let mut found = Vec::new();
+        while let Some(id) = waiting.pop() {
+            for flow in self.flows.get(&id)? {
+                match flow {
+                    Flow::Unknown => return None,
+                    Flow::Function(target) if !found.contains(target) => found.push(*target),
+                    Flow::Function(_) => {}
+                    Flow::From(other) => {
+                        if seen.insert(*other) {
+                            waiting.push(*other);
+                        }
+                    }
+                }
+            }
+        }
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Whether a part of a function is bound to its thread, wherever it is.
+    pub fn binds(&self, number: usize, node: usize, is_direct: bool) -> Option<String> {
+        let function = &self.program.functions[number];
+        let here = &function.nodes[node];
+        match here.kind {
+            CXCursor_DeclRefExpr => {
+                let entity = self.program.entity(here.of);
+                if entity.is_of_thread {
+                    return Some(format!("uses {}, which is thread-local", entity.name));
+                }
+                let name = here.name.as_ref();
+                if ["CLOCK_THREAD_CPUTIME_ID", "RUSAGE_THREAD"].contains(&name) {
+                    return Some(format!("depends on its position by {name}"));
+                }
+                let is_given = entity.is_function && {
+                    let outer = function.around(node).find(|outer| {
+                        let kind = function.nodes[*outer].kind;
+                        !matches!(
+                            kind,
+                            CXCursor_ParenExpr
+                                | CXCursor_UnexposedExpr
+                                | CXCursor_CStyleCastExpr
+                                | CXCursor_UnaryOperator
+                        )
+                    });
+                    outer.is_some_and(|outer| {
+                        let outer = &function.nodes[outer];
+                        outer.kind == CXCursor_CallExpr && outer.of != here.of
+                    })
+                };
+                if is_given && self.defined.contains_key(&here.of) {
+                    let why = self.forbids(here.of)?;
+                    return Some(format!("passes {name}() on, which {why}"));
+                }
+                None
+            }
+            CXCursor_CallExpr => self.binds_call(number, node, is_direct),
+            CXCursor_AsmStmt | CXCursor_MSAsmStmt => Some("contains assembly".to_owned()),
+            CXCursor_IndirectGotoStmt | CXCursor_AddrLabelExpr => {
+                Some("computes the address of a label".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn binds_call(&self, number: usize, call: usize, is_direct: bool) -> Option<String> {
+        let function = &self.program.functions[number];
+        let here = &function.nodes[call];
+        if let Some((object, one)) = self.objects.calls.get(&(number, call)) {
+            let one = &self.objects.all[*object].uses[*one];
+            if one.function == "pthread_mutex_lock" || one.function == "pthread_mutex_unlock" {
+                if one.is_pair && self.objects.all[*object].is_plain {
+                    return None;
+                }
+                return self.locks(number, call, *object);
+            }
+        }
+        if here.of == NONE || !self.program.entity(here.of).is_function {
+            let through = here.kids.first().map(|kid| stripped(function, *kid));
+            let mut through = through.map(|kid| &function.nodes[kid]);
+            if let Some(node) = through
+                && node.kind == CXCursor_UnaryOperator
+                && let Some(kid) = node.kids.first()
+            {
+                through = Some(&function.nodes[stripped(function, *kid)]);
+            }
+            let pointer = through.filter(|node| node.of != NONE);
+            let name = pointer.map_or_else(
+                || {
+                    function
+                        .text(&self.program.sources, call)
+                        .split('(')
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned()
+                },
+                |node| node.name.to_string(),
+            );
+            let Some(targets) = pointer.and_then(|node| self.targets(node.of)) else {
+                return Some(format!("calls through the pointer {name}"));
+            };
+            return targets.iter().find_map(|target| {
+                let why = self.forbids(*target)?;
+                let target = &self.program.entity(*target).name;
+                Some(format!(
+                    "calls {target}() through the pointer {name}, which {why}"
+                ))
+            });
+        }
+        if self.is_last(function, call) {
+            return None;
+        }
+        if is_direct && calls::uses_frame(&here.name) {
+            return Some(format!("calls {}(), which uses the stack frame", here.name));
+        }
+        let why = self.forbids(here.of)?;
+        Some(format!("calls {}(), which {why}", here.name))
+    }
+
+    /// Whether the process ends with a call: `(panic(), __builtin_unreachable())`.
+    fn is_last(&self, function: &Function, call: usize) -> bool {
+        let mut inner = call;
+        for outer in function.around(call) {
+            let node = &function.nodes[outer];
+            match node.kind {
+                CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
+                    inner = outer
+                }
+                CXCursor_BinaryOperator if node.kids.len() == 2 && node.kids[0] == inner => {
+                    // Behind a comma; a value is not behind one without.
+                    return self.is_unreachable(function, node.kids[1]);
+                }
+                _ => break,
             }
         }
         false
     }
 
-    /// A word of a function with another meaning above the function, where the outlined critical
-    /// section goes, and the reason: the function changes that macro or a macro in its expansion.
-    pub fn means_another(
-        &self,
-        file: usize,
-        part: Node<'p>,
-        changes: &[Change],
-    ) -> Option<(Node<'p>, String)> {
-        let source = &self.files[file];
-        let is_word = |node: &Node<'_>| {
-            let is_quoted = matches!(node.kind(), "comment" | "string_content" | "character");
-            node.child_count() == 0 && !is_quoted
-        };
-        let mut words = everything(part).into_iter().filter(is_word);
-        words.find_map(|node| {
-            let used = source.text(node);
-            let (name, at) = self.changed(used, changes)?;
-            let line = source.line_of(at);
-            let by = if name == used {
-                String::new()
-            } else {
-                format!(" (by {name})")
-            };
-            let why =
-                format!("uses the macro {used}{by}, redefined in its function in line {line}");
-            Some((node, why))
-        })
-    }
-
-    /// The changed macro that a word leads to, and the place of its last change.
-    fn changed<'c>(&self, used: &'p str, changes: &'c [Change]) -> Option<(&'c str, usize)> {
-        let (mut seen, mut waiting) = (HashSet::from([used]), vec![used]);
-        while let Some(word) = waiting.pop() {
-            let change = changes.iter().rev().find_map(|change| {
-                let name = change.name.as_deref()?;
-                (name == word).then_some((name, change.at))
-            });
-            if change.is_some() {
-                return change;
+    /// Whether an expression always ends the process.
+    fn finishes(&self, function: &Function, node: usize) -> bool {
+        let here = &function.nodes[node];
+        match here.kind {
+            CXCursor_CallExpr => calls::ends(&here.name),
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
+                here.kids.iter().any(|kid| self.finishes(function, *kid))
             }
-            let behind = self.words_behind(word).into_iter();
-            waiting.extend(behind.filter(|word| seen.insert(*word)));
-        }
-        None
-    }
-
-    /// The reason why another thread may not run these parts of a function.
-    pub fn forbids(&self, file: usize, parts: &[Node<'p>]) -> Option<Reason> {
-        let source = &self.files[file];
-        let own = parts.first().and_then(|part| function_around(*part))?;
-        if has_old_parameters(own) {
-            let at = At { file, node: own };
-            return Some(Reason::new(
-                at,
-                "is in a function with old-style parameter declarations",
-            ));
-        }
-        let types = own_types(source, own);
-        for node in parts.iter().flat_map(|part| everything(*part)) {
-            let why = self.leaves(source, node, parts).or_else(|| {
-                let name = source.text(node);
-                let is_name = matches!(node.kind(), "identifier" | "type_identifier");
-                if is_name && node.kind() == "identifier" && name == function_name(source, own) {
-                    return Some(format!("names its own function, {name}"));
-                }
-                let is_inside = |at: Node<'_>| {
-                    parts
-                        .iter()
-                        .any(|part| part.byte_range().contains(&at.start_byte()))
-                };
-                if is_name
-                    && types
-                        .iter()
-                        .any(|(own, at)| *own == name && !is_inside(*at))
-                {
-                    return Some(format!("uses {name}, a local type of its function"));
-                }
-                self.binds(file, node).or_else(|| {
-                    let is_elsewhere = counterpart(source, node).is_some_and(|at| !is_inside(at));
-                    is_elsewhere
-                        .then(|| "is not properly nested with another critical section".to_owned())
-                })
-            });
-            if let Some(why) = why {
-                return Some(Reason::new(At { file, node }, why));
+            CXCursor_BinaryOperator if here.kids.len() == 2 => {
+                // Of `a && b`, only the first part is certain.
+                let source = &self.program.sources[here.file];
+                let (one, other) = (&function.nodes[here.kids[0]], &function.nodes[here.kids[1]]);
+                let between = source.piece(one.to, other.from);
+                let is_both = !between.contains("&&") && !between.contains("||");
+                let is_known = source.expansion(here.from).is_none()
+                    || self.is_unreachable(function, here.kids[1]);
+                self.finishes(function, here.kids[0])
+                    || is_both && is_known && self.finishes(function, here.kids[1])
             }
-        }
-        None
-    }
-
-    /// Whether a node leaves these parts other than at their end.
-    fn leaves(&self, source: &File, node: Node<'p>, parts: &[Node<'p>]) -> Option<String> {
-        let within = |kinds: &[&str]| {
-            let outer = around(node).take_while(|outer| {
-                parts
-                    .iter()
-                    .any(|part| part.byte_range().contains(&outer.start_byte()))
-            });
-            let mut outer = outer;
-            outer.any(|outer| kinds.contains(&outer.kind()))
-        };
-        let what = match node.kind() {
-            "return_statement" => "is left by `return`",
-            "goto_statement" => "is left by `goto`",
-            "labeled_statement" => "contains a label",
-            "break_statement" if !within(&LOOPS) && !within(&["switch_statement"]) => {
-                "is left by `break`"
-            }
-            "continue_statement" if !within(&LOOPS) => "is left by `continue`",
-            "case_statement" if !within(&["switch_statement"]) => {
-                "contains a `case` of an outer `switch`"
-            }
-            kind if kind.starts_with("preproc_") && !IN_LINES.contains(&kind) => {
-                let directive = source.text(node).lines().next().unwrap_or_default();
-                let directive = directive.split_whitespace().next().unwrap_or_default();
-                return Some(format!("contains a `{directive}`"));
-            }
-            _ => return None,
-        };
-        Some(what.to_owned())
-    }
-
-    /// Whether a node is bound to its thread, wherever it is.
-    fn binds(&self, file: usize, node: Node<'p>) -> Option<String> {
-        let source = &self.files[file];
-        match node.kind() {
-            "identifier" => {
-                let is_called = node.parent().is_some_and(|call| {
-                    call.kind() == "call_expression"
-                        && call.child_by_field_name("function") == Some(node)
-                });
-                // A variable may share its name with a function-like macro.
-                let name = source.text(node);
-                let name = if is_called { source.alias(name) } else { name };
-                let inner = local(source, name, node);
-                let of_thread = inner.map_or_else(
-                    || self.globals.is_of_thread(self.files, name),
-                    |inner| inner.is_of_thread(source),
-                );
-                if of_thread {
-                    return Some(format!("uses {name}, which is thread-local"));
-                }
-                if inner.is_some_and(|inner| !inner.is_function()) {
-                    return is_called.then(|| through_pointer(name));
-                }
-                self.binds_word(name, is_called, file).or_else(|| {
-                    is_called
-                        .then(|| self.locks(file, node.parent()?))
-                        .flatten()
-                })
-            }
-            "call_expression" => {
-                let called = node.child_by_field_name("function")?;
-                (called.kind() != "identifier").then(|| through_pointer(source.text(called)))
-            }
-            "gnu_asm_expression" => Some("contains assembly".to_owned()),
-            "function_definition" => Some("contains a nested function".to_owned()),
-            _ => None,
+            _ => false,
         }
     }
 
-    /// [`binds`](Self::binds) for a word that its function does not declare.
-    fn binds_word(&self, name: &'p str, is_called: bool, file: usize) -> Option<String> {
-        const OF_PLACE: [&str; 3] = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"];
-        const OF_THREAD: [&str; 2] = ["CLOCK_THREAD_CPUTIME_ID", "RUSAGE_THREAD"];
-        if OF_PLACE.contains(&name) {
-            return Some(format!("depends on its function's name by {name}"));
-        }
-        if OF_THREAD.contains(&name) {
-            return Some(format!("depends on its position by {name}"));
-        }
-        if self.unknown.contains(name) {
-            return Some(format!("uses {name}, declared in unparsable text"));
-        }
-        if let Some((&name, found)) = self.macros.get_key_value(name) {
-            return self.memo(name, || self.binds_macro(found));
-        }
-        if !is_called {
-            return None;
-        }
-        if self.unjudged.contains(name) {
-            return Some(format!("calls {name}(), which cannot be parsed"));
-        }
-        if let Some((&name, found)) = self.functions.get_key_value(name) {
-            let why = self.memo(name, || {
-                found.iter().find_map(|(file, whole)| {
-                    let body = whole.child_by_field_name("body")?;
-                    let mut parts = everything(body).into_iter();
-                    parts.find_map(|node| self.binds(*file, node))
-                })
-            });
-            return why.map(|why| format!("calls {name}(), which {why}"));
-        }
-        if name == "pthread_mutex_lock" || name == "pthread_mutex_unlock" {
-            return None;
-        }
-        if let Some(why) = calls::forbidden(name) {
-            return Some(format!("calls {name}(), which {why}"));
-        }
-        if calls::harmless(name) {
-            return None;
-        }
-        match self.globals.get(file, name) {
-            Some(one) if !one.is_function() => Some(through_pointer(name)),
-            _ => Some(format!("calls {name}(), which is in none of these files")),
-        }
+    /// Whether this is the compiler's mark of what is never reached: only a comma precedes it.
+    fn is_unreachable(&self, function: &Function, node: usize) -> bool {
+        let node = &function.nodes[stripped(function, node)];
+        node.kind == CXCursor_CallExpr && &*node.name == "__builtin_unreachable"
     }
 
-    /// Whether a call acquires a lock that its executing thread may hold.
-    fn locks(&self, file: usize, call: Node<'p>) -> Option<String> {
-        let source = &self.files[file];
-        let function = source.called(call.child_by_field_name("function")?);
-        if function != "pthread_mutex_lock" && function != "pthread_mutex_unlock" {
-            return None;
-        }
-        let converted = self.objects.mutex_of_call(file, call);
-        let is_converted =
-            converted.is_some_and(|(place, _)| self.objects.all[place].stays.is_none());
-        if !is_converted {
-            let argument = super::objects::arguments(call);
-            let argument = argument.first().map_or("", |node| source.text(*node));
-            let locked = argument.trim_start_matches('&');
-            return Some(format!("locks {locked}, which may be recursive"));
-        }
-        if counterpart(source, call).is_some() {
-            return None;
-        }
-        Some("locks and unlocks in different blocks".to_owned())
-    }
-
-    fn binds_macro(&self, found: &[Macro<'p>]) -> Option<String> {
-        found.iter().find_map(|(file, whole, body)| {
-            let source = &self.files[*file];
-            let name = source.text(whole.child_by_field_name("name")?);
-            let text = source.text((*body)?);
-            if text.contains('#') {
-                return Some(format!("uses the macro {name}, which contains `#`"));
-            }
-            words_of_macro(text)
-                .into_iter()
-                .find_map(|(word, is_called)| {
-                    const JUMPS: [&str; 6] = ["return", "goto", "break", "continue", "case", "asm"];
-                    let word = source.alias(word);
-                    let is_structured = is_called
-                        && matches!(
-                            word,
-                            "while" | "if" | "for" | "switch" | "sizeof" | "return"
-                        );
-                    if JUMPS.contains(&word) {
-                        return Some(format!("uses the macro {name}, which contains `{word}`"));
-                    }
-                    if word == "pthread_mutex_lock" || word == "pthread_mutex_unlock" {
-                        return Some(format!("uses the macro {name}, which locks"));
-                    }
-                    if self.globals.is_of_thread(self.files, word) {
-                        return Some(format!(
-                            "uses the macro {name}, which uses thread-local data"
-                        ));
-                    }
-                    let why = self.binds_word(word, is_called && !is_structured, *file)?;
-                    Some(format!("uses the macro {name}, which {why}"))
-                })
-        })
-    }
-
-    fn memo(&self, name: &'p str, find: impl FnOnce() -> Option<String>) -> Option<String> {
-        if let Some(known) = self.known.borrow().get(name) {
+    /// Why no other thread may call a function, if so.
+    fn forbids(&self, id: Id) -> Option<String> {
+        if let Some(known) = self.known.borrow().get(&id) {
             return known.clone();
         }
-        self.known.borrow_mut().insert(name, None);
-        let found = find();
-        self.known.borrow_mut().insert(name, found.clone());
+        self.known.borrow_mut().insert(id, None);
+        let entity = self.program.entity(id);
+        let name = entity.name.as_str();
+        let found = if calls::is_allocator(name) {
+            None
+        } else if let Some(all) = self.defined.get(&id) {
+            all.iter().find_map(|number| {
+                let function = &self.program.functions[*number];
+                let body = function.body()?;
+                // What ends the process does not come back to another thread.
+                let mut statements = function.nodes[body].kids.iter();
+                let returns = || {
+                    let mut parts = function.everything(body).into_iter();
+                    parts.any(|part| function.nodes[part].kind == CXCursor_ReturnStmt)
+                };
+                if statements.any(|statement| self.finishes(function, *statement)) && !returns() {
+                    return None;
+                }
+                let mut parts = function.everything(body).into_iter();
+                parts.find_map(|node| self.binds(*number, node, false))
+            })
+        } else if matches!(name, "pthread_mutex_lock" | "pthread_mutex_unlock") {
+            Some("locks a mutex that may be recursive".to_owned())
+        } else if calls::uses_frame(name) {
+            // The frame is that function's own.
+            None
+        } else if let Some(why) = calls::forbidden(name) {
+            Some(why.to_owned())
+        } else if calls::harmless(name) {
+            None
+        } else {
+            Some("is in none of these files".to_owned())
+        };
+        self.known.borrow_mut().insert(id, found.clone());
         found
     }
 
-    /// Whether a macro's body contains a local name of a function, which is indistinguishable from
-    /// an argument.
-    pub fn macro_that_names(&self, used: &str, name: &str) -> bool {
-        self.macros.get(used).is_some_and(|found| {
-            found.iter().any(|(file, whole, body)| {
-                let source = &self.files[*file];
-                let parameters = whole.child_by_field_name("parameters");
-                let own = parameters.is_some_and(|list| {
-                    children(list)
-                        .into_iter()
-                        .any(|one| source.text(one) == name)
-                });
-                let text = body.map_or("", |body| source.text(body));
-                !own && words_of_macro(text).iter().any(|(word, _)| *word == name)
-            })
-        })
-    }
-}
-
-const LOOPS: [&str; 3] = ["for_statement", "while_statement", "do_statement"];
-
-/// Parts of directives, identified by their prefixes.
-const IN_LINES: [&str; 3] = ["preproc_arg", "preproc_directive", "preproc_params"];
-
-fn through_pointer(name: &str) -> String {
-    format!("calls through the pointer {name}")
-}
-
-/// Whether a function has old-style parameter declarations.
-fn has_old_parameters(function: Node<'_>) -> bool {
-    children(function)
-        .into_iter()
-        .any(|part| part.kind() == "declaration")
-}
-
-/// The statement consisting of a call, possibly cast to void.
-pub fn statement<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
-    let mut outer = call.parent()?;
-    if outer.kind() == "cast_expression" {
-        let of_type = outer.child_by_field_name("type")?;
-        if source.text(of_type) != "void" {
-            return None;
+    /// Whether a call acquires a lock that its executing thread may hold, or only a half of a pair.
+    fn locks(&self, number: usize, call: usize, object: usize) -> Option<String> {
+        let of = &self.objects.all[object];
+        if of.stays.is_some() && !of.is_plain {
+            return Some(format!("locks {}, which may be recursive", of.name));
         }
-        outer = outer.parent()?;
+        let is_whole = self.is_ended(number, call);
+        (!is_whole).then(|| "locks and unlocks in different blocks".to_owned())
     }
-    (outer.kind() == "expression_statement").then_some(outer)
-}
 
-/// The statements after a statement in its block.
-pub fn following(statement: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    std::iter::successors(statement.next_named_sibling(), Node::next_named_sibling)
-}
-
-/// The argument of a lone call to lock or unlock, without blanks.
-pub fn locked(source: &File, statement: Node<'_>, function: &str) -> Option<String> {
-    let mut call = statement.named_child(0)?;
-    if call.kind() == "cast_expression" {
-        call = call.child_by_field_name("value")?;
-    }
-    let called = call.child_by_field_name("function")?;
-    if statement.kind() != "expression_statement" || source.called(called) != function {
-        return None;
-    }
-    let argument = super::objects::arguments(call);
-    Some(source.words(*argument.first()?))
-}
-
-/// The matching unlock or lock of a call in the same block.
-fn counterpart<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
-    if call.kind() != "call_expression" {
-        return None;
-    }
-    let statement = statement(source, call)?;
-    let (lock, unlock) = ("pthread_mutex_lock", "pthread_mutex_unlock");
-    if let Some(object) = locked(source, statement, lock) {
-        let is_it = |at: &Node<'_>| locked(source, *at, unlock).as_ref() == Some(&object);
-        following(statement).find(is_it)
-    } else {
-        let object = locked(source, statement, unlock)?;
-        let is_it = |at: &Node<'_>| locked(source, *at, lock).as_ref() == Some(&object);
-        std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling).find(is_it)
+    /// Whether a lock is unlocked in its function, or an unlock belongs to such a lock.
+    fn is_ended(&self, number: usize, call: usize) -> bool {
+        if let Some(known) = self.ended.borrow().get(&number) {
+            return known.contains(&call);
+        }
+        let mut ended = HashSet::new();
+        for object in &self.objects.all {
+            for one in object.uses.iter().filter(|one| one.within == number) {
+                if one.function == "pthread_mutex_lock"
+                    && let Ok(outline) = outline(self.program, self.objects, object, one)
+                {
+                    ended.insert(one.call);
+                    ended.extend(outline.unlocks);
+                }
+            }
+        }
+        let is = ended.contains(&call);
+        self.ended.borrow_mut().insert(number, ended);
+        is
     }
 }

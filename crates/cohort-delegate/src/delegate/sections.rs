@@ -1,40 +1,628 @@
-//! Critical sections of mutexes: from a lock to its unlock, if both are in one block; and the
-//! variables that such a piece captures.
+//! Critical sections of mutexes: from a lock to its unlocks, with their exits; and the variables that
+//! such a piece captures and declares for others.
 
-use super::conditions::{self, Change};
-use super::judge::{Judge, following, locked, statement};
-use super::names::{Declared, function_name, local};
-use super::objects::{At, Reason, Use};
-use super::source::{around, everything, function_around, line};
-use std::collections::BTreeMap;
-use tree_sitter::Node;
+use super::judge::Judge;
+use super::lex;
+use super::macros;
+use super::objects::{Object, Objects, Reason, Use};
+use super::tree::{Function, Id, NONE, Place, Program, Variable};
+use clang_sys::*;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Unlock in the middle of a critical section, with the statements behind it, which leave.
+#[derive(Clone, Debug)]
+pub struct Exit {
+    /// From the unlock to the end of the statements.
+    pub whole: Range<usize>,
+    /// The statements behind the unlock.
+    pub rest: Range<usize>,
+    pub nodes: Vec<usize>,
+}
+
+/// Extent of a critical section.
+#[derive(Debug)]
+pub struct Outline {
+    pub function: usize,
+    pub file: usize,
+    /// The lock's statement.
+    pub first: usize,
+    /// The text that the call of the outlined function replaces.
+    pub whole: Range<usize>,
+    /// The text of the outlined function.
+    pub body: Range<usize>,
+    pub exits: Vec<Exit>,
+    /// Whether the critical section is left by its exits only.
+    pub is_closed: bool,
+    /// Its parts, without exits and unlocks.
+    pub nodes: Vec<usize>,
+    /// The calls of its unlocks.
+    pub unlocks: Vec<usize>,
+    /// The part of the block behind it.
+    pub after: Vec<usize>,
+}
 
 /// Captured variable.
 #[derive(Debug)]
-pub struct Taken<'p> {
-    pub one: Declared<'p>,
+pub struct Taken {
+    pub variable: Rc<Variable>,
+    pub id: Id,
     /// Whether it is captured by value: it does not change until the critical section has run.
     pub is_copied: bool,
+    /// Whether only some readings of the text use it.
+    pub is_optional: bool,
+}
+
+/// Variable that a critical section declares for use behind it.
+#[derive(Debug)]
+pub struct Hoisted {
+    pub name: String,
+    pub variable: Rc<Variable>,
+    pub id: Id,
+    /// Where it is used: the numbers of exits; none for behind the end.
+    pub used: HashSet<Option<usize>>,
 }
 
 /// Critical section that can be outlined.
 #[derive(Debug)]
-pub struct Section<'p> {
-    pub file: usize,
-    /// The name of its function.
-    pub within: &'p str,
-    pub function: Node<'p>,
-    pub locks: Use<'p>,
-    pub first: Node<'p>,
-    pub last: Node<'p>,
-    /// The statements between lock and unlock.
-    pub body: Vec<Node<'p>>,
-    pub taken: BTreeMap<String, Taken<'p>>,
+pub struct Section {
+    pub outline: Outline,
+    pub object: usize,
+    pub locks: Use,
+    pub taken: BTreeMap<String, Taken>,
+    pub hoisted: Vec<Hoisted>,
+    /// Offsets of names of variables passed by address.
+    pub edited: BTreeMap<usize, String>,
 }
 
-impl Section<'_> {
-    pub fn contains(&self, node: Node<'_>) -> bool {
-        self.first.end_byte() <= node.start_byte() && node.end_byte() <= self.last.start_byte()
+/// The end of a statement, with its semicolon.
+pub fn end(program: &Program, function: &Function, statement: usize) -> usize {
+    let node = &function.nodes[statement];
+    let source = &program.sources[node.file];
+    let next = source.tokens_in(node.to..source.text.len()).first();
+    next.filter(|next| next.text(&source.text) == ";")
+        .map_or(node.to, |next| next.to)
+}
+
+/// The statement behind its labels, and whether one is a `case`.
+fn unlabelled(function: &Function, mut statement: usize) -> (usize, Vec<usize>, bool) {
+    let (mut labels, mut is_case) = (Vec::new(), false);
+    loop {
+        let node = &function.nodes[statement];
+        match node.kind {
+            CXCursor_LabelStmt => labels.push(statement),
+            CXCursor_CaseStmt | CXCursor_DefaultStmt => is_case = true,
+            _ => return (statement, labels, is_case),
+        }
+        match node.kids.last() {
+            Some(inner) => statement = *inner,
+            None => return (statement, labels, is_case),
+        }
+    }
+}
+
+/// The statement around a call in a block, below labels, if the call is all that it does.
+fn statement(
+    program: &Program,
+    objects: &Objects,
+    function: &Function,
+    one: &Use,
+) -> Result<(usize, usize), &'static str> {
+    let mut at = one.call;
+    let block = loop {
+        let parent = function.nodes[at].parent;
+        if parent == at {
+            return Err("does not begin as a statement of a block");
+        }
+        let is_of_macro = {
+            // A block that a macro opens.
+            let node = &function.nodes[parent];
+            one.is_in_macro && node.from == one.from && node.to <= one.to
+        };
+        match function.nodes[parent].kind {
+            CXCursor_CompoundStmt if !is_of_macro => break parent,
+            CXCursor_LabelStmt | CXCursor_CaseStmt | CXCursor_DefaultStmt => {
+                let is_statement = function.nodes[parent].kids.last() == Some(&at);
+                if !is_statement {
+                    return Err("does not begin as a statement of a block");
+                }
+                let outer = function
+                    .around(at)
+                    .find(|outer| function.nodes[*outer].kind == CXCursor_CompoundStmt);
+                match outer {
+                    Some(outer) => break outer,
+                    None => return Err("does not begin as a statement of a block"),
+                }
+            }
+            _ => at = parent,
+        }
+    };
+    let node = &function.nodes[at];
+    let source = &program.sources[node.file];
+    if one.via.is_some() {
+        return if at == one.call {
+            Ok((at, block))
+        } else {
+            Err("does not begin as a statement of a block")
+        };
+    }
+    let calls = |word: &str| objects.is_locking(word);
+    let text = source.piece(node.from, end(program, function, at));
+    let words = program.macros.expanded(text, &calls);
+    match words.and_then(|words| macros::locking(&words, &calls)) {
+        Some(_) => Ok((at, block)),
+        None => {
+            let is_one = matches!(
+                node.kind,
+                CXCursor_IfStmt
+                    | CXCursor_WhileStmt
+                    | CXCursor_ForStmt
+                    | CXCursor_DoStmt
+                    | CXCursor_SwitchStmt
+            );
+            let is_condition = is_one
+                && node
+                    .kids
+                    .last()
+                    .is_some_and(|last| function.is_within(one.call, *last));
+            Err(if is_condition {
+                "does not begin as a statement of a block"
+            } else {
+                "uses the result of its lock call"
+            })
+        }
+    }
+}
+
+/// Whether a statement never reaches the next one.
+fn jumps(function: &Function, statement: usize) -> bool {
+    let node = &function.nodes[statement];
+    match node.kind {
+        CXCursor_ReturnStmt | CXCursor_GotoStmt | CXCursor_BreakStmt | CXCursor_ContinueStmt => {
+            true
+        }
+        CXCursor_CallExpr => matches!(&*node.name, "exit" | "_exit" | "abort"),
+        _ => false,
+    }
+}
+
+/// Finds an outline.
+struct Finder<'a> {
+    program: &'a Program,
+    objects: &'a Objects,
+    function: &'a Function,
+    number: usize,
+    object: &'a Object,
+    locks: &'a Use,
+}
+
+impl Finder<'_> {
+    fn because<T>(&self, node: usize, why: impl Into<String>) -> Result<T, Reason> {
+        let node = &self.function.nodes[node];
+        let place = Place {
+            file: node.file,
+            at: node.from,
+        };
+        Err(Reason::new(place, why))
+    }
+
+    /// Whether a statement unlocks the same mutex, and the call.
+    fn unlocks(&self, at: usize) -> Option<usize> {
+        let all = self.object.uses.iter().filter(|one| {
+            one.within == self.number
+                && one.function == "pthread_mutex_unlock"
+                && one.argument == self.locks.argument
+        });
+        let mut found = all.filter(|one| self.function.is_within(one.call, at));
+        let one = found.next()?;
+        let (found, _) = statement(self.program, self.objects, self.function, one).ok()?;
+        (found == at).then_some(one.call)
+    }
+
+    /// Whether a statement unlocks on all its ways, as its last part that needs the lock.
+    fn closes(&self, at: usize, tails: &mut Vec<usize>) -> bool {
+        let node = &self.function.nodes[at];
+        match node.kind {
+            CXCursor_CompoundStmt => {
+                let closes = node.kids.iter().any(|kid| {
+                    let (inner, labels, is_case) = unlabelled(self.function, *kid);
+                    labels.is_empty() && !is_case && self.unlocks(inner).is_some()
+                });
+                let last = node.kids.last().copied();
+                if closes {
+                    tails.push(at);
+                    true
+                } else {
+                    last.is_some_and(|last| self.closes(last, tails))
+                }
+            }
+            CXCursor_IfStmt if node.kids.len() == 3 => {
+                self.closes(node.kids[1], tails) && self.closes(node.kids[2], tails)
+            }
+            _ => false,
+        }
+    }
+
+    fn find(&self) -> Result<Outline, Reason> {
+        let (function, program) = (self.function, self.program);
+        let (first, block) = match statement(program, self.objects, function, self.locks) {
+            Ok(found) => found,
+            Err(why) => return self.because(self.locks.call, why),
+        };
+        let items = &function.nodes[block].kids;
+        let Some(place) = items
+            .iter()
+            .position(|item| function.is_within(first, *item))
+        else {
+            return self.because(first, "does not begin as a statement of a block");
+        };
+        let (file, from) = (function.nodes[first].file, function.nodes[first].from);
+        let start = end(program, function, first);
+        let mut body = Vec::new();
+        let (mut tails, mut finish) = (Vec::new(), None);
+        let mut last_labels = Vec::new();
+        for (number, item) in items.iter().enumerate().skip(place + 1) {
+            let (inner, labels, is_case) = unlabelled(function, *item);
+            if is_case {
+                break;
+            }
+            if let Some(call) = self.unlocks(inner) {
+                last_labels = labels;
+                finish = Some((number, inner, Some(call)));
+                break;
+            }
+            body.push(*item);
+            if self.closes(inner, &mut tails) {
+                finish = Some((number, inner, None));
+                break;
+            }
+            tails.clear();
+        }
+        let Some((number, last, unlock)) = finish else {
+            return self.unfinished(&items[place + 1..]);
+        };
+        let after = items[number + 1..].to_vec();
+        let stop = end(program, function, last);
+        let node = &function.nodes[last];
+        let body_to = if unlock.is_some() { node.from } else { stop };
+        if node.file != file || body_to < start {
+            return self.because(first, "spans files or macros");
+        }
+        let mut outline = Outline {
+            function: self.number,
+            file,
+            first,
+            whole: from..stop,
+            body: start..body_to,
+            exits: Vec::new(),
+            is_closed: unlock.is_none(),
+            nodes: Vec::new(),
+            unlocks: unlock.into_iter().collect(),
+            after,
+        };
+        let mut waiting: Vec<usize> = body.iter().rev().copied().collect();
+        let mut gone = HashSet::new();
+        while let Some(at) = waiting.pop() {
+            if gone.contains(&at) {
+                continue;
+            }
+            if let Some(call) = self.unlocks(at) {
+                outline.unlocks.push(call);
+                let exit = self.exit(at, &tails, &mut gone)?;
+                outline.exits.push(exit);
+                continue;
+            }
+            outline.nodes.push(at);
+            waiting.extend(function.nodes[at].kids.iter().rev());
+        }
+        outline.exits.sort_by_key(|exit| exit.whole.start);
+        self.check(&outline, &last_labels)?;
+        Ok(outline)
+    }
+
+    /// Why no end is found in the block.
+    fn unfinished(&self, items: &[usize]) -> Result<Outline, Reason> {
+        let function = self.function;
+        let inner = items.iter().flat_map(|item| function.everything(*item));
+        for at in inner {
+            if let Some((object, one)) = self.objects.calls.get(&(self.number, at)) {
+                let one = &self.objects.all[*object].uses[*one];
+                let is_own = self.objects.all[*object].id == self.object.id;
+                if is_own && one.function.contains("wait") {
+                    return self.because(at, "waits for a condition");
+                }
+            }
+        }
+        self.because(self.locks.call, "ends in another block than it begins")
+    }
+
+    /// The exit that an unlock in the middle begins.
+    fn exit(&self, at: usize, tails: &[usize], gone: &mut HashSet<usize>) -> Result<Exit, Reason> {
+        let (function, program) = (self.function, self.program);
+        let outer = function.around(at).find(|outer| {
+            let kind = function.nodes[*outer].kind;
+            !matches!(
+                kind,
+                CXCursor_CaseStmt | CXCursor_DefaultStmt | CXCursor_LabelStmt
+            )
+        });
+        let block = outer.filter(|outer| function.nodes[*outer].kind == CXCursor_CompoundStmt);
+        let Some(block) = block else {
+            return self.because(at, "is left in more than one place");
+        };
+        let items = &function.nodes[block].kids;
+        let place = items
+            .iter()
+            .position(|item| function.is_within(at, *item))
+            .unwrap_or(0);
+        let mut nodes = Vec::new();
+        let mut is_left = false;
+        for item in &items[place + 1..] {
+            let (inner, labels, is_case) = unlabelled(function, *item);
+            if is_case || !labels.is_empty() {
+                break;
+            }
+            nodes.push(*item);
+            if jumps(function, inner) {
+                is_left = true;
+                break;
+            }
+        }
+        let is_tail = tails.contains(&block) && nodes.len() == items.len() - place - 1;
+        if !is_left && !is_tail {
+            let behind = items[place + 1..].iter();
+            let mut behind = behind.flat_map(|item| function.everything(*item));
+            let is_again = behind.any(|node| {
+                let one = self.objects.calls.get(&(self.number, node));
+                one.is_some_and(|(object, one)| {
+                    let object = &self.objects.all[*object];
+                    object.id == self.object.id
+                        && object.uses[*one].function == "pthread_mutex_lock"
+                })
+            });
+            let why = if is_again {
+                "is unlocked and locked again"
+            } else {
+                "is unlocked in a branch that goes on"
+            };
+            return self.because(at, why);
+        }
+        let from = function.nodes[at].from;
+        let rest_from = end(program, function, at);
+        let to = match nodes.last() {
+            Some(last) => end(program, function, *last),
+            None => rest_from,
+        };
+        for node in nodes.iter().flat_map(|node| function.everything(*node)) {
+            gone.insert(node);
+            let is_lock = self.objects.calls.get(&(self.number, node));
+            if is_lock.is_some_and(|(object, _)| self.objects.all[*object].id == self.object.id) {
+                return self.because(node, "is unlocked and locked again");
+            }
+        }
+        Ok(Exit {
+            whole: from..to,
+            rest: rest_from..to,
+            nodes,
+        })
+    }
+
+    /// Whether jumps and other uses of the mutex stay inside.
+    fn check(&self, outline: &Outline, last_labels: &[usize]) -> Result<(), Reason> {
+        let (function, source) = (self.function, &self.program.sources[outline.file]);
+        let inside: HashSet<usize> = outline.nodes.iter().copied().collect();
+        for at in &outline.nodes {
+            let node = &function.nodes[*at];
+            if let Some((object, one)) = self.objects.calls.get(&(self.number, *at))
+                && self.objects.all[*object].id == self.object.id
+            {
+                let one = &self.objects.all[*object].uses[*one];
+                let is_same = one.argument == self.locks.argument;
+                match &*one.function {
+                    "pthread_mutex_lock" if is_same => {
+                        return self.because(*at, "is locked again");
+                    }
+                    "pthread_mutex_unlock" if is_same => {
+                        return self.because(*at, "is left in more than one place");
+                    }
+                    function if function.contains("wait") => {
+                        return self.because(*at, "waits for a condition");
+                    }
+                    _ => {}
+                }
+            }
+            let loops = |kinds: &[i32]| {
+                let mut outer = function
+                    .around(*at)
+                    .take_while(|outer| inside.contains(outer));
+                outer.any(|outer| kinds.contains(&function.nodes[outer].kind))
+            };
+            const LOOPS: [i32; 3] = [CXCursor_ForStmt, CXCursor_WhileStmt, CXCursor_DoStmt];
+            let why = match node.kind {
+                CXCursor_ReturnStmt => "is left by `return`",
+                CXCursor_BreakStmt if !loops(&LOOPS) && !loops(&[CXCursor_SwitchStmt]) => {
+                    "is left by `break`"
+                }
+                CXCursor_ContinueStmt if !loops(&LOOPS) => "is left by `continue`",
+                CXCursor_CaseStmt | CXCursor_DefaultStmt if !loops(&[CXCursor_SwitchStmt]) => {
+                    "contains a `case` of an outer `switch`"
+                }
+                CXCursor_GotoStmt => {
+                    let to = node
+                        .kids
+                        .first()
+                        .map_or(NONE, |kid| function.nodes[*kid].of);
+                    let mut inner = outline.nodes.iter().chain(last_labels);
+                    let is_inside = inner.any(|label| {
+                        let label = &function.nodes[*label];
+                        label.kind == CXCursor_LabelStmt && label.of == to
+                    });
+                    if is_inside {
+                        continue;
+                    }
+                    "is left by `goto`"
+                }
+                _ => continue,
+            };
+            return self.because(*at, why);
+        }
+        let labels = outline.nodes.iter().chain(last_labels);
+        let mut labels = labels.filter(|at| function.nodes[**at].kind == CXCursor_LabelStmt);
+        let mut nodes = function.nodes.iter();
+        if let Some(label) = labels.next()
+            && nodes.any(|node| node.kind == CXCursor_IndirectGotoStmt)
+        {
+            return self.because(*label, "contains a label that other code may jump to");
+        }
+        // A jump from outside to a label inside.
+        for label in outline.nodes.iter().chain(last_labels) {
+            let node = &function.nodes[*label];
+            if node.kind != CXCursor_LabelStmt {
+                continue;
+            }
+            for (number, other) in function.nodes.iter().enumerate() {
+                let to = other
+                    .kids
+                    .first()
+                    .map_or(NONE, |kid| function.nodes[*kid].of);
+                if other.kind == CXCursor_GotoStmt && to == node.of && !inside.contains(&number) {
+                    return self.because(*label, "contains a label that other code jumps to");
+                }
+            }
+        }
+        // Jumps of an exit go outside.
+        for exit in &outline.exits {
+            for at in exit.nodes.iter().flat_map(|at| function.everything(*at)) {
+                let kind = function.nodes[at].kind;
+                let own = |kinds: &[i32]| {
+                    let mut outer = function.around(at).take_while(|outer| {
+                        let node = &function.nodes[*outer];
+                        node.from >= outline.body.start && node.to <= outline.body.end
+                    });
+                    outer.any(|outer| kinds.contains(&function.nodes[outer].kind))
+                };
+                const LOOPS: [i32; 3] = [CXCursor_ForStmt, CXCursor_WhileStmt, CXCursor_DoStmt];
+                let is_own = match kind {
+                    CXCursor_BreakStmt => own(&LOOPS) || own(&[CXCursor_SwitchStmt]),
+                    CXCursor_ContinueStmt => own(&LOOPS),
+                    CXCursor_GotoStmt => {
+                        let to = function.nodes[at].kids.first();
+                        let to = to.map_or(NONE, |kid| function.nodes[*kid].of);
+                        outline.nodes.iter().chain(last_labels).any(|label| {
+                            let label = &function.nodes[*label];
+                            label.kind == CXCursor_LabelStmt && label.of == to
+                        })
+                    }
+                    _ => false,
+                };
+                if is_own {
+                    return self.because(at, "is unlocked in a branch that goes on");
+                }
+            }
+        }
+        // The text is one piece of the file.
+        let pieces = [&outline.whole, &outline.body];
+        let mut ends = pieces.iter().flat_map(|piece| [piece.start, piece.end]);
+        let is_cut = |at: usize| {
+            let around = source.expansion_around(at);
+            around.is_some_and(|around| around.start < at && at < around.end)
+        };
+        let exits = outline
+            .exits
+            .iter()
+            .flat_map(|exit| [exit.whole.start, exit.whole.end]);
+        if ends.any(is_cut) || exits.into_iter().any(is_cut) {
+            return self.because(self.locks.call, "begins or ends inside a macro");
+        }
+        let mut texts = outline
+            .exits
+            .iter()
+            .map(|exit| exit.whole.clone())
+            .collect::<Vec<_>>();
+        texts.extend([outline.whole.clone(), outline.body.clone()]);
+        if texts
+            .iter()
+            .any(|text| !lex::are_whole(source.piece(text.start, text.end)))
+        {
+            return self.because(self.locks.call, "contains a part of an `#if`");
+        }
+        Ok(())
+    }
+}
+
+/// The extent of the critical section that begins there.
+///
+/// # Errors
+/// The reason why it has none.
+pub fn outline(
+    program: &Program,
+    objects: &Objects,
+    object: &Object,
+    locks: &Use,
+) -> Result<Outline, Reason> {
+    let finder = Finder {
+        program,
+        objects,
+        function: &program.functions[locks.within],
+        number: locks.within,
+        object,
+        locks,
+    };
+    finder.find()
+}
+
+impl Section {
+    /// Adds what another reading of the same text needs; false if it is another critical section.
+    pub fn join(&mut self, other: Self) -> bool {
+        let exits = |one: &Self| -> Vec<_> {
+            let exits = one.outline.exits.iter();
+            exits
+                .map(|exit| (exit.whole.clone(), exit.rest.clone()))
+                .collect()
+        };
+        let hoisted = |one: &Self| -> BTreeMap<Id, Vec<Option<usize>>> {
+            let all = one.hoisted.iter();
+            all.map(|one| {
+                let mut used: Vec<_> = one.used.iter().copied().collect();
+                used.sort_unstable();
+                (one.id, used)
+            })
+            .collect()
+        };
+        let (one, two) = (&self.outline, &other.outline);
+        let is_same = (&one.whole, &one.body, one.is_closed)
+            == (&two.whole, &two.body, two.is_closed)
+            && self.object == other.object
+            && exits(self) == exits(&other)
+            && hoisted(self) == hoisted(&other);
+        if !is_same {
+            return false;
+        }
+        for (name, own) in &mut self.taken {
+            own.is_optional |= !other.taken.contains_key(name);
+        }
+        for (name, theirs) in other.taken {
+            match self.taken.get_mut(&name) {
+                Some(own) => {
+                    let is_same = (own.id, own.is_copied) == (theirs.id, theirs.is_copied);
+                    if !is_same || own.variable != theirs.variable {
+                        return false;
+                    }
+                }
+                None => {
+                    let optional = Taken {
+                        is_optional: true,
+                        ..theirs
+                    };
+                    self.taken.insert(name, optional);
+                }
+            }
+        }
+        for (at, name) in other.edited {
+            self.edited.insert(at, name);
+        }
+        true
     }
 }
 
@@ -42,315 +630,524 @@ impl Section<'_> {
 ///
 /// # Errors
 /// The reason why it cannot be outlined.
-pub fn section<'p>(
-    judge: &Judge<'_, 'p>,
-    place: usize,
-    locks: Use<'p>,
-) -> Result<Section<'p>, Reason> {
-    let source = &judge.files[locks.file];
-    let because = |node: Node<'_>, why: &str| {
-        let file = locks.file;
-        Err(Reason::new(At { file, node }, why))
-    };
-    let Some(first) = statement(source, locks.call) else {
-        return because(locks.call, "uses the result of pthread_mutex_lock()");
-    };
-    let in_block = first
-        .parent()
-        .is_some_and(|block| matches!(block.kind(), "compound_statement" | "case_statement"));
-    let Some(function) = function_around(first).filter(|_| in_block) else {
-        return because(locks.call, "does not begin as a statement of a block");
-    };
-    let object = source.words(locks.argument);
-    let mut body = Vec::new();
-    let mut last = None;
-    for next in following(first) {
-        if locked(source, next, "pthread_mutex_unlock").as_ref() == Some(&object) {
-            last = Some(next);
-            break;
-        }
-        body.push(next);
-    }
-    let own = |node: &Node<'p>| {
-        let uses = judge.objects.all[place].uses.iter();
-        let mut here = uses.filter(|one| one.file == locks.file && one.call == *node);
-        here.any(|one| source.words(one.argument) == object || one.function.contains("wait"))
-    };
-    let all: Vec<Node<'p>> = body.iter().flat_map(|part| everything(*part)).collect();
-    if let Some(inner) = all.iter().find(|node| own(node)) {
-        let called = inner.child_by_field_name("function");
-        let why = match called.map_or("", |called| source.called(called)) {
-            "pthread_mutex_lock" => "is locked again",
-            "pthread_mutex_unlock" => "is left in more than one place",
-            _ => "waits for a condition",
+pub fn section(judge: &Judge<'_>, place: usize, locks: &Use) -> Result<Section, Reason> {
+    let (program, objects) = (judge.program, judge.objects);
+    let function = &program.functions[locks.within];
+    let object = &objects.all[place];
+    let outline = outline(program, objects, object, locks)?;
+    let source = &program.sources[outline.file];
+    let because = |node: usize, why: String| {
+        let node = &function.nodes[node];
+        let place = Place {
+            file: node.file,
+            at: node.from,
         };
-        return because(*inner, why);
-    }
-    let Some(last) = last else {
-        return because(locks.call, "ends in another block than it begins");
+        Err(Reason::new(place, why))
     };
-    // Decided directives are in the text and in no tree.
-    let between = &source.text[first.end_byte()..last.start_byte()];
-    if !conditions::are_whole(between) {
-        return because(locks.call, "contains a part of an `#if`");
+    if function.is_old {
+        return because(
+            0,
+            "is in a function with old-style parameter declarations".to_owned(),
+        );
     }
-    body.retain(|part| !(part.kind() == "comment" && part.start_byte() > last.end_byte()));
-    if body.iter().all(|part| part.kind() == "comment") {
-        return because(locks.call, "is empty");
+    let is_empty = outline
+        .nodes
+        .iter()
+        .all(|at| function.nodes[*at].kind == CXCursor_NullStmt);
+    if is_empty {
+        return because(outline.first, "is empty".to_owned());
     }
-    if let Some(reason) = judge.forbids(locks.file, &body) {
-        return Err(reason);
+    let here = function.everything(locks.node);
+    for at in &here {
+        let node = &function.nodes[*at];
+        let text = source.piece(node.from, node.to);
+        let is_call = node.kind == CXCursor_CallExpr && locks.via.is_none_or(|_| *at != locks.call);
+        let is_change = node.kind == CXCursor_CompoundAssignOperator
+            || node.kind == CXCursor_UnaryOperator && (text.contains("++") || text.contains("--"))
+            || node.kind == CXCursor_BinaryOperator && is_assignment(program, function, *at);
+        if is_call || is_change {
+            return because(*at, "computes the address of its mutex".to_owned());
+        }
     }
-    // The outlined function precedes its function, and so precedes the directives in its function.
-    let before = function.start_byte()..first.end_byte();
-    let changes = conditions::changes(&source.text, before);
-    if let Some(any) = changes.iter().find(|change| change.name.is_none()) {
-        let line = source.line_of(any.at);
-        let why = format!("follows an `#include` in its function, in line {line}");
-        return because(locks.call, &why);
+    let text = source.tokens_in(outline.body.clone());
+    let body = |token: &&lex::Token| {
+        !outline
+            .exits
+            .iter()
+            .any(|exit| exit.whole.contains(&token.from))
+    };
+    for token in text.iter().filter(body) {
+        let word = token.text(&source.text);
+        if token.kind == lex::Kind::Directive {
+            let name = lex::directive_words(word)
+                .first()
+                .copied()
+                .unwrap_or_default();
+            if !["if", "ifdef", "ifndef", "else", "elif", "endif"].contains(&name) {
+                let place = Place {
+                    file: outline.file,
+                    at: token.from,
+                };
+                return Err(Reason::new(place, format!("contains a `#{name}`")));
+            }
+        }
+        if token.kind == lex::Kind::Word {
+            const OF_PLACE: [&str; 3] = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"];
+            let behind = program.macros.behind(word);
+            if behind.contains("cleanup") || behind.contains("__cleanup__") {
+                let place = Place {
+                    file: outline.file,
+                    at: token.from,
+                };
+                return Err(Reason::new(place, "declares a variable with a cleanup"));
+            }
+            if let Some(of) = OF_PLACE.iter().find(|of| behind.contains(**of)) {
+                let place = Place {
+                    file: outline.file,
+                    at: token.from,
+                };
+                let why = format!("depends on its function's name by {of}");
+                return Err(Reason::new(place, why));
+            }
+        }
     }
-    let mut parts = body.iter();
-    if let Some((node, why)) =
-        parts.find_map(|part| judge.means_another(locks.file, *part, &changes))
-    {
-        return because(node, &why);
-    }
-    if let Some(node) = everything(locks.object)
-        .into_iter()
-        .find(|node| !is_steady(node.kind()))
-    {
-        return because(node, "computes the address of its mutex");
+    changed_macros(program, function, &outline)?;
+    for at in &outline.nodes {
+        if let Some(why) = judge.binds(locks.within, *at, true) {
+            return because(*at, why);
+        }
+        // A lock inside is unlocked inside.
+        if let Some((other, one)) = objects.calls.get(&(locks.within, *at)) {
+            let of = &objects.all[*other];
+            let one = &of.uses[*one];
+            if one.is_pair {
+                continue;
+            }
+            if one.function == "pthread_mutex_lock" {
+                let inner = self::outline(program, objects, of, one)?;
+                let inside: HashSet<usize> = outline.nodes.iter().copied().collect();
+                if !inner.unlocks.iter().all(|unlock| inside.contains(unlock)) {
+                    return because(
+                        *at,
+                        "is not properly nested with another critical section".to_owned(),
+                    );
+                }
+            } else if one.function == "pthread_mutex_unlock" {
+                let is_inside = |lock: &&Use| {
+                    let inner = self::outline(program, objects, of, lock);
+                    outline.nodes.contains(&lock.call)
+                        && inner.is_ok_and(|inner| inner.unlocks.contains(at))
+                };
+                let mut all = of.uses.iter().filter(|other| {
+                    other.within == locks.within && other.function == "pthread_mutex_lock"
+                });
+                if !all.any(|lock| is_inside(&lock)) {
+                    return because(
+                        *at,
+                        "is not properly nested with another critical section".to_owned(),
+                    );
+                }
+            }
+        }
     }
     let mut made = Section {
-        file: locks.file,
-        within: function_name(source, function),
-        function,
-        locks,
-        first,
-        last,
-        body,
+        outline,
+        object: place,
+        locks: locks.clone(),
         taken: BTreeMap::new(),
+        hoisted: Vec::new(),
+        edited: BTreeMap::new(),
     };
-    take(judge, &mut made, &all, &changes)?;
+    take(judge, &mut made)?;
+    hoist(judge, &mut made)?;
     Ok(made)
 }
 
-/// Kinds of expressions with the same value each time they are evaluated.
-fn is_steady(kind: &str) -> bool {
-    const STEADY: [&str; 14] = [
-        "identifier",
-        "field_identifier",
-        "field_expression",
-        "subscript_expression",
-        "pointer_expression",
-        "parenthesized_expression",
-        "binary_expression",
-        "number_literal",
-        "cast_expression",
-        "type_descriptor",
-        "abstract_pointer_declarator",
-        "type_identifier",
-        "primitive_type",
-        "comment",
-    ];
-    // Operators are kinds of their own.
-    STEADY.contains(&kind) || !kind.starts_with(|letter: char| letter.is_ascii_alphabetic())
-}
-
-/// Finds the captured variables, and whether they can be passed.
-fn take<'p>(
-    judge: &Judge<'_, 'p>,
-    section: &mut Section<'p>,
-    all: &[Node<'p>],
-    changes: &[Change],
-) -> Result<(), Reason> {
-    let file = section.file;
-    let source = &judge.files[file];
-    let names = all.iter().filter(|node| node.kind() == "identifier");
-    for node in names {
-        let name = source.text(*node);
-        let Some(one) = local(source, name, *node) else {
-            continue;
-        };
-        if section.contains(one.name) {
-            continue;
+/// Macros that a function changes before a critical section: the outlined function stands above.
+fn changed_macros(program: &Program, function: &Function, outline: &Outline) -> Result<(), Reason> {
+    let source = &program.sources[outline.file];
+    let before = source.tokens_in(function.place.at..outline.whole.start);
+    let mut changed: BTreeMap<&str, usize> = BTreeMap::new();
+    for token in before
+        .iter()
+        .filter(|token| token.kind == lex::Kind::Directive)
+    {
+        let words = lex::directive_words(token.text(&source.text));
+        match words[..] {
+            ["include" | "include_next" | "import", ..] => {
+                let why = format!(
+                    "follows an `#include` in its function, in line {}",
+                    source.line(token.from)
+                );
+                let place = Place {
+                    file: outline.file,
+                    at: outline.whole.start,
+                };
+                return Err(Reason::new(place, why));
+            }
+            ["define" | "undef", name, ..] => {
+                changed.insert(name, token.from);
+            }
+            _ => {}
         }
-        let why = untakable(judge, file, &one).or_else(|| {
-            let mut parts = one.of_type().into_iter().chain([one.declarator]);
-            let (_, why) = parts.find_map(|part| judge.means_another(file, part, changes))?;
-            Some(format!("uses {name}: its declaration {why}"))
-        });
-        if let Some(why) = why {
-            return Err(Reason::new(At { file, node: *node }, why));
-        }
-        let is_copied = is_simple(judge, file, &one) && !is_changed(judge, section, &one, all);
-        section
-            .taken
-            .insert(name.to_owned(), Taken { one, is_copied });
     }
-    for node in all.iter().filter(|node| node.kind() == "identifier") {
-        let used = source.text(*node);
-        // Any local of the function, captured or not.
-        let locals = everything(section.function).into_iter();
-        let declared =
-            locals.filter(|part| matches!(part.kind(), "declaration" | "parameter_declaration"));
-        let mut declared = declared.flat_map(super::names::declared);
-        if judge.is_macro(used)
-            && let Some(one) =
-                declared.find(|one| judge.macro_that_names(used, source.text(one.name)))
+    if changed.is_empty() {
+        return Ok(());
+    }
+    for token in source.tokens_in(outline.body.clone()) {
+        let used = token.text(&source.text);
+        let behind = program.macros.behind(used);
+        if token.kind == lex::Kind::Word
+            && let Some((name, at)) = changed.iter().find(|(name, _)| behind.contains(**name))
         {
-            let name = source.text(one.name);
-            let why = format!("uses the macro {used}, which names {name}");
-            return Err(Reason::new(At { file, node: *node }, why));
-        }
-    }
-    let after = following(section.last).flat_map(everything);
-    let after = after.filter(|node| node.kind() == "identifier");
-    for node in after {
-        let name = source.text(node);
-        let inside = local(source, name, node).filter(|one| section.contains(one.name));
-        if let Some(one) = inside {
-            let line = line(one.name);
-            let why = format!("declares {name} in line {line} for use after the critical section");
-            return Err(Reason::new(At { file, node }, why));
-        }
-    }
-    let roots = everything(section.locks.object).into_iter();
-    for node in roots.filter(|node| node.kind() == "identifier") {
-        let name = source.text(node);
-        let changed = all
-            .iter()
-            .find(|inner| source.text(**inner) == name && is_written(**inner));
-        if let Some(inner) = changed {
-            let why = format!("changes {name}, part of the mutex expression");
-            return Err(Reason::new(At { file, node: *inner }, why));
+            let by = if *name == used {
+                String::new()
+            } else {
+                format!(" (by {name})")
+            };
+            let why = format!(
+                "uses the macro {used}{by}, redefined in its function in line {}",
+                source.line(*at)
+            );
+            let place = Place {
+                file: outline.file,
+                at: token.from,
+            };
+            return Err(Reason::new(place, why));
         }
     }
     Ok(())
 }
 
-/// The reason why a variable cannot be passed to another function.
-fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Option<String> {
-    let source = &judge.files[file];
-    let name = source.text(one.name);
-    if one.is_function() {
-        return Some(format!("uses {name}, a nested function"));
-    }
-    if one.is(source, &["register"]) {
-        return Some(format!("uses {name}, a register variable"));
-    }
-    let of_type = one.whole.child_by_field_name("type")?;
-    let is_own = everything(of_type)
-        .into_iter()
-        .any(|part| part.child_by_field_name("body").is_some());
-    let text = source.text(of_type);
-    if is_own || text.contains("typeof") || text == "__auto_type" {
-        return Some(format!("uses {name}, of an unnamed type"));
-    }
-    let is_parameter = one.whole.kind() == "parameter_declaration";
-    let is_bare = !matches!(
-        one.shape().kind(),
-        "pointer_declarator" | "array_declarator"
-    );
-    // The address of such a parameter is not that of an array.
-    if is_parameter && is_bare && judge.is_array(text) {
-        return Some(format!("uses {name}, a parameter of the array type {text}"));
-    }
-    let function = function_around(one.whole)?;
-    let own = super::names::own_types(source, function);
-    if let Some((of, _)) = own.iter().find(|(own, _)| {
-        everything(of_type)
-            .iter()
-            .any(|part| source.text(*part) == *own)
-    }) {
-        return Some(format!("uses {name}, of the local type {of}"));
-    }
-    let sizes = everything(one.declarator).into_iter();
-    for size in sizes.filter_map(|part| part.child_by_field_name("size")) {
-        for part in everything(size) {
-            let is_name = part.kind() == "identifier";
-            let of_function = is_name && local(source, source.text(part), part).is_some();
-            let of_types = own.iter().any(|(own, _)| source.text(part) == *own);
-            // A parameter's outermost size is irrelevant.
-            let is_outermost =
-                is_parameter && one.shape().child_by_field_name("size") == Some(size);
-            if (of_function || of_types) && !is_outermost {
-                return Some(format!("uses {name}, of variable size"));
+/// Whether a binary operator assigns; unknown inside macros, where it may.
+fn is_assignment(program: &Program, function: &Function, at: usize) -> bool {
+    let node = &function.nodes[at];
+    let [left, right] = node.kids[..] else {
+        return true;
+    };
+    let (left, right) = (&function.nodes[left], &function.nodes[right]);
+    let between = program.sources[node.file].piece(left.to, right.from).trim();
+    let between = between.trim_start_matches(')').trim_start();
+    between.is_empty() || between.starts_with('=') && !between.starts_with("==")
+}
+
+/// How an expression uses a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Reads,
+    Writes,
+    TakesAddress,
+}
+
+fn access(program: &Program, function: &Function, node: usize) -> Access {
+    let mut inner = node;
+    for outer in function.around(node) {
+        let here = &function.nodes[outer];
+        let is_first = here.kids.first() == Some(&inner);
+        match here.kind {
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr => inner = outer,
+            CXCursor_CompoundAssignOperator if is_first => return Access::Writes,
+            CXCursor_BinaryOperator if is_first && is_assignment(program, function, outer) => {
+                return Access::Writes;
             }
+            CXCursor_UnaryOperator => {
+                let source = &program.sources[here.file];
+                let text = source.piece(here.from, here.to);
+                let is_known = source.expansion(here.from).is_none();
+                return match text.as_bytes() {
+                    [b'&', ..] => Access::TakesAddress,
+                    [b'+', b'+', ..] | [b'-', b'-', ..] => Access::Writes,
+                    [.., b'+', b'+'] | [.., b'-', b'-'] => Access::Writes,
+                    [b'*' | b'!' | b'-' | b'~' | b'+', ..] if is_known => Access::Reads,
+                    _ => Access::TakesAddress,
+                };
+            }
+            _ => return Access::Reads,
+        }
+    }
+    Access::Reads
+}
+
+/// Finds the captured variables, and whether they can be passed.
+fn take(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
+    let program = judge.program;
+    let function = &program.functions[section.outline.function];
+    let outline = &section.outline;
+    let source = &program.sources[outline.file];
+    let because = |node: usize, why: String| {
+        let node = &function.nodes[node];
+        let place = Place {
+            file: node.file,
+            at: node.from,
+        };
+        Err(Reason::new(place, why))
+    };
+    let is_of_function = |place: Place| {
+        place.file == function.place.file && (function.place.at..function.to).contains(&place.at)
+    };
+    let is_inside = |place: Place| place.file == outline.file && outline.body.contains(&place.at);
+    let variable = |id: Id| {
+        let mut nodes = function.nodes.iter();
+        nodes
+            .find(|node| node.of == id && node.variable.is_some())
+            .and_then(|node| node.variable.clone())
+    };
+    for at in &outline.nodes {
+        let node = &function.nodes[*at];
+        if !matches!(node.kind, CXCursor_DeclRefExpr | CXCursor_TypeRef) {
+            continue;
+        }
+        let entity = program.entity(node.of);
+        if node.of == function.id {
+            return because(*at, format!("names its own function, {}", node.name));
+        }
+        let variable = variable(node.of);
+        let Some(place) = entity.place else { continue };
+        // A declaration inside of an outer name is found by its own node.
+        let is_local = is_of_function(place) || variable.as_ref().is_some_and(|one| one.is_extern);
+        if !is_local || is_inside(place) {
+            continue;
+        }
+        let name = node.name.to_string();
+        let Some(variable) = variable else {
+            let what = if node.kind == CXCursor_TypeRef {
+                "a local type of its function"
+            } else {
+                "declared in its function"
+            };
+            return because(*at, format!("uses {name}, {what}"));
+        };
+        if let Some(odd) = variable.shape.odd() {
+            return because(*at, format!("uses {name}, {odd}"));
+        }
+        if variable.is_register {
+            return because(*at, format!("uses {name}, a register variable"));
+        }
+        if !section.taken.contains_key(&name) {
+            let uses = function.nodes.iter().enumerate();
+            let mut uses =
+                uses.filter(|(_, one)| one.kind == CXCursor_DeclRefExpr && one.of == node.of);
+            let is_steady = uses.all(|(number, one)| {
+                let how = access(program, function, number);
+                let is_here = outline.body.contains(&one.from);
+                how == Access::Reads || how == Access::Writes && !is_here
+            });
+            let is_copied =
+                variable.is_scalar && is_steady && !variable.is_static && !variable.is_extern;
+            section.taken.insert(
+                name.clone(),
+                Taken {
+                    variable,
+                    id: node.of,
+                    is_copied,
+                    is_optional: false,
+                },
+            );
+        }
+        let taken = &section.taken[&name];
+        if taken.id != node.of {
+            return because(*at, format!("uses two variables with the name {name}"));
+        }
+        if !taken.is_copied {
+            if source.piece(node.from, node.from + name.len()) != name || node.file != outline.file
+            {
+                let word = source.expansion(node.from).map_or("", |(_, word)| word);
+                return because(*at, format!("uses the macro {word}, which names {name}"));
+            }
+            section.edited.insert(node.from, name);
+        }
+    }
+    // A declared type's size may be a variable's.
+    for at in function.everything(section.locks.node) {
+        let node = &function.nodes[at];
+        if node.kind != CXCursor_DeclRefExpr {
+            continue;
+        }
+        for inner in &outline.nodes {
+            let other = &function.nodes[*inner];
+            let is_changed = other.kind == CXCursor_DeclRefExpr
+                && other.of == node.of
+                && access(program, function, *inner) != Access::Reads;
+            if is_changed {
+                let why = format!("changes {}, part of the mutex expression", node.name);
+                return because(*inner, why);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds the variables that the critical section declares for use behind it.
+fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
+    let program = judge.program;
+    let function = &program.functions[section.outline.function];
+    let outline = &section.outline;
+    let exits = outline.exits.iter().enumerate().map(|(number, exit)| {
+        let nodes = exit.nodes.clone();
+        (Some(number), nodes)
+    });
+    let behind: Vec<(Option<usize>, Vec<usize>)> =
+        exits.chain([(None, outline.after.clone())]).collect();
+    let declared: BTreeMap<Id, usize> = outline
+        .nodes
+        .iter()
+        .filter(|at| function.nodes[**at].kind == CXCursor_VarDecl)
+        .map(|at| (function.nodes[*at].of, *at))
+        .collect();
+    let source = &program.sources[outline.file];
+    if let Some(reason) = outlived(judge, section) {
+        return Err(reason);
+    }
+    for (place, nodes) in behind {
+        for at in nodes.iter().flat_map(|at| function.everything(*at)) {
+            let node = &function.nodes[at];
+            if !matches!(node.kind, CXCursor_DeclRefExpr | CXCursor_TypeRef) {
+                continue;
+            }
+            let entity_place = program.entity(node.of).place;
+            let is_inner = entity_place.is_some_and(|place| {
+                place.file == outline.file && outline.body.contains(&place.at)
+            });
+            if !is_inner {
+                continue;
+            }
+            let here = Place {
+                file: node.file,
+                at: node.from,
+            };
+            let Some(declaration) = declared.get(&node.of) else {
+                // Declared by an exit itself.
+                if node.kind == CXCursor_DeclRefExpr
+                    && entity_place.is_some_and(|place| {
+                        outline
+                            .exits
+                            .iter()
+                            .any(|exit| exit.rest.contains(&place.at))
+                    })
+                {
+                    continue;
+                }
+                let why = format!("declares {} for use after the critical section", node.name);
+                return Err(Reason::new(here, why));
+            };
+            let Some(variable) = function.nodes[*declaration].variable.clone() else {
+                continue;
+            };
+            let line = source.line(function.nodes[*declaration].from);
+            let mut uses = function.nodes.iter().enumerate();
+            let escapes = uses.any(|(number, one)| {
+                one.kind == CXCursor_DeclRefExpr
+                    && one.of == node.of
+                    && access(program, function, number) == Access::TakesAddress
+            });
+            if variable.is_array || variable.is_static || escapes || variable.shape.odd().is_some()
+            {
+                let why = format!(
+                    "declares {} in line {line} for use after the critical section",
+                    node.name
+                );
+                return Err(Reason::new(here, why));
+            }
+            let known = section.hoisted.iter_mut().find(|one| one.id == node.of);
+            if let Some(known) = known {
+                known.used.insert(place);
+                continue;
+            }
+            let name = node.name.to_string();
+            if section.taken.contains_key(&name)
+                || section.hoisted.iter().any(|one| one.name == name)
+            {
+                let why = format!("uses two variables with the name {name}");
+                return Err(Reason::new(here, why));
+            }
+            section.hoisted.push(Hoisted {
+                name,
+                variable,
+                id: node.of,
+                used: HashSet::from([place]),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A variable at the level of the critical section that may be used behind it by its address: it would
+/// not live so long in another function.
+fn outlived(judge: &Judge<'_>, section: &Section) -> Option<Reason> {
+    let program = judge.program;
+    let function = &program.functions[section.outline.function];
+    let outline = &section.outline;
+    let rests = outline.exits.iter().flat_map(|exit| &exit.nodes);
+    let behind = outline.after.iter().chain(rests);
+    let mut behind = behind.flat_map(|at| function.everything(*at));
+    let uses_memory = behind.any(|at| {
+        matches!(
+            function.nodes[at].kind,
+            CXCursor_CallExpr
+                | CXCursor_UnaryOperator
+                | CXCursor_MemberRefExpr
+                | CXCursor_ArraySubscriptExpr
+        )
+    });
+    if !uses_memory {
+        return None;
+    }
+    let block = function
+        .around(outline.first)
+        .find(|outer| function.nodes[*outer].kind == CXCursor_CompoundStmt)?;
+    let is_harmless = |at: usize| {
+        // An argument of a function that does not keep it.
+        let call = function.around(at).find(|outer| {
+            !matches!(
+                function.nodes[*outer].kind,
+                CXCursor_ParenExpr
+                    | CXCursor_UnexposedExpr
+                    | CXCursor_CStyleCastExpr
+                    | CXCursor_UnaryOperator
+            )
+        });
+        call.is_some_and(|call| {
+            let call = &function.nodes[call];
+            call.kind == CXCursor_ArraySubscriptExpr
+                || call.kind == CXCursor_CallExpr && super::calls::harmless(&call.name)
+                || call.kind == CXCursor_UnaryExpr
+        })
+    };
+    for at in &outline.nodes {
+        let node = &function.nodes[*at];
+        let place = Place {
+            file: node.file,
+            at: node.from,
+        };
+        let is_literal = node.kind == CXCursor_CompoundLiteralExpr
+            && function.nodes[node.parent].kind == CXCursor_UnaryOperator;
+        if is_literal {
+            return Some(Reason::new(
+                place,
+                "takes the address of a compound literal",
+            ));
+        }
+        let outer = function.nodes[node.parent].parent;
+        let Some(variable) = node.variable.as_ref().filter(|_| outer == block) else {
+            continue;
+        };
+        if variable.is_static || variable.is_extern {
+            continue;
+        }
+        let mut uses = function.nodes.iter().enumerate();
+        let escapes = uses.any(|(number, one)| {
+            one.kind == CXCursor_DeclRefExpr
+                && one.of == node.of
+                && (variable.is_array || access(program, function, number) == Access::TakesAddress)
+                && !is_harmless(number)
+        });
+        if escapes {
+            let why = format!(
+                "declares {} with an address that may be used after the critical section",
+                node.name
+            );
+            return Some(Reason::new(place, why));
         }
     }
     None
-}
-
-/// Whether a variable is one number or address in its function's frame.
-fn is_simple(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> bool {
-    let source = &judge.files[file];
-    let of_type = one.whole.child_by_field_name("type");
-    let is_number = of_type
-        .is_some_and(|of_type| matches!(of_type.kind(), "primitive_type" | "sized_type_specifier"));
-    let is_pointer =
-        one.shape().kind() == "pointer_declarator" && one.shape() == innermost_pointer(one);
-    let is_plain = one.declarator == one.name && is_number;
-    (is_plain || is_pointer) && !one.is(source, &["static", "extern", "volatile"])
-}
-
-/// The declarator itself, if it consists of pointers only.
-fn innermost_pointer<'p>(one: &Declared<'p>) -> Node<'p> {
-    let odd = everything(one.declarator)
-        .into_iter()
-        .find(|part| part.kind().ends_with("declarator") && part.kind() != "pointer_declarator");
-    odd.unwrap_or_else(|| one.shape())
-}
-
-/// Whether a name is assigned, or its address taken.
-fn is_written(node: Node<'_>) -> bool {
-    let mut inner = node;
-    while let Some(outer) = inner.parent() {
-        match outer.kind() {
-            "parenthesized_expression" => inner = outer,
-            "assignment_expression" => return outer.child_by_field_name("left") == Some(inner),
-            "update_expression" => return true,
-            "pointer_expression" => {
-                let operator = outer.child_by_field_name("operator");
-                return operator.is_some_and(|operator| operator.kind() == "&");
-            }
-            _ => return false,
-        }
-    }
-    false
-}
-
-/// Whether a variable may change between its critical section's posting and its end: the critical
-/// section assigns it, or another thread may have its address.
-fn is_changed<'p>(
-    judge: &Judge<'_, 'p>,
-    section: &Section<'p>,
-    one: &Declared<'p>,
-    all: &[Node<'p>],
-) -> bool {
-    let source = &judge.files[section.file];
-    let name = source.text(one.name);
-    let is_it = |node: &Node<'p>| node.kind() == "identifier" && source.text(*node) == name;
-    let in_macro = |node: Node<'p>| {
-        around(node).any(|call| {
-            let called = call.child_by_field_name("function");
-            call.kind() == "call_expression"
-                && called.is_some_and(|called| judge.is_macro(source.text(called)))
-        })
-    };
-    let mut inside = all.iter().filter(|node| is_it(node));
-    if inside.any(|node| is_written(*node) || in_macro(*node)) {
-        return true;
-    }
-    everything(section.function)
-        .iter()
-        .filter(|node| is_it(node))
-        .any(|node| {
-            let address = node.parent().is_some_and(|outer| {
-                let operator = outer.child_by_field_name("operator");
-                outer.kind() == "pointer_expression"
-                    && operator.is_some_and(|operator| operator.kind() == "&")
-            });
-            address || in_macro(*node)
-        })
 }

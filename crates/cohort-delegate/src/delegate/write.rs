@@ -1,13 +1,20 @@
 //! The converted text: edits of the original.
 
-use super::objects::{Kind, Object, Objects, Use};
+use super::judge::Judge;
+use super::lex;
+use super::macros;
+use super::objects::{Kind, Object, Objects, Use, arguments, renamed, type_of};
 use super::sections::{Section, Taken};
-use super::source::{File, around, children, everything, line};
+use super::tree::{Function, Program, Shape, Source};
+use clang_sys::{
+    CXCursor_CaseStmt, CXCursor_DefaultStmt, CXCursor_LabelStmt, CXCursor_ParmDecl,
+    CXCursor_VarDecl,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use tree_sitter::Node;
 
 /// Piece of a text with its replacement.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Edit {
     from: usize,
     to: usize,
@@ -21,34 +28,37 @@ struct Edits(Vec<Edit>);
 impl Edits {
     fn put(&mut self, from: usize, to: usize, text: impl Into<String>) {
         let text = text.into();
-        self.0.push(Edit { from, to, text });
+        let edit = Edit { from, to, text };
+        if !self.0.contains(&edit) {
+            self.0.push(edit);
+        }
     }
 
-    fn replace(&mut self, node: Node<'_>, text: impl Into<String>) {
-        self.put(node.start_byte(), node.end_byte(), text);
-    }
-
-    fn insert(&mut self, at: usize, text: impl Into<String>) {
-        self.put(at, at, text);
-    }
-
-    /// A piece of the text, with the edits within.
-    fn apply(&self, text: &str, from: usize, to: usize) -> String {
+    /// A piece of the text, with the edits within; of two replacements, the outer one is made.
+    fn apply(&self, bytes: &[u8], from: usize, to: usize) -> Vec<u8> {
         let within = self
             .0
             .iter()
             .filter(|edit| from <= edit.from && edit.to <= to);
         let mut within: Vec<&Edit> = within.collect();
         // Insertions precede replacements at the same place.
-        within.sort_by_key(|edit| (edit.from, edit.to));
-        let (mut made, mut at) = (String::new(), from);
+        within.sort_by_key(|edit| (edit.from, edit.to != edit.from, std::cmp::Reverse(edit.to)));
+        let (mut made, mut at) = (Vec::new(), from);
         for edit in within {
-            made.push_str(&text[at..edit.from]);
-            made.push_str(&edit.text);
+            if edit.from < at {
+                continue;
+            }
+            made.extend_from_slice(&bytes[at..edit.from]);
+            made.extend_from_slice(edit.text.as_bytes());
             at = edit.to;
         }
-        made.push_str(&text[at..to]);
+        made.extend_from_slice(&bytes[at..to]);
         made
+    }
+
+    /// The piece as text, as far as it is UTF-8.
+    fn text(&self, source: &Source, from: usize, to: usize) -> String {
+        String::from_utf8_lossy(&self.apply(&source.bytes, from, to)).into_owned()
     }
 }
 
@@ -62,308 +72,643 @@ const HEAD: &str =
 /// its thread, or leave the critical section.
 const UNREAD: &str = "\n#error \"cohort delegate ignored this branch\"\n";
 
-/// The text of a file with its objects and these critical sections converted.
-pub fn converted(
-    number: usize,
-    file: &File,
-    objects: &Objects<'_>,
-    sections: &[&Section<'_>],
-) -> String {
-    let mut single = Edits::default();
+/// The changed files, by their numbers.
+pub fn converted(judge: &Judge<'_>, sections: &[Section]) -> BTreeMap<usize, Vec<u8>> {
+    let (program, objects) = (judge.program, judge.objects);
+    let mut single: BTreeMap<usize, Edits> = BTreeMap::new();
     for object in objects.all.iter().filter(|object| object.stays.is_none()) {
-        declarations(&mut single, number, object);
-        for one in object.uses.iter().filter(|one| one.file == number) {
-            call(&mut single, object.kind, one);
+        declarations(program, &mut single, object);
+        for one in object.uses.iter().filter(|one| one.via.is_none()) {
+            let function = &program.functions[one.within];
+            let file = function.nodes[one.call].file;
+            let text = call(program, objects, one);
+            single.entry(file).or_default().put(one.from, one.to, text);
         }
     }
-    if single.0.is_empty() {
-        return file.text.clone();
+    let wrapped: BTreeSet<usize> = objects
+        .all
+        .iter()
+        .filter(|object| object.stays.is_none())
+        .flat_map(|object| object.uses.iter().filter_map(|one| one.via))
+        .collect();
+    let wrappers: BTreeSet<usize> = sections.iter().filter_map(|one| one.locks.via).collect();
+    let mut whole: BTreeMap<usize, Edits> = BTreeMap::new();
+    for wrapper in wrappers {
+        let function = &program.functions[wrapper];
+        let file = function.place.file;
+        // A critical section above has declared it.
+        let is_declared = sections.iter().any(|one| {
+            one.locks.via == Some(wrapper)
+                && one.outline.file == file
+                && one.outline.whole.start < function.place.at
+        });
+        let declared = if is_declared || function.is_static {
+            String::new()
+        } else {
+            accessor(judge, wrapper, false)
+        };
+        let text = format!("\n\n{declared}{}", accessor(judge, wrapper, true));
+        let edits = whole.entry(file).or_default();
+        edits.put(function.to, function.to, text);
+        single.entry(file).or_default();
     }
-    let mut whole = Edits::default();
-    let first = single.0.iter().map(|edit| edit.from).min();
-    let (at, head) = beginning(file, first.unwrap_or_default());
-    whole.insert(at, head);
-    for (index, section) in sections.iter().enumerate() {
-        let name = format!("cohort_{}_{}", section.within, index + 1);
-        let handle = handle(file, section);
-        let function = function(file, &single, section, &name, &handle);
-        whole.insert(before(file, section.function), function);
-        let (from, to) = (section.first.start_byte(), section.last.end_byte());
-        whole.put(from, to, delegation(file, section, &name, &handle));
+    // Their calls may all be gone.
+    for (number, function) in program.functions.iter().enumerate() {
+        let is_called = wrapped.contains(&number)
+            || objects.is_alias(function.id)
+                && objects.all.iter().any(|object| {
+                    let is_by =
+                        |one: &Use| program.functions[one.within].nodes[one.call].of == function.id;
+                    object.stays.is_none() && object.uses.iter().any(is_by)
+                });
+        if function.is_function && function.is_static && is_called {
+            let (file, at) = (function.place.file, function.place.at);
+            let edits = single.entry(file).or_default();
+            edits.put(at, at, "__attribute__((unused)) ");
+        }
     }
-    let is_taken = |edit: &Edit| {
-        sections.iter().any(|section| {
-            section.first.start_byte() <= edit.from && edit.to <= section.last.end_byte()
-        })
-    };
-    let left = single.0.into_iter().filter(|edit| !is_taken(edit));
-    whole.0.extend(left);
-    whole.apply(&file.text, 0, file.text.len())
+    let mut made = BTreeMap::new();
+    for (file, single) in &single {
+        let source = &program.sources[*file];
+        let mut edits = whole.remove(file).unwrap_or_default();
+        let own = sections.iter().filter(|one| one.outline.file == *file);
+        let mut declared = BTreeSet::new();
+        for (number, section) in own.enumerate() {
+            let function = &program.functions[section.outline.function];
+            let name = format!("cohort_{}_{}", function.name, number + 1);
+            let mut writer = Writer::new(judge, single, section, name);
+            if let Some(wrapper) = section.locks.via {
+                let defined = program.functions[wrapper].place;
+                let is_above = defined.file == *file && defined.at < function.place.at;
+                writer.declares = !is_above && declared.insert(wrapper);
+            }
+            let at = before(source, function.place.at);
+            edits.put(at, at, writer.function());
+            let outline = &section.outline;
+            edits.put(outline.whole.start, outline.whole.end, writer.delegation());
+        }
+        edits.0.extend(single.0.iter().cloned());
+        let Some(first) = edits.0.iter().map(|edit| edit.from).min() else {
+            continue;
+        };
+        let (at, head) = beginning(source, first);
+        edits.0.insert(
+            0,
+            Edit {
+                from: at,
+                to: at,
+                text: head,
+            },
+        );
+        made.insert(*file, edits.apply(&source.bytes, 0, source.bytes.len()));
+    }
+    made
 }
 
 /// Converts an object's declarations and initialisers.
-fn declarations(edits: &mut Edits, number: usize, object: &Object<'_>) {
-    for (_, one) in object
-        .declared
-        .iter()
-        .filter(|(within, _)| *within == number)
-    {
+fn declarations(program: &Program, edits: &mut BTreeMap<usize, Edits>, object: &Object) {
+    for one in &object.declared {
+        let source = &program.sources[one.place.file];
+        let edits = edits.entry(one.place.file).or_default();
         if object.kind == Kind::Mutex {
-            edits.insert(one.name.start_byte(), "*");
+            edits.put(one.place.at, one.place.at, "*");
         }
         if object.is_global() {
             // An unconverted file does not link if it uses the object.
+            let mut end = one.place.at + object.name.len();
+            let mut depth = 0_i32;
+            for token in source.tokens_in(end..source.text.len()) {
+                match token.text(&source.text) {
+                    "[" => depth += 1,
+                    "]" => {
+                        depth -= 1;
+                        end = token.to;
+                    }
+                    _ if depth == 0 => break,
+                    _ => {}
+                }
+            }
             let label = format!(" __asm__(\"{}_is_delegated\")", object.name);
-            edits.insert(one.declarator.end_byte(), label);
+            edits.put(end, end, label);
         }
-        let of_type = one.whole.child_by_field_name("type");
-        // In a joint declaration, the first declarator has changed the type.
-        let is_unchanged = |of_type: &Node<'_>| {
-            let mut all = edits.0.iter();
-            !all.any(|edit| edit.from == of_type.start_byte())
-        };
-        if let Some(of_type) = of_type.filter(is_unchanged) {
-            edits.replace(
-                of_type,
-                match object.kind {
-                    Kind::Mutex => "cohort_delegated_t",
-                    Kind::Condition => "cohort_cond_t",
-                },
-            );
+        if let Some((from, to)) = type_of(program, one) {
+            let name = match object.kind {
+                Kind::Mutex => "cohort_delegated_t",
+                Kind::Condition => "cohort_cond_t",
+            };
+            edits.put(from, to, name);
         }
     }
-    for begun in object.begun.iter().filter(|at| at.file == number) {
-        edits.replace(
-            begun.node,
-            match object.kind {
-                Kind::Mutex => "NULL",
-                Kind::Condition => "COHORT_COND_INIT",
-            },
-        );
+    for (file, from, to) in &object.begun {
+        let value = match object.kind {
+            Kind::Mutex => "NULL",
+            Kind::Condition => "COHORT_COND_INIT",
+        };
+        edits.entry(*file).or_default().put(*from, *to, value);
     }
 }
 
-/// Converts a call.
-fn call(edits: &mut Edits, kind: Kind, one: &Use<'_>) {
-    let name = match one.function {
-        "pthread_mutex_lock" => "cohort_delegated_lock",
-        "pthread_mutex_unlock" => "cohort_delegated_unlock",
-        "pthread_mutex_init" => "cohort_delegated_init",
-        "pthread_mutex_destroy" => "cohort_delegated_destroy",
-        "pthread_cond_wait" => "cohort_cond_wait_delegated",
-        "pthread_cond_timedwait" => "cohort_cond_wait_delegated_until",
-        "pthread_cond_signal" => "cohort_cond_signal",
-        "pthread_cond_broadcast" => "cohort_cond_broadcast",
-        "pthread_cond_init" => "cohort_cond_init",
-        _ => "cohort_cond_destroy",
+/// The converted text of a call, or of the macro that makes it.
+fn call(program: &Program, objects: &Objects, one: &Use) -> String {
+    let function = &program.functions[one.within];
+    let source = &program.sources[function.nodes[one.call].file];
+    let given = |name: &str, all: &[String]| {
+        let at = |mutex: &str| format!("cohort_delegated_at({mutex})");
+        let all: Vec<String> = match all {
+            [first, ..] if name.ends_with("_init") => vec![first.clone()],
+            [condition, mutex, until] => vec![
+                condition.clone(),
+                at(mutex),
+                "CLOCK_REALTIME".to_owned(),
+                until.clone(),
+            ],
+            [condition, mutex] => vec![condition.clone(), at(mutex)],
+            [mutex] if name.ends_with("lock") => vec![at(mutex)],
+            _ => all.to_vec(),
+        };
+        format!("{}({})", renamed(name).unwrap_or(name), all.join(", "))
     };
-    let waits = one.function.ends_with("wait");
-    let function = one.call.child_by_field_name("function");
-    // A wait uses two objects.
-    if let Some(function) = function.filter(|_| !waits || kind == Kind::Condition) {
-        edits.replace(function, name);
+    if !one.is_in_macro {
+        let all = arguments(function, one.call).iter();
+        let all: Vec<String> = all
+            .map(|node| function.text(&program.sources, *node).to_owned())
+            .collect();
+        return given(&one.function, &all);
     }
-    if kind == Kind::Mutex && (waits || one.function.ends_with("lock")) {
-        edits.insert(one.argument.start_byte(), "cohort_delegated_at(");
-        edits.insert(one.argument.end_byte(), ")");
-    }
-    let arguments = one.arguments();
-    match arguments[..] {
-        [first, second] if one.function.ends_with("_init") => {
-            edits.put(first.end_byte(), second.end_byte(), "");
-        }
-        [_, _, until] if kind == Kind::Condition => {
-            edits.insert(until.start_byte(), "CLOCK_REALTIME, ");
-        }
-        _ => {}
-    }
-}
-
-/// The name of a critical section's argument: unused in its function.
-fn handle(file: &File, section: &Section<'_>) -> String {
-    let mut name = "cohort".to_owned();
-    let parts = || section.body.iter().flat_map(|part| everything(*part));
-    while parts().any(|part| part.kind() == "identifier" && file.text(part) == name) {
-        name.push('_');
-    }
-    name
-}
-
-/// The declaration of a captured variable in the structure.
-fn member(file: &File, taken: &Taken<'_>) -> String {
-    let one = &taken.one;
-    let before = one.of_type().into_iter();
-    let words: Vec<&str> = before.map(|part| file.text(part)).collect();
-    let name = file.text(one.name);
-    let mut edits = Edits::default();
-    let shape = one.shape();
-    if !taken.is_copied {
-        let is_parameter = one.whole.kind() == "parameter_declaration";
-        if is_parameter && shape.kind() == "array_declarator" {
-            edits.replace(shape, format!("(**{name})"));
-        } else if one.declarator == one.name {
-            edits.replace(one.name, format!("*{name}"));
+    let calls = |word: &str| objects.is_locking(word);
+    let text = source.piece(one.from, one.to);
+    let words = program.macros.expanded(text, &calls).unwrap_or_default();
+    let (mut made, mut at) = (Vec::new(), 0);
+    while at < words.len() {
+        let is_call = calls(&words[at]) && words.get(at + 1).is_some_and(|next| next == "(");
+        if is_call && let Some((all, end)) = macros::arguments(&words, at + 1) {
+            let all: Vec<String> = all.iter().map(|words| macros::text(words)).collect();
+            made.push(given(objects.meant(&words[at]), &all));
+            at = end;
         } else {
-            edits.replace(one.name, format!("(*{name})"));
+            made.push(words[at].clone());
+            at += 1;
         }
     }
-    let (from, to) = (one.declarator.start_byte(), one.declarator.end_byte());
-    format!("{} {}", words.join(" "), edits.apply(&file.text, from, to))
+    macros::text(&made)
 }
 
-/// The outlined function of a critical section.
-fn function(
-    file: &File,
-    single: &Edits,
-    section: &Section<'_>,
-    name: &str,
-    handle: &str,
-) -> String {
-    let locked = file.text(section.locks.object);
-    let mut text = format!(
-        "/* Critical section of {}() under {locked}. */\n",
-        section.within
-    );
-    if !section.taken.is_empty() {
-        let _ = writeln!(text, "struct {name} {{");
-        for taken in section.taken.values() {
-            let _ = writeln!(text, "    {};", member(file, taken));
-        }
-        text.push_str("};\n\n");
-    }
-    let _ = writeln!(text, "static void {name}(void *{handle}_argument)\n{{");
-    if section.taken.is_empty() {
-        let _ = writeln!(text, "    (void){handle}_argument;");
+/// The function that gives the lock of a wrapper, or its declaration.
+fn accessor(judge: &Judge<'_>, wrapper: usize, is_whole: bool) -> String {
+    let function = &judge.program.functions[wrapper];
+    let parameters = function.nodes[0]
+        .kids
+        .iter()
+        .map(|kid| &function.nodes[*kid]);
+    let parameters: Vec<String> = parameters
+        .filter(|node| node.kind == CXCursor_ParmDecl)
+        .filter_map(|node| Some(node.variable.as_ref()?.shape.declare(&node.name)))
+        .collect();
+    let parameters = if parameters.is_empty() {
+        "void".to_owned()
     } else {
-        let _ = writeln!(text, "    struct {name} *{handle} = {handle}_argument;\n");
+        parameters.join(", ")
+    };
+    let linkage = if function.is_static {
+        "__attribute__((unused)) static "
+    } else {
+        ""
+    };
+    let head = format!(
+        "{linkage}cohort_delegated_t *cohort_lock_of_{}({parameters})",
+        function.name
+    );
+    if !is_whole {
+        return format!("{head};\n");
     }
-    let mut edits = single.clone();
-    for node in section.body.iter().flat_map(|part| everything(*part)) {
-        let Some(taken) = section.taken.get(file.text(node)) else {
-            continue;
-        };
-        let meant = super::names::local(file, file.text(node), node);
-        let is_it = meant.is_some_and(|one| one.name == taken.one.name);
-        if node.kind() == "identifier" && is_it {
-            let name = file.text(node);
-            edits.replace(
-                node,
-                if taken.is_copied {
-                    format!("{handle}->{name}")
-                } else {
-                    format!("(*{handle}->{name})")
-                },
-            );
+    let uses = judge.objects.all.iter().flat_map(|object| &object.uses);
+    let mut own = uses.filter(|one| one.within == wrapper && one.via.is_none());
+    let argument = own.next().map_or("", |one| &*one.argument);
+    format!("{head}\n{{\n    return cohort_delegated_at({argument});\n}}")
+}
+
+/// Writes one critical section.
+struct Writer<'a> {
+    judge: &'a Judge<'a>,
+    single: &'a Edits,
+    section: &'a Section,
+    name: String,
+    /// Whether it declares the function that gives its lock.
+    declares: bool,
+    /// The name of the argument: unused in its function.
+    handle: String,
+    function: &'a Function,
+    source: &'a Source,
+}
+
+impl<'a> Writer<'a> {
+    fn new(judge: &'a Judge<'_>, single: &'a Edits, section: &'a Section, name: String) -> Self {
+        let function = &judge.program.functions[section.outline.function];
+        let source = &judge.program.sources[section.outline.file];
+        let words = source.tokens_in(function.place.at..function.to);
+        let mut handle = "cohort".to_owned();
+        while words.iter().any(|word| word.text(&source.text) == handle) {
+            handle.push('_');
+        }
+        Self {
+            judge,
+            single,
+            section,
+            name,
+            declares: false,
+            handle,
+            function,
+            source,
         }
     }
-    let (start, end) = (section.first.end_byte(), section.last.start_byte());
-    let between = &file.text[start..end];
-    let from = start + between.len() - between.trim_start().len();
-    let to = from + between.trim().len();
-    let unread = file.unread.iter();
-    for branch in unread.filter(|branch| from <= branch.start && branch.end <= to) {
-        edits.put(branch.start, branch.end, UNREAD);
+
+    /// Whether the section tells by which exit it was left.
+    fn has_exits(&self) -> bool {
+        self.section
+            .outline
+            .exits
+            .iter()
+            .any(|exit| !self.rest(exit).is_empty())
     }
-    let body = edits.apply(&file.text, from, to);
-    let margin = margin(file, *section.body.first().unwrap_or(&section.first));
-    // Text with continuation lines keeps its blanks.
-    let is_broken = body.contains("\\\n");
-    for (number, line) in body.lines().enumerate() {
-        let inner = if number == 0 || is_broken {
-            line
+
+    /// The statements behind an unlock.
+    fn rest(&self, exit: &super::sections::Exit) -> String {
+        let text = self
+            .single
+            .text(self.source, exit.rest.start, exit.rest.end);
+        text.trim().to_owned()
+    }
+
+    fn has_argument(&self) -> bool {
+        !self.section.taken.is_empty() || !self.section.hoisted.is_empty() || self.has_exits()
+    }
+
+    /// The declaration of a captured variable in the structure.
+    fn member(name: &str, taken: &Taken) -> String {
+        let shape = &taken.variable.shape;
+        if taken.is_copied {
+            // A constant member is initialised as any other.
+            return shape.declare(name);
+        }
+        match shape {
+            Shape::Array(..) | Shape::Function(..) => shape.declare(&format!("(*{name})")),
+            _ => shape.declare(&format!("*{name}")),
+        }
+    }
+
+    /// The outlined function.
+    fn function(&self) -> String {
+        let (section, name, handle) = (self.section, &self.name, &self.handle);
+        let outline = &section.outline;
+        let mut text = String::new();
+        if let Some(wrapper) = section.locks.via.filter(|_| self.declares) {
+            text.push_str(&accessor(self.judge, wrapper, false));
+            text.push('\n');
+        }
+        let _ = writeln!(
+            text,
+            "/* Critical section of {}() under {}. */",
+            self.function.name,
+            section.locks.argument.trim_start_matches('&')
+        );
+        if self.has_argument() {
+            let _ = writeln!(text, "struct {name} {{");
+            for (name, taken) in &section.taken {
+                let _ = writeln!(text, "    {};", Self::member(name, taken));
+            }
+            for one in &section.hoisted {
+                let declared = one.variable.shape.assignable().declare(&one.name);
+                let _ = writeln!(text, "    {declared};");
+            }
+            if self.has_exits() {
+                text.push_str("    int cohort_exit;\n");
+            }
+            text.push_str("};\n\n");
+        }
+        let _ = writeln!(text, "static void {name}(void *{handle}_argument)\n{{");
+        if self.has_argument() {
+            let _ = writeln!(text, "    struct {name} *{handle} = {handle}_argument;");
         } else {
-            line.strip_prefix(margin).unwrap_or(line.trim_start())
+            let _ = writeln!(text, "    (void){handle}_argument;");
+        }
+        for (name, taken) in section.taken.iter().filter(|(_, taken)| taken.is_copied) {
+            let declared = taken.variable.shape.declare(name);
+            let unused = if taken.is_optional {
+                "__attribute__((unused)) "
+            } else {
+                ""
+            };
+            let _ = writeln!(text, "    {unused}{declared} = {handle}->{name};");
+        }
+        text.push('\n');
+        // A name may be declared anew at the top of the section.
+        let is_anew = outline.nodes.iter().any(|at| {
+            let node = &self.function.nodes[*at];
+            node.kind == CXCursor_VarDecl
+                && section
+                    .taken
+                    .get(&*node.name)
+                    .is_some_and(|taken| taken.is_copied)
+        });
+        if is_anew {
+            text.push_str("    {\n");
+        }
+        self.body(&mut text);
+        if is_anew {
+            text.push_str("    }\n");
+        }
+        text.push_str("}\n\n");
+        text
+    }
+
+    /// The statements that pass values on at an exit, or at the end.
+    fn passes(&self, place: Option<usize>) -> Vec<String> {
+        let used = self
+            .section
+            .hoisted
+            .iter()
+            .filter(|one| one.used.contains(&place));
+        used.map(|one| format!("{}->{} = {};", self.handle, one.name, one.name))
+            .collect()
+    }
+
+    fn body(&self, text: &mut String) {
+        let (source, outline) = (self.source, &self.section.outline);
+        let mut edits = self.single.clone();
+        for (at, name) in &self.section.edited {
+            edits.put(*at, at + name.len(), format!("(*{}->{name})", self.handle));
+        }
+        for (number, exit) in outline.exits.iter().enumerate() {
+            let inner = margin(source, exit.whole.start);
+            let mut all = self.passes(Some(number));
+            if !self.rest(exit).is_empty() {
+                all.push(format!("{}->cohort_exit = {};", self.handle, number + 1));
+            }
+            all.push("return;".to_owned());
+            let all = all.join(&format!("\n{inner}"));
+            edits.put(exit.whole.start, exit.whole.end, all);
+        }
+        let between = source.piece(outline.body.start, outline.body.end);
+        let from = outline.body.start + between.len() - between.trim_start().len();
+        let to = from + between.trim().len();
+        for branch in source.unread.iter().flatten() {
+            // From the directive's line to the next directive's.
+            let inner = source.piece(branch.start, branch.end);
+            let start = inner.find('\n').map(|at| branch.start + at);
+            let end = inner.rfind('\n').map(|at| branch.start + at + 1);
+            if let (Some(start), Some(end)) = (start, end)
+                && from <= start
+                && end <= to
+                && start + 1 < end
+                && !lex::tokens(source.piece(start, end)).is_empty()
+            {
+                edits.put(start, end, UNREAD);
+            }
+        }
+        let mut body = edits.text(source, from, to);
+        if body.ends_with(':') {
+            body.push(';');
+        }
+        if !outline.is_closed {
+            for line in self.passes(None) {
+                body.push('\n');
+                body.push_str(margin(source, from));
+                body.push_str(&line);
+            }
+        }
+        let margin = margin(source, from);
+        // Text with continuation lines keeps its blanks.
+        let is_broken = body.contains("\\\n");
+        for (number, line) in body.lines().enumerate() {
+            let inner = if number == 0 || is_broken {
+                line
+            } else {
+                line.strip_prefix(margin).unwrap_or(line.trim_start())
+            };
+            let is_directive = inner.trim_start().starts_with('#');
+            let blank = if inner.is_empty() || is_directive || (is_broken && number > 0) {
+                ""
+            } else {
+                "    "
+            };
+            let _ = writeln!(text, "{blank}{inner}");
+        }
+    }
+
+    /// The replacement of the critical section.
+    fn delegation(&self) -> String {
+        let (section, name, handle) = (self.section, &self.name, &self.handle);
+        let outline = &section.outline;
+        let lock = match section.locks.via {
+            Some(wrapper) => {
+                let text = self
+                    .function
+                    .text(&self.judge.program.sources, section.locks.call);
+                let given = text.find('(').map_or("()", |at| &text[at..]);
+                format!(
+                    "cohort_lock_of_{}{given}",
+                    self.judge.program.functions[wrapper].name
+                )
+            }
+            None => format!("cohort_delegated_at({})", section.locks.argument),
         };
-        let blank = if inner.is_empty() || (is_broken && number > 0) {
-            ""
+        if !self.has_argument() {
+            return format!("cohort_delegate({lock}, {name}, NULL);");
+        }
+        let outer = margin(self.source, outline.whole.start);
+        let step = if outer.starts_with('\t') {
+            "\t"
         } else {
             "    "
         };
-        let _ = writeln!(text, "{blank}{inner}");
+        let is_behind = section.hoisted.iter().any(|one| one.used.contains(&None));
+        let (own, inner) = if is_behind {
+            (format!("{name}_section"), outer.to_owned())
+        } else {
+            (format!("{handle}_section"), format!("{outer}{step}"))
+        };
+        let values = section.taken.iter().map(|(name, taken)| {
+            let address = if taken.is_copied { "" } else { "&" };
+            format!(".{name} = {address}{name}")
+        });
+        let mut values: Vec<String> = values.collect();
+        if self.has_exits() {
+            values.push(".cohort_exit = 0".to_owned());
+        } else if values.is_empty() {
+            values.push("0".to_owned());
+        }
+        let mut text = String::new();
+        if is_behind {
+            let parent = self.function.nodes[outline.first].parent;
+            let kind = self.function.nodes[parent].kind;
+            if matches!(
+                kind,
+                CXCursor_LabelStmt | CXCursor_CaseStmt | CXCursor_DefaultStmt
+            ) {
+                let _ = write!(text, ";\n{outer}");
+            }
+        } else {
+            let _ = write!(text, "{{\n{inner}");
+        }
+        let _ = write!(
+            text,
+            "struct {name} {own} = {{ {} }};\n\n{inner}cohort_delegate({lock}, {name}, &{own});",
+            values.join(", ")
+        );
+        let exits: Vec<(usize, String)> = outline
+            .exits
+            .iter()
+            .enumerate()
+            .map(|(number, exit)| (number, self.rest(exit)))
+            .filter(|(_, rest)| !rest.is_empty())
+            .collect();
+        let is_all = outline.is_closed && exits.len() == outline.exits.len();
+        for (place, (number, rest)) in exits.iter().enumerate() {
+            let is_last = is_all && place + 1 == exits.len();
+            let _ = match (place, is_last) {
+                (0, true) => writeln!(text, "\n{inner}{{"),
+                (_, true) => writeln!(text, " else {{"),
+                (0, false) => {
+                    writeln!(text, "\n{inner}if ({own}.cohort_exit == {}) {{", number + 1)
+                }
+                (_, false) => writeln!(text, " else if ({own}.cohort_exit == {}) {{", number + 1),
+            };
+            let within = section.hoisted.iter();
+            for one in within.filter(|one| one.used.contains(&Some(*number))) {
+                let declared = one.variable.shape.declare(&one.name);
+                let _ = writeln!(text, "{inner}{step}{declared} = {own}.{};", one.name);
+            }
+            let old = margin(self.source, outline.exits[*number].whole.start);
+            for (place, line) in rest.lines().enumerate() {
+                let line = if place == 0 {
+                    line
+                } else {
+                    line.strip_prefix(old).unwrap_or(line.trim_start())
+                };
+                let is_directive = line.trim_start().starts_with('#');
+                let blank = if line.is_empty() || is_directive {
+                    String::new()
+                } else {
+                    format!("{inner}{step}")
+                };
+                let _ = writeln!(text, "{blank}{line}");
+            }
+            let _ = write!(text, "{inner}}}");
+        }
+        let behind = section
+            .hoisted
+            .iter()
+            .filter(|one| one.used.contains(&None));
+        for one in behind {
+            let declared = one.variable.shape.declare(&one.name);
+            let _ = write!(text, "\n{inner}{declared} = {own}.{};", one.name);
+        }
+        if !is_behind {
+            let _ = write!(text, "\n{outer}}}");
+        }
+        text
     }
-    text.push_str("}\n\n");
-    text
 }
 
-/// The replacement of the critical section.
-fn delegation(file: &File, section: &Section<'_>, name: &str, handle: &str) -> String {
-    let margin = margin(file, section.first);
-    let lock = format!("cohort_delegated_at({})", file.text(section.locks.argument));
-    if section.taken.is_empty() {
-        return format!("cohort_delegate({lock}, {name}, NULL);");
-    }
-    let inner = if margin.starts_with('\t') {
-        "\t"
-    } else {
-        "    "
+/// The indentation of an offset's line.
+fn margin(source: &Source, at: usize) -> &str {
+    let start = source.piece(0, at).rfind('\n').map_or(0, |end| end + 1);
+    let line = source.piece(start, source.text.len());
+    let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+    &line[..blank]
+}
+
+/// The place for text before what begins there: above its specifiers and its comment.
+fn before(source: &Source, at: usize) -> usize {
+    let tokens = source.tokens_in(0..at);
+    let is_end = |token: &&lex::Token| {
+        token.kind == lex::Kind::Directive || matches!(token.text(&source.text), ";" | "}" | "{")
     };
-    let values = section.taken.iter().map(|(name, taken)| {
-        let address = if taken.is_copied { "" } else { "&" };
-        format!("{address}{name}")
-    });
-    let values: Vec<String> = values.collect();
-    format!(
-        "{{\n{margin}{inner}struct {name} {handle}_section = {{ {} }};\n\n\
-         {margin}{inner}cohort_delegate({lock}, {name}, &{handle}_section);\n{margin}}}",
-        values.join(", ")
-    )
+    let ended = tokens.iter().rev().find(is_end).map_or(0, |token| token.to);
+    let next = source.tokens_in(ended..at + 1).first();
+    let mut place = next.map_or(at, |next| next.from);
+    // Comments right above.
+    loop {
+        let above = source.piece(ended, place);
+        let trimmed = above.trim_end();
+        let lines = above[trimmed.len()..].matches('\n').count();
+        if trimmed.is_empty() || lines > 1 {
+            return place;
+        }
+        let comments = comments(trimmed);
+        let Some(last) = comments.last() else {
+            return place;
+        };
+        let from = ended + last;
+        // A comment in the line of what precedes is of that.
+        let is_beside = ended > 0 && !source.piece(ended, from).contains('\n');
+        if is_beside || from >= place {
+            return place;
+        }
+        place = from;
+    }
 }
 
-/// The indentation of a node's line.
-fn margin<'p>(file: &'p File, node: Node<'_>) -> &'p str {
-    let line = file.text.lines().nth(line(node) - 1).unwrap_or_default();
-    let text = line.trim_start();
-    &line[..line.len() - text.len()]
-}
-
-/// The place for text before a function: above its comment, and above words that the grammar
-/// misparsed, which may be specifiers of the function.
-fn before<'p>(file: &File, function: Node<'p>) -> usize {
-    let above = |node: Node<'p>| std::iter::successors(node.prev_sibling(), Node::prev_sibling);
-    let is_unended = |node: &Node<'_>| {
-        let is_open = matches!(node.kind(), "declaration" | "expression_statement");
-        (node.is_error() || is_open) && !file.text(*node).ends_with([';', '}'])
-    };
-    let mut at = function;
-    while let Some(words) = above(at)
-        .find(|node| node.kind() != "comment")
-        .filter(is_unended)
-    {
-        at = words;
+/// Where the comments of a text without tokens begin.
+fn comments(text: &str) -> Vec<usize> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    while let Some(next) = text[at..].find('/') {
+        let from = at + next;
+        let rest = &text[from..];
+        let end = match rest.strip_prefix("/*") {
+            Some(inner) => inner.find("*/").map(|end| end + 4),
+            None => rest.find('\n'),
+        };
+        all.push(from);
+        at = from + end.unwrap_or(rest.len());
     }
-    while let Some(above) = at.prev_sibling()
-        && above.kind() == "comment"
-        && above.end_position().row + 1 == at.start_position().row
-    {
-        at = above;
-    }
-    at.start_byte()
+    all
 }
 
 /// The place and text of the library's include before a file's first change: after the last include
 /// before that change, since macros before an include may affect it.
-fn beginning(file: &File, change: usize) -> (usize, String) {
-    let guarded = |node: &Node<'_>| node.kind() == "preproc_ifdef" && around(*node).count() == 1;
-    let parts = children(file.root()).into_iter();
-    let parts = parts.flat_map(|part| {
-        let inner = guarded(&part) && part.byte_range().len() * 2 > file.text.len();
-        if inner { children(part) } else { vec![part] }
-    });
-    let parts: Vec<Node<'_>> = parts.filter(|part| part.start_byte() <= change).collect();
-    let includes = parts
-        .iter()
-        .rfind(|part| part.kind() == "preproc_include" && part.end_byte() <= change);
-    if let Some(last) = includes {
-        let at = last.end_byte();
-        let is_line = file.text[..at].ends_with('\n');
-        let line = if is_line { "" } else { "\n" };
-        return (at, format!("{line}{HEAD}"));
-    }
-    let declares = |part: &&Node<'_>| {
-        let kind = part.kind();
-        let endings = ["declaration", "definition", "_specifier"];
-        endings.iter().any(|ending| kind.ends_with(ending)) || part.end_byte() > change
+fn beginning(source: &Source, change: usize) -> (usize, String) {
+    let text = &source.text;
+    let tokens = source.tokens();
+    let word = |token: &lex::Token| {
+        let words = lex::directive_words(token.text(text));
+        words
+            .first()
+            .map(|word| (*word).to_owned())
+            .unwrap_or_default()
     };
-    let first = parts.iter().find(declares);
-    (first.map_or(0, |part| before(file, *part)), HEAD.to_owned())
+    let is_directive = |token: &lex::Token| token.kind == lex::Kind::Directive;
+    // The guard of a header is around everything.
+    let is_guarded = matches!(tokens, [first, second, ..]
+        if is_directive(first) && word(first) == "ifndef" && is_directive(second) && word(second) == "define");
+    let base = i32::from(is_guarded);
+    let (mut depth, mut braces, mut include, mut first) = (0_i32, 0_i32, None, None);
+    let mut is_language = false;
+    for token in tokens.iter().take_while(|token| token.from < change) {
+        if is_directive(token) {
+            match &*word(token) {
+                "if" | "ifdef" | "ifndef" => depth += 1,
+                "endif" => depth -= 1,
+                "include" if depth == base && braces == 0 => include = Some(token.to),
+                _ => {}
+            }
+            continue;
+        }
+        if first.is_none() && depth == base {
+            first = Some(token.from);
+        }
+        match token.text(text) {
+            "extern" => is_language = true,
+            "{" if is_language => is_language = false,
+            "{" => braces += 1,
+            "}" => braces = (braces - 1).max(0),
+            "\"C\"" => {}
+            _ => is_language = false,
+        }
+    }
+    if let Some(at) = include {
+        return (at, format!("\n{}", HEAD.trim_end()));
+    }
+    let first = first.unwrap_or(change);
+    (before(source, first), HEAD.to_owned())
 }

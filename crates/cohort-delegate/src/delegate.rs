@@ -335,6 +335,9 @@ fn targets(arguments: &Arguments, root: &Path) -> Result<Vec<(PathBuf, PathBuf)>
     Ok(targets)
 }
 
+/// The reason of a lock with its section in the callers.
+const ONLY_LOCKS: &str = "is a function that only locks";
+
 /// Results for the critical sections.
 struct Made {
     functions: Vec<Section>,
@@ -377,7 +380,10 @@ fn convert(program: &Program) -> (Objects, Made) {
         let of_idle = made.in_place.iter().filter(|(of, ..)| idle.contains(of));
         idle_sections.extend(of_idle.cloned());
         for number in idle {
-            let why = made.in_place.iter().find(|(of, ..)| *of == number);
+            let mut all: Vec<_> = made.in_place.iter().collect();
+            all.retain(|(of, ..)| *of == number);
+            let says_more = |(_, _, reason): &&&(usize, Place, Reason)| reason.why != ONLY_LOCKS;
+            let why = all.iter().find(says_more).or(all.first()).copied();
             let object = &objects.all[number];
             let why = why.map_or_else(
                 || Reason::new(object.place(), "is not locked in these files"),
@@ -422,7 +428,7 @@ fn sections(program: &Program, objects: &Objects) -> Made {
         let why = if locks.is_pair {
             "is made by a macro, with its end".to_owned()
         } else if is_wrapper(objects, number, locks) {
-            "is a function that only locks".to_owned()
+            ONLY_LOCKS.to_owned()
         } else if let Some(outer) = made.functions.iter().find(is_outer) {
             let start = Place {
                 file: here.file,

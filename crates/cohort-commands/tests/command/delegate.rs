@@ -537,6 +537,37 @@ fn a_macro_with_a_whole_section_locks_in_place() {
     );
 }
 
+/// A variable that a section changes is also the inner lock's.
+#[test]
+fn a_lock_inside_a_section_is_of_the_sections_variables() {
+    if !is_readable() {
+        return;
+    }
+    let row = "struct row { pthread_mutex_t lock; int sum; struct row *next; };\nstatic struct row *first;\n\
+               void g(struct row *r) { pthread_mutex_lock(&r->lock); r->sum++; pthread_mutex_unlock(&r->lock); }\n";
+    let (rows, folder) = converted_by(
+        &[],
+        &format!(
+            "{MUTEX}{row}void f(void) {{ struct row *r; pthread_mutex_lock(&m); for (r = first; r; r = r->next) {{ \
+             pthread_mutex_lock(&r->lock); x += r->sum; pthread_mutex_unlock(&r->lock); }} \
+             pthread_mutex_unlock(&m); }}\n"
+        ),
+    );
+    let functions = rows.iter().filter(|row| row.1 == "function").count();
+    assert_eq!(functions, 2, "{rows:?}");
+    assert_eq!(compiled(&folder, &["-Wall", "-Wextra"]), Ok(()));
+    let (rows, _) = converted_by(
+        &[],
+        &format!(
+            "#define LOCK(r) pthread_mutex_lock(&(r)->lock)\n{MUTEX}{PLAIN}{row}void f(void) {{ struct row *r; \
+             pthread_mutex_lock(&m); for (r = first; r; r = r->next) {{ LOCK(r); x += r->sum; \
+             pthread_mutex_unlock(&(r)->lock); }} pthread_mutex_unlock(&m); }}\n"
+        ),
+    );
+    let is_it = |row: &(String, String, String)| row.2.contains("passes r to a macro that locks");
+    assert!(rows.iter().any(is_it), "{rows:?}");
+}
+
 /// Two compilations of a file, one with more of a section.
 #[test]
 fn a_file_that_is_compiled_twice_is_read_twice() {

@@ -177,8 +177,20 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The functions that a pointer may hold, if all are known.
+    /// The functions that a pointer may hold, if all are known: the users of a library, and of what the
+    /// system declares, are not here.
     fn targets(&self, pointer: Id) -> Option<Vec<Id>> {
+        let functions = &self.program.functions;
+        let is_program = functions
+            .iter()
+            .any(|function| function.is_function && &*function.name == "main");
+        let is_own = |id: Id| {
+            let place = self.program.entity(id).place;
+            place.is_some_and(|place| self.program.sources[place.file].is_own)
+        };
+        if !is_program || !is_own(pointer) {
+            return None;
+        }
         let (mut seen, mut waiting) = (HashSet::from([pointer]), vec![pointer]);
         let mut found = Vec::new();
         while let Some(id) = waiting.pop() {
@@ -188,6 +200,9 @@ impl<'a> Judge<'a> {
                     Flow::Function(target) if !found.contains(target) => found.push(*target),
                     Flow::Function(_) => {}
                     Flow::From(other) => {
+                        if !is_own(*other) {
+                            return None;
+                        }
                         if seen.insert(*other) {
                             waiting.push(*other);
                         }

@@ -721,11 +721,27 @@ impl Objects {
         }
         for (file, source) in program.sources.iter().enumerate() {
             for (from, (to, name)) in &source.expansions {
-                let kind = match &**name {
-                    "PTHREAD_MUTEX_INITIALIZER" => Kind::Mutex,
-                    "PTHREAD_COND_INITIALIZER" => Kind::Condition,
-                    _ => continue,
+                // What stands in a definition counts where its macro is expanded.
+                let line = source.tokens();
+                let before = line.partition_point(|token| token.to <= *from);
+                let is_defining = line
+                    .get(before)
+                    .is_some_and(|token| token.kind == lex::Kind::Directive && token.from < *from);
+                let behind = program.macros.behind(name);
+                let of = |kind: &Kind| behind.contains(kind.of_initializer());
+                let kinds = [Kind::Mutex, Kind::Condition];
+                let Some(kind) = kinds.into_iter().find(of).filter(|_| !is_defining) else {
+                    continue;
                 };
+                let is_variable = |object: &Object| {
+                    object.declared.iter().any(|one| {
+                        let is_around = one.from <= *from && *to <= one.to;
+                        one.place.file == file && !one.is_field && is_around
+                    })
+                };
+                if self.all.iter().any(is_variable) {
+                    continue;
+                }
                 let here = (file, *from, *to);
                 if self.all.iter().any(|object| object.begun.contains(&here)) {
                     continue;

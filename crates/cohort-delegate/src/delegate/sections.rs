@@ -957,7 +957,17 @@ fn take(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
             section.edited.insert(node.from, name);
         }
     }
-    // A declared type's size may be a variable's.
+    // A macro's text is written anew, as it stands.
+    for at in &outline.nodes {
+        let Some((other, one)) = judge.objects.calls.get(&(section.outline.function, *at)) else {
+            continue;
+        };
+        let one = &judge.objects.all[*other].uses[*one];
+        let inside = section.edited.range(one.from..one.to).next();
+        if let Some((_, name)) = inside.filter(|_| one.is_in_macro) {
+            return because(*at, format!("passes {name} to a macro that locks"));
+        }
+    }
     for at in function.everything(section.locks.node) {
         let node = &function.nodes[at];
         if node.kind != CXCursor_DeclRefExpr {

@@ -81,8 +81,12 @@ pub fn converted(judge: &Judge<'_>, sections: &[Section]) -> BTreeMap<usize, Vec
         for one in object.uses.iter().filter(|one| one.via.is_none()) {
             let function = &program.functions[one.within];
             let file = function.nodes[one.call].file;
-            let text = call(program, objects, one);
-            single.entry(file).or_default().put(one.from, one.to, text);
+            let edits = single.entry(file).or_default();
+            if one.is_in_macro {
+                edits.put(one.from, one.to, macro_call(program, objects, one));
+            } else {
+                call(function, edits, one);
+            }
         }
     }
     let wrapped: BTreeSet<usize> = objects
@@ -208,8 +212,35 @@ fn declarations(program: &Program, edits: &mut BTreeMap<usize, Edits>, object: &
     }
 }
 
-/// The converted text of a call, or of the macro that makes it.
-fn call(program: &Program, objects: &Objects, one: &Use) -> String {
+/// Converts a call that stands in the text; its arguments may have other edits.
+fn call(function: &Function, edits: &mut Edits, one: &Use) {
+    let node = &function.nodes[one.call];
+    let name = one.function.as_str();
+    let renamed = renamed(name).unwrap_or(name);
+    edits.put(node.from, node.from + node.name.len(), renamed);
+    let at = |place: &usize| (function.nodes[*place].from, function.nodes[*place].to);
+    let given = arguments(function, one.call);
+    let mutex = match given {
+        [first, second] if name.ends_with("_init") => {
+            edits.put(at(first).1, at(second).1, "");
+            None
+        }
+        [_, mutex, until] => {
+            edits.put(at(until).0, at(until).0, "CLOCK_REALTIME, ");
+            Some(mutex)
+        }
+        [_, mutex] => Some(mutex),
+        [mutex] if name.ends_with("lock") => Some(mutex),
+        _ => None,
+    };
+    if let Some(mutex) = mutex {
+        edits.put(at(mutex).0, at(mutex).0, "cohort_delegated_at(");
+        edits.put(at(mutex).1, at(mutex).1, ")");
+    }
+}
+
+/// The converted text of a macro with calls.
+fn macro_call(program: &Program, objects: &Objects, one: &Use) -> String {
     let function = &program.functions[one.within];
     let source = &program.sources[function.nodes[one.call].file];
     let given = |name: &str, all: &[String]| {
@@ -228,13 +259,6 @@ fn call(program: &Program, objects: &Objects, one: &Use) -> String {
         };
         format!("{}({})", renamed(name).unwrap_or(name), all.join(", "))
     };
-    if !one.is_in_macro {
-        let all = arguments(function, one.call).iter();
-        let all: Vec<String> = all
-            .map(|node| function.text(&program.sources, *node).to_owned())
-            .collect();
-        return given(&one.function, &all);
-    }
     let calls = |word: &str| objects.is_locking(word);
     let text = source.piece(one.from, one.to);
     let words = program.macros.expanded(text, &calls).unwrap_or_default();

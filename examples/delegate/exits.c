@@ -97,21 +97,22 @@ out:
     return result;
 }
 
-/* Both branches unlock. */
+/* Both branches unlock, and a variable of the section is used behind them. */
 static long both(struct table *table, int which)
 {
     long result;
 
     LOCK(table);
+    long used = table->used;
     if (which % 2) {
-        result = table->used;
+        result = used;
         UNLOCK(table);
         result *= 2;
     } else {
         result = table->values[0];
         UNLOCK(table);
     }
-    return result;
+    return used == SIZE ? result : -1;
 }
 
 /* Leaves a loop, goes on with it, and ends in it. */

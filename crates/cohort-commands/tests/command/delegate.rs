@@ -213,6 +213,21 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
             "declares v in line 10 for use after the critical section",
         ),
         (
+            "void f(int a) { pthread_mutex_lock(&m); int v = x; if (a) { pthread_mutex_unlock(&m); v++; } else \
+             pthread_mutex_unlock(&m); x = v; }",
+            "ends in another block than it begins",
+        ),
+        (
+            "void f(int a) { pthread_mutex_lock(&m); int v = x; if (a) { pthread_mutex_unlock(&m); v++; } else { \
+             pthread_mutex_unlock(&m); } x = v; }",
+            "declares v for use at an exit and behind it",
+        ),
+        (
+            "void f(int a) { pthread_mutex_lock(&m); int v = x; if (a) { pthread_mutex_unlock(&m); goto out; } \
+             x++; pthread_mutex_unlock(&m); a++; out: x = v; }",
+            "declares v for use at an exit and behind it",
+        ),
+        (
             "static pthread_mutex_t o[2];\nvoid f(int i) { pthread_mutex_lock(&o[i]); x++; \
              pthread_mutex_unlock(&o[i]); }\nvoid g(int i) { pthread_mutex_lock(&m); \
              pthread_mutex_lock(&o[i]); x++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&o[i]); }",
@@ -1003,6 +1018,14 @@ fn the_library_is_included_behind_what_else_is() {
          pthread_mutex_unlock(&c->lock); }\n",
     );
     assert!(made.starts_with("#include <cohort.h>\n"), "{made}");
+    // The first condition is no guard of the whole file.
+    let made = written(&format!(
+        "#ifndef NAMED\n#define NAMED 1\n#endif\n#include <pthread.h>\n{MUTEX}{PLAIN}"
+    ));
+    assert!(
+        made.contains("#include <pthread.h>\n#include <cohort.h>\n"),
+        "{made}"
+    );
 }
 
 #[test]

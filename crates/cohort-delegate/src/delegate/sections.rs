@@ -19,6 +19,8 @@ pub struct Exit {
     /// The statements behind the unlock.
     pub rest: Range<usize>,
     pub nodes: Vec<usize>,
+    /// Whether what follows the critical section follows it too.
+    pub falls: bool,
 }
 
 /// Extent of a critical section.
@@ -405,6 +407,7 @@ impl Finder<'_> {
             whole: from..to,
             rest: rest_from..to,
             nodes,
+            falls: !is_left,
         })
     }
 
@@ -1076,6 +1079,42 @@ fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
                 id: node.of,
                 used: HashSet::from([place]),
             });
+        }
+    }
+    // A copy that an exit changes would not be that behind the end.
+    for one in &section.hoisted {
+        let is_both = one.used.contains(&None)
+            && one
+                .used
+                .iter()
+                .flatten()
+                .any(|exit| outline.exits[*exit].falls);
+        let labels = outline.after.iter().flat_map(|at| function.everything(*at));
+        let labels: HashSet<Id> = labels
+            .filter(|at| function.nodes[*at].kind == CXCursor_LabelStmt)
+            .map(|at| function.nodes[at].of)
+            .collect();
+        // An exit that jumps to behind the end jumps over the copy there.
+        let mut jumps = outline.exits.iter().flat_map(|exit| &exit.nodes);
+        let jumps_over = one.used.contains(&None)
+            && jumps.any(|at| {
+                function.everything(*at).into_iter().any(|at| {
+                    let node = &function.nodes[at];
+                    let to = node
+                        .kids
+                        .first()
+                        .map_or(NONE, |kid| function.nodes[*kid].of);
+                    node.kind == CXCursor_GotoStmt && labels.contains(&to)
+                })
+            });
+        if is_both || jumps_over {
+            let node = &function.nodes[outline.first];
+            let here = Place {
+                file: node.file,
+                at: node.from,
+            };
+            let why = format!("declares {} for use at an exit and behind it", one.name);
+            return Err(Reason::new(here, why));
         }
     }
     Ok(())

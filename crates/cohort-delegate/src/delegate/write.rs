@@ -446,12 +446,12 @@ impl<'a> Writer<'a> {
     }
 
     /// The statements that pass values on at an exit, or at the end.
-    fn passes(&self, place: Option<usize>) -> Vec<String> {
+    fn passes(&self, place: Option<usize>, falls: bool) -> Vec<String> {
         let used = self
             .section
             .hoisted
             .iter()
-            .filter(|one| one.used.contains(&place));
+            .filter(|one| one.used.contains(&place) || falls && one.used.contains(&None));
         used.map(|one| format!("{}->{} = {};", self.handle, one.name, one.name))
             .collect()
     }
@@ -464,7 +464,7 @@ impl<'a> Writer<'a> {
         }
         for (number, exit) in outline.exits.iter().enumerate() {
             let inner = margin(source, exit.whole.start);
-            let mut all = self.passes(Some(number));
+            let mut all = self.passes(Some(number), exit.falls);
             if !self.rest(exit).is_empty() {
                 all.push(format!("{}->cohort_exit = {};", self.handle, number + 1));
             }
@@ -494,7 +494,7 @@ impl<'a> Writer<'a> {
             body.push(';');
         }
         if !outline.is_closed {
-            for line in self.passes(None) {
+            for line in self.passes(None, true) {
                 body.push('\n');
                 body.push_str(margin(source, from));
                 body.push_str(&line);
@@ -703,11 +703,21 @@ fn beginning(source: &Source, change: usize) -> (usize, String) {
     };
     let is_directive = |token: &lex::Token| token.kind == lex::Kind::Directive;
     // The guard of a header is around everything.
-    let is_guarded = matches!(tokens, [first, second, ..]
-        if is_directive(first) && word(first) == "ifndef" && is_directive(second) && word(second) == "define");
+    let mut open = 0_i32;
+    let closes = tokens.iter().position(|token| {
+        if is_directive(token) {
+            match &*word(token) {
+                "if" | "ifdef" | "ifndef" => open += 1,
+                "endif" => open -= 1,
+                _ => {}
+            }
+        }
+        open == 0
+    });
+    let is_guarded = closes.is_some_and(|last| last > 0 && last + 1 == tokens.len());
     let base = i32::from(is_guarded);
     let (mut depth, mut braces, mut include, mut first) = (0_i32, 0_i32, None, None);
-    let mut is_language = false;
+    let (mut is_language, mut begun, mut is_ended) = (false, None, true);
     for token in tokens.iter().take_while(|token| token.from < change) {
         if is_directive(token) {
             match &*word(token) {
@@ -716,7 +726,11 @@ fn beginning(source: &Source, change: usize) -> (usize, String) {
                 "include" if depth == base && braces == 0 => include = Some(token.to),
                 _ => {}
             }
+            is_ended |= braces == 0;
             continue;
+        }
+        if is_ended {
+            begun = Some(token.from);
         }
         if first.is_none() && depth == base {
             first = Some(token.from);
@@ -729,10 +743,11 @@ fn beginning(source: &Source, change: usize) -> (usize, String) {
             "\"C\"" => {}
             _ => is_language = false,
         }
+        is_ended = braces == 0 && matches!(token.text(text), ";" | "}" | "{");
     }
     if let Some(at) = include {
         return (at, format!("\n{}", HEAD.trim_end()));
     }
-    let first = first.unwrap_or(change);
+    let first = first.or(begun).unwrap_or(change);
     (before(source, first), HEAD.to_owned())
 }

@@ -852,6 +852,41 @@ fn a_program_is_read_by_its_build() {
     }
 }
 
+/// Names are those of the folder in which the command runs, wherever the program is compiled; options
+/// may be in a response file.
+#[test]
+fn a_program_is_read_from_another_folder() {
+    if !is_readable() {
+        return;
+    }
+    let folder = two_files();
+    let below = |name: &str| folder.path().join(name);
+    std::fs::create_dir(below("elsewhere")).expect("writable");
+    std::fs::write(below("options"), "-Iinclude '-DLIMIT=6'\n").expect("writable");
+    let all = "[{\"directory\": \".\", \"file\": \"src/main.c\", \"command\": \"cc @options -c src/main.c\"}, \
+               {\"directory\": \"src\", \"file\": \"rows.c\", \"command\": \"cc -I../include -c rows.c\"}]";
+    std::fs::write(below("compile_commands.json"), all).expect("writable");
+    let makefile = "all:\n\tcc @options -pthread -o main src/main.c src/rows.c\n";
+    std::fs::write(below("Makefile"), makefile).expect("writable");
+    for arguments in [
+        &["delegate", "--out", "first", "-p", ".."][..],
+        &["delegate", "--out", "second", "--", "make", "-C", ".."],
+    ] {
+        let converts = cohort()
+            .args(arguments)
+            .current_dir(below("elsewhere"))
+            .assert()
+            .code(0);
+        let said = String::from_utf8_lossy(&converts.get_output().stdout).into_owned();
+        assert!(said.contains("1 outlined, 1 in place"), "{said}");
+        let made = below("elsewhere").join(arguments[2]);
+        let files = Command::new("find").arg(&made).output();
+        let files = files.expect("there is find").stdout;
+        let files = String::from_utf8_lossy(&files).into_owned();
+        assert!(files.contains("rows.c"), "{files}");
+    }
+}
+
 #[test]
 fn damaged_compilations_are_refused_and_nothing_is_written() {
     if !is_readable() {
@@ -955,6 +990,144 @@ fn a_file_that_does_not_parse_stays_as_it_is_with_the_mutexes_that_it_names() {
                 && row["reason"].as_str().unwrap_or_default() == why
         };
         assert!(rows.iter().any(is_it), "{name} {becomes}: {rows:?}");
+    }
+}
+
+/// What is assigned through blanks, comments and macros is assigned for the caller.
+#[test]
+fn no_assignment_is_lost() {
+    if !is_readable() {
+        return;
+    }
+    let text = format!(
+        "#include <pthread.h>\n#include <stdio.h>\n{MUTEX}#define SET(v, e) v = e\n#define IS =\n\
+         #define SWAP(a, b) do {{ int t_ = a; a = b; b = t_; }} while (0)\ntypedef int kind;\n\
+         int main(void)\n{{\n    int a = 0, b = 0, c = 0, d = 0, e = 1, f = 2;\n    kind y = 1;\n    kind kind = 2;\n    \
+         pthread_mutex_lock(&m);\n    a /* one */ = 1;\n    b \\\n = 2;\n    SET(c, 3);\n    d IS 4;\n    \
+         SWAP(e, f);\n    x += y + kind;\n    pthread_mutex_unlock(&m);\n    \
+         printf(\"%d %d %d %d %d %d %d\\n\", a, b, c, d, e, f, x);\n    \
+         return 0;\n}}\n"
+    );
+    let folder = program(&text);
+    let converts = cohort()
+        .args(["delegate", "--out", "out", "a.c"])
+        .current_dir(folder.path())
+        .assert()
+        .code(0);
+    let said = String::from_utf8_lossy(&converts.get_output().stdout).into_owned();
+    assert!(said.contains("1 outlined"), "{said}");
+    let prefix = compiled::prefix().display().to_string();
+    let made = Command::new("cc")
+        .args(["-pthread", "out/a.c", "-o", "made"])
+        .arg(format!("-I{prefix}/include"))
+        .arg(format!("-L{prefix}/lib"))
+        .arg(format!("-Wl,-rpath,{prefix}/lib"))
+        .arg("-lcohort")
+        .current_dir(folder.path())
+        .status();
+    assert!(made.expect("there is a compiler").success());
+    let ran = Command::new(folder.path().join("made")).output();
+    let ran = ran.expect("it was built");
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "1 2 3 4 2 1 3\n");
+}
+
+/// What a section declares dies with its function: no address of it may be used behind the section.
+#[test]
+fn an_address_that_outlives_its_section_keeps_it_in_place() {
+    if !is_readable() {
+        return;
+    }
+    let address = "an address that may be used after the critical section";
+    for (inside, why) in [
+        ("char b[8] = \"a\"; p = &b[1];", address),
+        ("struct s v = {1, \"a\"}; q = &v.a;", address),
+        ("struct s v = {1, \"a\"}; p = v.t;", address),
+        ("char b[8]; p = strcpy(b, \"a\");", address),
+        ("char b[8] = \"a\"; p = strchr(b, 97) + 1;", address),
+        ("char b[8] = \"1\"; x = strtol(b, &p, 10);", address),
+        (
+            "q = (int[]){4, 5};",
+            "takes the address of a compound literal",
+        ),
+        (
+            "if (x) { int y = 4; q = &y; pthread_mutex_unlock(&m); return *q; }",
+            address,
+        ),
+        (
+            "fixed y = x; q = 0;",
+            "declares y in line 15 for use after the critical section",
+        ),
+        (
+            "const struct part y = {x}; q = 0;",
+            "declares y in line 15 for use after the critical section",
+        ),
+    ] {
+        let behind = if inside.contains("fixed y") {
+            "x = y;"
+        } else if inside.contains("part y") {
+            "x = y.n;"
+        } else {
+            ""
+        };
+        let reason = why_in_place(&format!(
+            "#include <string.h>\nstruct s {{ int a; char t[4]; }};\ntypedef const int fixed;\n\
+             struct part {{ const int n; }};\nint f(char *p, int *q) {{\n  \
+             pthread_mutex_lock(&m);\n  {inside}\n  pthread_mutex_unlock(&m);\n  {behind}\n  \
+             return *p + *q;\n}}\n"
+        ));
+        assert!(reason.contains(why), "{inside}: {reason}");
+    }
+    // Values, and addresses that no function keeps.
+    let rows = became(&format!(
+        "#include <string.h>\n{MUTEX}struct s {{ int a; char t[4]; }};\nint f(char *p) {{\n  \
+         pthread_mutex_lock(&m);\n  char b[8]; struct s v = {{1, \"a\"}}; strcpy(b, p); \
+         memcpy(&b[1], v.t, 2); x += b[1] + v.a + (int)strlen(strcpy(b, \"c\")) + *(b + 1);\n  \
+         pthread_mutex_unlock(&m);\n  return *p;\n}}\n"
+    ));
+    assert_eq!(rows[1].1, "function", "{rows:?}");
+}
+
+/// What a macro does with the text of its argument would differ.
+#[test]
+fn a_captured_name_is_not_passed_to_a_macro_that_uses_its_text() {
+    if !is_readable() {
+        return;
+    }
+    for (inside, why) in [
+        (
+            "a++; x = SAY(a);",
+            "passes a to the macro SAY, which uses it as text",
+        ),
+        (
+            "a++; x = MORE(a);",
+            "passes a to the macro MORE, which uses it as text",
+        ),
+        (
+            "cohort_exit++;",
+            "uses cohort_exit, a name of the function's own",
+        ),
+        (
+            "clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);",
+            "for its thread's clock",
+        ),
+        ("one.plain();", "calls through the pointer plain"),
+        (
+            "x = all.first.get();",
+            "calls own() through the pointer get, which calls pthread_self()",
+        ),
+    ] {
+        let reason = why_in_place(&format!(
+            "#include <time.h>\nint puts(const char *);\n#define SAY(v) (puts(#v) + v)\n\
+             #define MORE(v) (v + v##_more)\nstatic int a_more;\n\
+             static int own(void) {{ return pthread_self() != 0; }}\nstatic int same(void) {{ return 1; }}\n\
+             struct get {{ int (*get)(void); }};\nstatic struct {{ struct get first; }} all = {{ own }};\n\
+             static struct get other = {{ same }};\n\
+             static union {{ int (*plain)(void); int (*odd)(void); }} one = {{ same }};\n\
+             void g(void) {{ other.get(); one.odd = own; }}\nint f(int a, int cohort_exit) {{\n  \
+             struct timespec t;\n  pthread_mutex_lock(&m);\n  {inside}\n  \
+             pthread_mutex_unlock(&m);\n  return a + cohort_exit + a_more + (int)sizeof t;\n}}\n"
+        ));
+        assert!(reason.contains(why), "{inside}: {reason}");
     }
 }
 

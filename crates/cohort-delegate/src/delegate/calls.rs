@@ -95,6 +95,16 @@ pub fn is_allocator(name: &str) -> bool {
     own.is_some_and(|own| NAMES.split_whitespace().any(|one| one == own))
 }
 
+/// Whether a harmless function may keep an address that it is given, or put it elsewhere.
+pub fn keeps(name: &str) -> bool {
+    const NAMES: &str = "strtok strtok_r strsep setvbuf strtod strtof strtold strtol strtoll strtoul \
+        strtoull strtoumax strtoimax";
+    let is_atomic = ["__atomic_", "__sync_", "atomic_"]
+        .iter()
+        .any(|begins| name.starts_with(begins));
+    is_atomic || NAMES.split_whitespace().any(|one| one == name)
+}
+
 /// Whether a function does the same in any thread, and does not wait.
 pub fn harmless(name: &str) -> bool {
     const BEGINNINGS: [&str; 3] = ["__atomic_", "__sync_", "atomic_"];

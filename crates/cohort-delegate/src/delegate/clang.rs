@@ -64,6 +64,22 @@ impl Clang {
         command: &Command,
         root: &Path,
     ) -> Result<(), Problem> {
+        // libclang changes the folder of this process, or not, by its version; its relative names need it.
+        let own = std::env::current_dir();
+        let _ = std::env::set_current_dir(&command.folder);
+        let read = self.read_here(program, command, root);
+        if let Ok(own) = own {
+            let _ = std::env::set_current_dir(own);
+        }
+        read
+    }
+
+    fn read_here(
+        &self,
+        program: &mut Program,
+        command: &Command,
+        root: &Path,
+    ) -> Result<(), Problem> {
         let word = |text: &str| CString::new(text.replace('\0', "")).unwrap_or_default();
         let mut arguments = vec![
             word(&format!("-working-directory={}", command.folder.display())),
@@ -191,6 +207,49 @@ fn children(cursor: CXCursor) -> Vec<CXCursor> {
     // SAFETY: the list outlives the visit.
     unsafe { clang_visitChildren(cursor, collect, (&raw mut all).cast::<c_void>()) };
     all
+}
+
+fn is_array(kind: CXTypeKind) -> bool {
+    matches!(
+        kind,
+        CXType_ConstantArray | CXType_IncompleteArray | CXType_VariableArray
+    )
+}
+
+/// The declaration of the structure that something is, or an array of.
+fn structure_of(cursor: CXCursor) -> CXCursor {
+    // SAFETY: the type is of the living cursor.
+    unsafe {
+        let mut of = clang_getCanonicalType(clang_getCursorType(cursor));
+        while is_array(of.kind) {
+            of = clang_getCanonicalType(clang_getArrayElementType(of));
+        }
+        clang_getTypeDeclaration(of)
+    }
+}
+
+/// Whether `const` is in the declaration of a type, or of a part of it.
+fn is_fixed(of: CXType, depth: usize) -> bool {
+    // SAFETY: the type is of the living unit.
+    unsafe {
+        let behind = clang_getCanonicalType(of);
+        let declared = clang_getTypeDeclaration(behind);
+        let is_hidden = clang_isConstQualifiedType(behind) != 0
+            && clang_isConstQualifiedType(of) == 0
+            && !is_array(behind.kind);
+        let is_of_fields = matches!(declared.kind, CXCursor_StructDecl | CXCursor_UnionDecl);
+        is_hidden
+            || depth < 32
+                && is_of_fields
+                && children(declared).into_iter().any(|field| {
+                    let mut of = clang_getCanonicalType(clang_getCursorType(field));
+                    while is_array(of.kind) {
+                        of = clang_getCanonicalType(clang_getArrayElementType(of));
+                    }
+                    field.kind == CXCursor_FieldDecl
+                        && (clang_isConstQualifiedType(of) != 0 || is_fixed(of, depth + 1))
+                })
+    }
 }
 
 /// Reads one unit into the program.
@@ -384,6 +443,11 @@ impl Reader<'_> {
                     if !all.contains(&id) {
                         all.push(id);
                     }
+                    let of = structure_of(inner);
+                    if matches!(of.kind, CXCursor_StructDecl | CXCursor_UnionDecl) {
+                        let of = self.id(of);
+                        self.program.structures.insert(id, of);
+                    }
                     self.object(inner, id, is_union);
                 }
                 CXCursor_StructDecl | CXCursor_UnionDecl | CXCursor_ClassDecl => {
@@ -508,6 +572,7 @@ impl Reader<'_> {
                 is_static: storage == CX_SC_Static,
                 is_extern: storage == CX_SC_Extern,
                 is_register: storage == CX_SC_Register,
+                is_fixed: is_fixed(of, 0),
             })
         }
     }
@@ -658,9 +723,7 @@ impl Reader<'_> {
             | CXCursor_StructDecl
             | CXCursor_UnionDecl
             | CXCursor_EnumDecl => cursor,
-            CXCursor_InitListExpr => unsafe {
-                clang_getTypeDeclaration(clang_getCanonicalType(clang_getCursorType(cursor)))
-            },
+            CXCursor_InitListExpr => structure_of(cursor),
             _ => unsafe { clang_getNullCursor() },
         };
         let is_any = unsafe { clang_Cursor_isNull(meant) } == 0 && !(70..=73).contains(&meant.kind);
@@ -689,6 +752,7 @@ impl Reader<'_> {
             self.program.entities[of as usize].is_of_thread |= is_of_thread;
         }
         let own = self.nodes.len();
+        let type_kind = unsafe { clang_getCanonicalType(clang_getCursorType(cursor)).kind };
         self.nodes.push(Node {
             kind,
             file,
@@ -699,6 +763,8 @@ impl Reader<'_> {
             parent,
             kids: Vec::new(),
             variable,
+            is_pointer: type_kind == CXType_Pointer,
+            is_array: is_array(type_kind),
         });
         for inner in children(cursor) {
             let kid = self.node(inner, own);

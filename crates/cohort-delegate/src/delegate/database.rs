@@ -109,6 +109,18 @@ fn kept(words: &[String]) -> Vec<String> {
     made
 }
 
+/// The words of a command, with those of response files such as `@options`.
+fn spread(folder: &Path, words: &[String], depth: usize) -> Vec<String> {
+    let inner = |word: &String| {
+        let name = word.strip_prefix('@').filter(|_| depth < 8)?;
+        let text = std::fs::read_to_string(folder.join(name)).ok()?;
+        Some(spread(folder, &shlex::split(&text)?, depth + 1))
+    };
+    let all = words.iter();
+    all.flat_map(|word| inner(word).unwrap_or_else(|| vec![word.clone()]))
+        .collect()
+}
+
 /// Plain files, with options such as `-DNAME`.
 pub fn plain(files: &[PathBuf], options: &[String]) -> Vec<Command> {
     let folder = std::env::current_dir().unwrap_or_default();
@@ -173,7 +185,8 @@ pub fn read(place: &Path) -> Result<Vec<Command>, Problem> {
                 .join(base)
                 .join(entry.directory)
         };
-        let one = Command::new(&folder, &entry.file, words.get(1..).unwrap_or_default());
+        let words = spread(&folder, words.get(1..).unwrap_or_default(), 0);
+        let one = Command::new(&folder, &entry.file, &words);
         if !is_source(&one.file) {
             continue;
         }
@@ -278,13 +291,9 @@ pub fn build(words: &[OsString]) -> Result<Vec<Command>, Problem> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Said>(line).ok())
     {
-        for file in said
-            .words
-            .iter()
-            .map(Path::new)
-            .filter(|file| is_source(file))
-        {
-            let one = Command::new(&said.folder, file, &said.words);
+        let words = spread(&said.folder, &said.words, 0);
+        for file in words.iter().map(Path::new).filter(|file| is_source(file)) {
+            let one = Command::new(&said.folder, file, &words);
             // Tests of the build's own compile files that do not remain.
             if one.file.exists() && !made.contains(&one) {
                 made.push(one);

@@ -133,18 +133,32 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// A list without designators may initialise any field of its structure.
+    /// A list without designators may initialise any field of its structure, and of the structures in it.
     fn flow_list(&self, function: &Function, list: usize, found: &mut Vec<(Id, Vec<Flow>)>) {
         let node = &function.nodes[list];
-        let fields = self.program.fields.get(&node.of).into_iter().flatten();
+        let mut fields: Vec<Id> = self
+            .program
+            .fields
+            .get(&node.of)
+            .cloned()
+            .unwrap_or_default();
         let values: Vec<Flow> = node
             .kids
             .iter()
             .flat_map(|kid| self.values(function, *kid))
             .filter(|flow| *flow != Flow::Unknown)
             .collect();
-        for field in fields {
-            found.push((*field, values.clone()));
+        if values.is_empty() {
+            return;
+        }
+        let mut seen = HashSet::new();
+        while let Some(field) = fields.pop() {
+            if seen.insert(field) {
+                found.push((field, values.clone()));
+                let inner = self.program.structures.get(&field);
+                let inner = inner.and_then(|of| self.program.fields.get(of));
+                fields.extend(inner.into_iter().flatten());
+            }
         }
     }
 
@@ -194,6 +208,11 @@ impl<'a> Judge<'a> {
         let (mut seen, mut waiting) = (HashSet::from([pointer]), vec![pointer]);
         let mut found = Vec::new();
         while let Some(id) = waiting.pop() {
+            // Another member of the union may be written.
+            let mut declared = self.program.entity(id).declared.iter();
+            if declared.any(|one| one.is_in_union) {
+                return None;
+            }
             for flow in self.flows.get(&id)? {
                 match flow {
                     Flow::Unknown => return None,
@@ -304,6 +323,17 @@ impl<'a> Judge<'a> {
         }
         if self.is_last(function, call) {
             return None;
+        }
+        if here.name.starts_with("clock_") {
+            let source = &self.program.sources[here.file];
+            let mut words = source.tokens_in(here.from..here.to).iter();
+            let is_own = words.any(|token| {
+                let behind = self.program.macros.behind(token.text(&source.text));
+                behind.contains("CLOCK_THREAD_CPUTIME_ID")
+            });
+            if is_own {
+                return Some(format!("calls {}() for its thread's clock", here.name));
+            }
         }
         if is_direct && calls::uses_frame(&here.name) {
             return Some(format!("calls {}(), which uses the stack frame", here.name));

@@ -822,16 +822,37 @@ fn changed_macros(program: &Program, function: &Function, outline: &Outline) -> 
     Ok(())
 }
 
-/// Whether a binary operator assigns; unknown inside macros, where it may.
+/// Whether a binary operator assigns; of constants in macros, it may.
 fn is_assignment(program: &Program, function: &Function, at: usize) -> bool {
     let node = &function.nodes[at];
-    let [left, right] = node.kids[..] else {
+    let [mut left, right] = node.kids[..] else {
         return true;
     };
-    let (left, right) = (&function.nodes[left], &function.nodes[right]);
-    let between = program.sources[node.file].piece(left.to, right.from).trim();
-    let between = between.trim_start_matches(')').trim_start();
-    between.is_empty() || between.starts_with('=') && !between.starts_with("==")
+    let source = &program.sources[node.file];
+    let from = function.nodes[left].to;
+    while function.nodes[left].kind == CXCursor_ParenExpr
+        && let Some(inner) = function.nodes[left].kids.first()
+    {
+        left = *inner;
+    }
+    // Elsewhere the value is read, by a node of its own.
+    let is_place = matches!(
+        function.nodes[left].kind,
+        CXCursor_DeclRefExpr
+            | CXCursor_MemberRefExpr
+            | CXCursor_ArraySubscriptExpr
+            | CXCursor_UnaryOperator
+            | CXCursor_CompoundLiteralExpr
+    );
+    if !is_place || source.expansion_around(node.from).is_some() {
+        return is_place;
+    }
+    let between = source.tokens_in(from..function.nodes[right].from).iter();
+    let mut between = between.filter(|token| token.text(&source.text) != ")");
+    between.next().is_none_or(|token| {
+        let is_macro = token.kind == lex::Kind::Word;
+        is_macro || token.text(&source.text) == "="
+    })
 }
 
 /// How an expression uses a variable.
@@ -869,6 +890,21 @@ fn access(program: &Program, function: &Function, node: usize) -> Access {
         }
     }
     Access::Reads
+}
+
+/// The macro around a name that makes text or other names of its arguments, if any does.
+fn made_text(program: &Program, file: usize, at: usize) -> Option<&str> {
+    let source = &program.sources[file];
+    let around = source.expansion_around(at)?;
+    let mut words = source.tokens_in(around.start..at).iter();
+    words.find_map(|token| {
+        let word = token.text(&source.text);
+        let behind = program.macros.behind(word);
+        behind
+            .iter()
+            .any(|one| one.starts_with('#'))
+            .then_some(word)
+    })
 }
 
 /// Finds the captured variables, and whether they can be passed.
@@ -923,6 +959,9 @@ fn take(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
         if let Some(odd) = variable.shape.odd() {
             return because(*at, format!("uses {name}, {odd}"));
         }
+        if name == "cohort_exit" {
+            return because(*at, format!("uses {name}, a name of the function's own"));
+        }
         if variable.is_register {
             return because(*at, format!("uses {name}, a register variable"));
         }
@@ -956,6 +995,10 @@ fn take(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
             {
                 let word = source.expansion(node.from).map_or("", |(_, word)| word);
                 return because(*at, format!("uses the macro {word}, which names {name}"));
+            }
+            if let Some(word) = made_text(program, outline.file, node.from) {
+                let why = format!("passes {name} to the macro {word}, which uses it as text");
+                return because(*at, why);
             }
             section.edited.insert(node.from, name);
         }
@@ -1053,8 +1096,8 @@ fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
                     && one.of == node.of
                     && access(program, function, number) == Access::TakesAddress
             });
-            if variable.is_array || variable.is_static || escapes || variable.shape.odd().is_some()
-            {
+            let is_odd = variable.shape.odd().is_some();
+            if variable.is_array || variable.is_static || variable.is_fixed || escapes || is_odd {
                 let why = format!(
                     "declares {} in line {line} for use after the critical section",
                     node.name
@@ -1117,7 +1160,71 @@ fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
             return Err(Reason::new(here, why));
         }
     }
+    // In their order, since a name may hide a type.
+    section
+        .hoisted
+        .sort_by_key(|one| program.entity(one.id).place);
     Ok(())
+}
+
+/// Whether the address of an object named there may be kept, or be a part of a longer life.
+fn exposes(program: &Program, function: &Function, object: usize) -> bool {
+    let (mut inner, mut is_address) = (object, false);
+    for outer in function.around(object) {
+        let (here, own) = (&function.nodes[outer], &function.nodes[inner]);
+        let is_first = here.kids.first() == Some(&inner);
+        match here.kind {
+            CXCursor_ParenExpr => {}
+            CXCursor_UnexposedExpr if is_address && here.kids.len() == 1 => {}
+            // An array becomes an address; of all else, the value is read.
+            CXCursor_UnexposedExpr if own.is_array && here.is_pointer => is_address = true,
+            CXCursor_UnexposedExpr => return is_address || own.is_array,
+            CXCursor_MemberRefExpr => is_address = false,
+            CXCursor_ArraySubscriptExpr if is_address => is_address = false,
+            CXCursor_UnaryOperator => {
+                let source = &program.sources[here.file];
+                let sign = source.piece(here.from, here.from + 1);
+                let is_known = source.expansion_around(here.from).is_none();
+                if is_address {
+                    if sign == "!" {
+                        return false;
+                    }
+                    is_address = false;
+                } else if sign == "&" || !is_known && here.is_pointer {
+                    is_address = true;
+                } else {
+                    return false;
+                }
+            }
+            CXCursor_CStyleCastExpr if is_address => {}
+            CXCursor_CallExpr if is_address => {
+                if super::calls::keeps(&here.name) || !super::calls::harmless(&here.name) {
+                    return true;
+                }
+                if !here.is_pointer {
+                    return false;
+                }
+            }
+            // `p + 1`; all else with an address on its left gives a number.
+            CXCursor_BinaryOperator if is_address && is_first => {
+                if !here.is_pointer {
+                    return false;
+                }
+            }
+            CXCursor_UnaryExpr
+            | CXCursor_CompoundStmt
+            | CXCursor_IfStmt
+            | CXCursor_WhileStmt
+            | CXCursor_DoStmt
+            | CXCursor_ForStmt
+            | CXCursor_LabelStmt
+            | CXCursor_CaseStmt
+            | CXCursor_DefaultStmt => return false,
+            _ => return is_address || own.is_array,
+        }
+        inner = outer;
+    }
+    false
 }
 
 /// A variable at the level of the critical section that may be used behind it by its address: it would
@@ -1144,32 +1251,18 @@ fn outlived(judge: &Judge<'_>, section: &Section) -> Option<Reason> {
     let block = function
         .around(outline.first)
         .find(|outer| function.nodes[*outer].kind == CXCursor_CompoundStmt)?;
-    let is_harmless = |at: usize| {
-        // An argument of a function that does not keep it.
-        let call = function.around(at).find(|outer| {
-            !matches!(
-                function.nodes[*outer].kind,
-                CXCursor_ParenExpr
-                    | CXCursor_UnexposedExpr
-                    | CXCursor_CStyleCastExpr
-                    | CXCursor_UnaryOperator
-            )
-        });
-        call.is_some_and(|call| {
-            let call = &function.nodes[call];
-            call.kind == CXCursor_ArraySubscriptExpr
-                || call.kind == CXCursor_CallExpr && super::calls::harmless(&call.name)
-                || call.kind == CXCursor_UnaryExpr
-        })
-    };
+    // An exit sees the variables of all blocks around it.
+    let exits = outline.exits.iter().filter_map(|exit| exit.nodes.first());
+    let mut blocks: HashSet<usize> = exits.flat_map(|exit| function.around(*exit)).collect();
+    blocks.insert(block);
     for at in &outline.nodes {
         let node = &function.nodes[*at];
         let place = Place {
             file: node.file,
             at: node.from,
         };
-        let is_literal = node.kind == CXCursor_CompoundLiteralExpr
-            && function.nodes[node.parent].kind == CXCursor_UnaryOperator;
+        let is_literal =
+            node.kind == CXCursor_CompoundLiteralExpr && exposes(program, function, *at);
         if is_literal {
             return Some(Reason::new(
                 place,
@@ -1177,7 +1270,7 @@ fn outlived(judge: &Judge<'_>, section: &Section) -> Option<Reason> {
             ));
         }
         let outer = function.nodes[node.parent].parent;
-        let Some(variable) = node.variable.as_ref().filter(|_| outer == block) else {
+        let Some(variable) = node.variable.as_ref().filter(|_| blocks.contains(&outer)) else {
             continue;
         };
         if variable.is_static || variable.is_extern {
@@ -1187,8 +1280,7 @@ fn outlived(judge: &Judge<'_>, section: &Section) -> Option<Reason> {
         let escapes = uses.any(|(number, one)| {
             one.kind == CXCursor_DeclRefExpr
                 && one.of == node.of
-                && (variable.is_array || access(program, function, number) == Access::TakesAddress)
-                && !is_harmless(number)
+                && exposes(program, function, number)
         });
         if escapes {
             let why = format!(

@@ -197,6 +197,8 @@ pub struct Variable {
     pub is_static: bool,
     pub is_extern: bool,
     pub is_register: bool,
+    /// Whether it cannot be assigned though its declaration does not say so: `const` is in its type's.
+    pub is_fixed: bool,
 }
 
 /// Part of the program's tree.
@@ -213,6 +215,9 @@ pub struct Node {
     pub parent: usize,
     pub kids: Vec<usize>,
     pub variable: Option<Rc<Variable>>,
+    /// Whether its type is a pointer's or an array's.
+    pub is_pointer: bool,
+    pub is_array: bool,
 }
 
 /// Function or initialised variable, with its tree; the first node is the whole.
@@ -304,6 +309,8 @@ pub struct Program {
     pub macros: Macros,
     /// Fields of a structure in order.
     pub fields: HashMap<Id, Vec<Id>>,
+    /// The structure that a field is, or consists of.
+    pub structures: HashMap<Id, Id>,
     /// Files that do not parse, left as they are.
     pub unparsed: Vec<usize>,
 }

@@ -415,7 +415,14 @@ impl<'a> Writer<'a> {
         } else {
             let _ = writeln!(text, "    (void){handle}_argument;");
         }
-        for (name, taken) in section.taken.iter().filter(|(_, taken)| taken.is_copied) {
+        // In their order, since a name may hide a type.
+        let mut copied: Vec<(&String, &Taken)> = section
+            .taken
+            .iter()
+            .filter(|(_, taken)| taken.is_copied)
+            .collect();
+        copied.sort_by_key(|(_, taken)| self.judge.program.entity(taken.id).place);
+        for (name, taken) in copied {
             let declared = taken.variable.shape.declare(name);
             let unused = if taken.is_optional {
                 "__attribute__((unused)) "

@@ -1125,7 +1125,8 @@ fn a_captured_name_is_not_passed_to_a_macro_that_uses_its_text() {
              static union {{ int (*plain)(void); int (*odd)(void); }} one = {{ same }};\n\
              void g(void) {{ other.get(); one.odd = own; }}\nint f(int a, int cohort_exit) {{\n  \
              struct timespec t;\n  pthread_mutex_lock(&m);\n  {inside}\n  \
-             pthread_mutex_unlock(&m);\n  return a + cohort_exit + a_more + (int)sizeof t;\n}}\n"
+             pthread_mutex_unlock(&m);\n  return a + cohort_exit + a_more + (int)sizeof t;\n}}\n\
+             int main(void) {{ g(); return f(1, 2); }}\n"
         ));
         assert!(reason.contains(why), "{inside}: {reason}");
     }

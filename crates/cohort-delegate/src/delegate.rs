@@ -6,6 +6,8 @@ mod calls;
 mod clang;
 mod database;
 #[expect(non_upper_case_globals, reason = "names of libclang's")]
+mod extents;
+#[expect(non_upper_case_globals, reason = "names of libclang's")]
 mod judge;
 mod lex;
 mod macros;

@@ -1,8 +1,8 @@
 //! Whether another thread may run a piece of a program, and if not, the reason.
 
 use super::calls;
+use super::extents::outline;
 use super::objects::{Objects, arguments, stripped};
-use super::sections::outline;
 use super::tree::{Function, Id, NONE, Program};
 use clang_sys::*;
 use std::cell::RefCell;

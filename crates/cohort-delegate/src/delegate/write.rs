@@ -1,5 +1,6 @@
 //! The converted text: edits of the original.
 
+use super::extents::Exit;
 use super::judge::Judge;
 use super::lex;
 use super::macros;
@@ -356,7 +357,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The statements behind an unlock.
-    fn rest(&self, exit: &super::sections::Exit) -> String {
+    fn rest(&self, exit: &Exit) -> String {
         let text = self
             .single
             .text(self.source, exit.rest.start, exit.rest.end);

@@ -189,7 +189,7 @@ impl Process {
     }
 }
 
-/// Whether a file is a program whose processes cannot be looked at.
+/// Whether a file is a 32-bit program. The words of its locks have other places than those read here.
 pub fn is_32_bit(program: &Path) -> bool {
     let mut start = [0; 64];
     let class = File::open(program)

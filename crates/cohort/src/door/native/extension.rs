@@ -47,7 +47,7 @@
 //!
 //! **Filters of system calls.** A filter from before the program's start is unknown and may kill
 //! for these calls; with such a filter there are no extensions. [`forbid`](super::forbid) ends them
-//! before the program installs one that kills.
+//! before the program installs a filter that kills the process for one of these calls.
 
 use super::ThreadRecord;
 use super::allowed::{Beyond, if_allowed, is_allowed};
@@ -325,7 +325,7 @@ mod tests {
             grants
         }
 
-        /// A system call of the thread, under a kernel that kills.
+        /// A system call of the thread. The kernel kills it for a request after an extension.
         fn is_called(&self) {
             if self.looks.replace(false) {
                 assert_eq!(self.bytes().0, 0, "a request after an extension");
@@ -436,7 +436,7 @@ mod tests {
                 step(&kernel);
             }
             assert_eq!(kernel.release(OUTER), 0);
-            // A request whose mark the handler has cleared is the next lock's.
+            // The handler may have cleared `STANDS` alone: the next lock takes the request over.
             kernel.acquire(OUTER);
             assert_eq!(kernel.release(OUTER), 0);
             assert!(kernel.bytes() == (0, 0) && !stands(), "{interrupted}");

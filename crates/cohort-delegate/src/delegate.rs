@@ -10,6 +10,7 @@ mod extents;
 #[expect(non_upper_case_globals, reason = "names of libclang's")]
 mod judge;
 mod lex;
+mod libclang;
 mod macros;
 #[expect(non_upper_case_globals, reason = "names of libclang's")]
 mod objects;
@@ -19,7 +20,6 @@ mod tree;
 #[expect(non_upper_case_globals, reason = "names of libclang's")]
 mod write;
 
-use clang::Clang;
 use clap::ValueHint;
 use cohort_cli::destination;
 use cohort_cli::page::{self, Origin};
@@ -28,6 +28,7 @@ use comfy_table::Cell;
 use database::Command;
 pub use database::record;
 use judge::Judge;
+use libclang::Library;
 use objects::{Kind, Objects, Reason, Use};
 use sections::Section;
 use serde::Serialize;
@@ -220,10 +221,10 @@ fn common(folders: impl Iterator<Item = PathBuf>) -> PathBuf {
 
 /// Reads the whole program.
 fn read(arguments: &Arguments, commands: &[Command], root: &Path) -> Result<Program, Problem> {
-    let clang = Clang::load()?;
+    let library = Library::load()?;
     let mut program = Program::default();
     for command in commands {
-        let Err(problem) = clang.read(&mut program, command, root) else {
+        let Err(problem) = clang::read(&library, &mut program, command, root) else {
             continue;
         };
         if !arguments.leave_unparsed {

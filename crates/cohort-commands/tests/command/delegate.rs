@@ -43,10 +43,18 @@ fn became(text: &str) -> Vec<(String, String, String)> {
 /// The results with options.
 fn became_by(options: &[&str], text: &str) -> Vec<(String, String, String)> {
     let folder = program(&format!("#include <pthread.h>\n{text}"));
+    rows(
+        folder.path(),
+        &[&["-D_GNU_SOURCE", "a.c"], options].concat(),
+    )
+}
+
+/// Name, result and reason of each mutex and lock call, by a run in that folder.
+fn rows(folder: &Path, arguments: &[&str]) -> Vec<(String, String, String)> {
     let output = cohort()
-        .args(["delegate", "--json", "-D_GNU_SOURCE", "a.c"])
-        .args(options)
-        .current_dir(folder.path())
+        .args(["delegate", "--json"])
+        .args(arguments)
+        .current_dir(folder)
         .assert()
         .code(0);
     let sheet: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
@@ -603,19 +611,10 @@ fn a_file_that_is_compiled_twice_is_read_twice() {
          {{\"directory\": \"{here}\", \"file\": \"a.c\", \"command\": \"cc -DMORE -c a.c\"}}]"
     );
     std::fs::write(folder.path().join("compile_commands.json"), all).expect("writable");
-    let output = cohort()
-        .args(["delegate", "--json", "-p", ".", "--out", "out"])
-        .current_dir(folder.path())
-        .assert()
-        .code(0);
-    let sheet: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
-    let rows = sheet["rows"].as_array().expect("a list");
-    let becomes: Vec<&str> = rows
-        .iter()
-        .filter_map(|row| row["becomes"].as_str())
-        .collect();
+    let rows = rows(folder.path(), &["-p", ".", "--out", "out"]);
+    let becomes: Vec<&str> = rows.iter().map(|row| &*row.1).collect();
     assert_eq!(becomes, ["converted", "function", "in place"], "{rows:?}");
-    assert_eq!(rows[2]["reason"], "is compiled in several ways");
+    assert_eq!(rows[2].2, "is compiled in several ways");
     for options in [&["-Wall", "-Wextra"][..], &["-Wall", "-Wextra", "-DMORE"]] {
         assert_eq!(compiled(&folder, options), Ok(()));
     }
@@ -806,17 +805,8 @@ fn a_program_is_read_by_its_compilations() {
          \"src/rows.c\", \"arguments\": [\"cc\", \"-Iinclude\", \"-c\", \"src/rows.c\"]}}]"
     );
     std::fs::write(folder.path().join("compile_commands.json"), all).expect("writable");
-    let output = cohort()
-        .args(["delegate", "--json", "-p", ".", "--out", "out"])
-        .current_dir(folder.path())
-        .assert()
-        .code(0);
-    let sheet: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
-    let rows = sheet["rows"].as_array().expect("a list");
-    let becomes: Vec<&str> = rows
-        .iter()
-        .filter_map(|row| row["becomes"].as_str())
-        .collect();
+    let rows = rows(folder.path(), &["-p", ".", "--out", "out"]);
+    let becomes: Vec<&str> = rows.iter().map(|row| &*row.1).collect();
     assert_eq!(becomes, ["converted", "function", "in place"], "{rows:?}");
     let (before, after) = both_say(&folder);
     assert_eq!(before, after);

@@ -1,6 +1,7 @@
-//! Reads C files by libclang, which is loaded when the command runs.
+//! Reads C files into a program's tree.
 
 use super::database::Command;
+use super::libclang::{Cursor, Library, Location, Range as Extent, Type, Unit};
 use super::macros::Macro;
 use super::tree::{
     Declared, Entity, Function, Id, NONE, Node, Place, Program, Shape, Source, Variable,
@@ -8,205 +9,81 @@ use super::tree::{
 use clang_sys::*;
 use cohort_cli::problem::Problem;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::rc::Rc;
 
-/// Loaded libclang.
-pub struct Clang {
-    index: CXIndex,
+/// Reads a file as its command compiles it.
+///
+/// # Errors
+/// It does not parse; the message has the line.
+pub fn read(
+    library: &Library,
+    program: &mut Program,
+    command: &Command,
+    root: &Path,
+) -> Result<(), Problem> {
+    // libclang changes the folder of this process, or not, by its version; its relative names need it.
+    let own = std::env::current_dir();
+    let _ = std::env::set_current_dir(&command.folder);
+    let read = read_here(library, program, command, root);
+    if let Ok(own) = own {
+        let _ = std::env::set_current_dir(own);
+    }
+    read
 }
 
-/// What to do without libclang.
-const INSTALL: &str = "install libclang (Debian and Ubuntu: `apt install libclang-dev`; Fedora: `dnf install \
-                       clang-devel`), or set LIBCLANG_PATH to the folder of libclang.so";
-
-impl Clang {
-    /// Loads the library.
-    ///
-    /// # Errors
-    /// It is not installed.
-    pub fn load() -> Result<Self, Problem> {
-        if let Some(place) = std::env::var_os("LIBCLANG_PATH") {
-            let place = PathBuf::from(place);
-            let is_it = |path: &Path| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                name.starts_with("libclang") && name.contains(".so")
-            };
-            let is_there = is_it(&place) && place.is_file()
-                || std::fs::read_dir(&place)
-                    .is_ok_and(|all| all.flatten().any(|one| is_it(&one.path())));
-            if !is_there {
-                return Err(Problem::refused(format!(
-                    "LIBCLANG_PATH: found no libclang.so in {}; {INSTALL}",
-                    place.display()
-                )));
-            }
-        }
-        clang_sys::load().map_err(|error| {
-            let error = error.lines().next().unwrap_or_default();
-            Problem::refused(format!("cannot load libclang: {error}; {INSTALL}"))
-        })?;
-        // SAFETY: the library is loaded.
-        let index = unsafe { clang_createIndex(0, 0) };
-        Ok(Self { index })
+fn read_here(
+    library: &Library,
+    program: &mut Program,
+    command: &Command,
+    root: &Path,
+) -> Result<(), Problem> {
+    let mut arguments = vec![
+        format!("-working-directory={}", command.folder.display()),
+        "-w".to_owned(),
+        "-ferror-limit=0".to_owned(),
+        // Other compilers accept these.
+        "-Wno-implicit-function-declaration".to_owned(),
+        "-Wno-implicit-int".to_owned(),
+        "-Wno-int-conversion".to_owned(),
+        "-Wno-incompatible-function-pointer-types".to_owned(),
+    ];
+    arguments.extend(command.options.iter().cloned());
+    let file = command.file.to_string_lossy();
+    let unit = library.parse(&file, &arguments).map_err(|error| {
+        Problem::usage(format!(
+            "libclang cannot read {} (error {error})",
+            command.file.display()
+        ))
+    })?;
+    if let Some(why) = mistake(&unit) {
+        return Err(Problem::usage(why));
     }
-
-    /// Reads a file as its command compiles it.
-    ///
-    /// # Errors
-    /// It does not parse; the message has the line.
-    pub fn read(
-        &self,
-        program: &mut Program,
-        command: &Command,
-        root: &Path,
-    ) -> Result<(), Problem> {
-        // libclang changes the folder of this process, or not, by its version; its relative names need it.
-        let own = std::env::current_dir();
-        let _ = std::env::set_current_dir(&command.folder);
-        let read = self.read_here(program, command, root);
-        if let Ok(own) = own {
-            let _ = std::env::set_current_dir(own);
-        }
-        read
-    }
-
-    fn read_here(
-        &self,
-        program: &mut Program,
-        command: &Command,
-        root: &Path,
-    ) -> Result<(), Problem> {
-        let word = |text: &str| CString::new(text.replace('\0', "")).unwrap_or_default();
-        let mut arguments = vec![
-            word(&format!("-working-directory={}", command.folder.display())),
-            word("-w"),
-            word("-ferror-limit=0"),
-            // Other compilers accept these.
-            word("-Wno-implicit-function-declaration"),
-            word("-Wno-implicit-int"),
-            word("-Wno-int-conversion"),
-            word("-Wno-incompatible-function-pointer-types"),
-        ];
-        arguments.extend(command.options.iter().map(|one| word(one)));
-        let pointers: Vec<_> = arguments.iter().map(|one| one.as_ptr()).collect();
-        let file = word(&command.file.to_string_lossy());
-        let mut unit = ptr::null_mut();
-        // SAFETY: the strings outlive the call.
-        let failed = unsafe {
-            clang_parseTranslationUnit2(
-                self.index,
-                file.as_ptr(),
-                pointers.as_ptr(),
-                i32::try_from(pointers.len()).unwrap_or_default(),
-                ptr::null_mut(),
-                0,
-                CXTranslationUnit_DetailedPreprocessingRecord,
-                &raw mut unit,
-            )
-        };
-        if failed != CXError_Success || unit.is_null() {
-            return Err(Problem::usage(format!(
-                "libclang cannot read {} (error {failed})",
-                command.file.display()
-            )));
-        }
-        let read = match mistake(unit) {
-            Some(why) => Err(Problem::usage(why)),
-            None => {
-                let mut reader = Reader {
-                    program,
-                    root,
-                    files: HashMap::new(),
-                    is_cpp: command.is_cpp(),
-                    nodes: Vec::new(),
-                };
-                reader.unit(unit, &command.file);
-                Ok(())
-            }
-        };
-        // SAFETY: made above, and no cursor is left.
-        unsafe { clang_disposeTranslationUnit(unit) };
-        read
-    }
-}
-
-impl Drop for Clang {
-    fn drop(&mut self) {
-        // SAFETY: made by `load`.
-        unsafe { clang_disposeIndex(self.index) };
-    }
-}
-
-/// A string of libclang's.
-fn string(text: CXString) -> String {
-    // SAFETY: libclang's own, freed once.
-    unsafe {
-        let pointer = clang_getCString(text);
-        let made = if pointer.is_null() {
-            String::new()
-        } else {
-            CStr::from_ptr(pointer).to_string_lossy().into_owned()
-        };
-        clang_disposeString(text);
-        made
-    }
+    let mut reader = Reader {
+        program,
+        root,
+        files: HashMap::new(),
+        is_cpp: command.is_cpp(),
+        nodes: Vec::new(),
+    };
+    reader.unit(&unit, &command.file);
+    Ok(())
 }
 
 /// The first error of a file, if any.
-fn mistake(unit: CXTranslationUnit) -> Option<String> {
-    // SAFETY: the unit lives.
-    unsafe {
-        (0..clang_getNumDiagnostics(unit)).find_map(|number| {
-            let one = clang_getDiagnostic(unit, number);
-            let is_error = clang_getDiagnosticSeverity(one) >= CXDiagnostic_Error;
-            let said = is_error.then(|| {
-                let (mut file, mut line, mut column) = (ptr::null_mut(), 0, 0);
-                clang_getFileLocation(
-                    clang_getDiagnosticLocation(one),
-                    &raw mut file,
-                    &raw mut line,
-                    &raw mut column,
-                    ptr::null_mut(),
-                );
-                let name = if file.is_null() {
-                    "libclang".to_owned()
-                } else {
-                    string(clang_getFileName(file))
-                };
-                let shown = super::shown(Path::new(&name));
-                let what = string(clang_getDiagnosticSpelling(one));
-                let hint = if what.contains("'stddef.h'") || what.contains("'stdarg.h'") {
-                    "; libclang's own headers are missing: install `libclang-dev`"
-                } else {
-                    ""
-                };
-                format!("{shown}:{line}:{column}: {what}{hint}")
-            });
-            clang_disposeDiagnostic(one);
-            said
-        })
-    }
-}
-
-extern "C" fn collect(
-    cursor: CXCursor,
-    _parent: CXCursor,
-    all: CXClientData,
-) -> CXChildVisitResult {
-    // SAFETY: `children` passes its list.
-    unsafe { (*all.cast::<Vec<CXCursor>>()).push(cursor) };
-    CXChildVisit_Continue
-}
-
-fn children(cursor: CXCursor) -> Vec<CXCursor> {
-    let mut all: Vec<CXCursor> = Vec::new();
-    // SAFETY: the list outlives the visit.
-    unsafe { clang_visitChildren(cursor, collect, (&raw mut all).cast::<c_void>()) };
-    all
+fn mistake(unit: &Unit<'_>) -> Option<String> {
+    let error = unit.error()?;
+    let (file, line, column, _) = error.place.parts();
+    let name = file.map_or_else(|| "libclang".to_owned(), |file| file.name());
+    let shown = super::shown(Path::new(&name));
+    let what = error.what;
+    let hint = if what.contains("'stddef.h'") || what.contains("'stdarg.h'") {
+        "; libclang's own headers are missing: install `libclang-dev`"
+    } else {
+        ""
+    };
+    Some(format!("{shown}:{line}:{column}: {what}{hint}"))
 }
 
 fn is_array(kind: CXTypeKind) -> bool {
@@ -216,40 +93,31 @@ fn is_array(kind: CXTypeKind) -> bool {
     )
 }
 
-/// The declaration of the structure that something is, or an array of.
-fn structure_of(cursor: CXCursor) -> CXCursor {
-    // SAFETY: the type is of the living cursor.
-    unsafe {
-        let mut of = clang_getCanonicalType(clang_getCursorType(cursor));
-        while is_array(of.kind) {
-            of = clang_getCanonicalType(clang_getArrayElementType(of));
-        }
-        clang_getTypeDeclaration(of)
+/// A type's canonical form, or its elements' if it is an array.
+fn element(of: Type<'_>) -> Type<'_> {
+    let mut of = of.canonical();
+    while is_array(of.kind()) {
+        of = of.element().canonical();
     }
+    of
+}
+
+/// The declaration of the structure that something is, or an array of.
+fn structure_of(cursor: Cursor<'_>) -> Cursor<'_> {
+    element(cursor.type_of()).declaration()
 }
 
 /// Whether `const` is in the declaration of a type, or of a part of it.
-fn is_fixed(of: CXType, depth: usize) -> bool {
-    // SAFETY: the type is of the living unit.
-    unsafe {
-        let behind = clang_getCanonicalType(of);
-        let declared = clang_getTypeDeclaration(behind);
-        let is_hidden = clang_isConstQualifiedType(behind) != 0
-            && clang_isConstQualifiedType(of) == 0
-            && !is_array(behind.kind);
-        let is_of_fields = matches!(declared.kind, CXCursor_StructDecl | CXCursor_UnionDecl);
-        is_hidden
-            || depth < 32
-                && is_of_fields
-                && children(declared).into_iter().any(|field| {
-                    let mut of = clang_getCanonicalType(clang_getCursorType(field));
-                    while is_array(of.kind) {
-                        of = clang_getCanonicalType(clang_getArrayElementType(of));
-                    }
-                    field.kind == CXCursor_FieldDecl
-                        && (clang_isConstQualifiedType(of) != 0 || is_fixed(of, depth + 1))
-                })
-    }
+fn is_fixed(of: Type<'_>, depth: usize) -> bool {
+    let behind = of.canonical();
+    let declared = behind.declaration();
+    let is_hidden = behind.is_const() && !of.is_const() && !is_array(behind.kind());
+    let is_of_fields = matches!(declared.kind(), CXCursor_StructDecl | CXCursor_UnionDecl);
+    let is_fixed_in = |field: Cursor<'_>| {
+        let of = element(field.type_of());
+        field.kind() == CXCursor_FieldDecl && (of.is_const() || is_fixed(of, depth + 1))
+    };
+    is_hidden || depth < 32 && is_of_fields && declared.children().any(is_fixed_in)
 }
 
 /// Reads one unit into the program.
@@ -261,26 +129,7 @@ struct Reader<'p> {
     nodes: Vec<Node>,
 }
 
-// SAFETY of all blocks below: cursors, types and locations are of the unit under examination.
-#[expect(
-    clippy::undocumented_unsafe_blocks,
-    reason = "each calls libclang with what belongs to the living unit"
-)]
 impl Reader<'_> {
-    fn file(&mut self, file: CXFile) -> Option<usize> {
-        if file.is_null() {
-            return None;
-        }
-        if let Some(known) = self.files.get(&(file as usize)) {
-            return Some(*known);
-        }
-        let name = string(unsafe { clang_getFileName(file) });
-        let path = std::fs::canonicalize(&name).unwrap_or_else(|_| PathBuf::from(&name));
-        let number = self.numbered(&path);
-        self.files.insert(file as usize, number);
-        Some(number)
-    }
-
     fn numbered(&mut self, path: &Path) -> usize {
         if let Some(known) = self.program.paths.get(path) {
             return *known;
@@ -292,63 +141,48 @@ impl Reader<'_> {
         number
     }
 
-    fn place(&mut self, location: CXSourceLocation) -> Option<Place> {
-        let (mut file, mut at) = (ptr::null_mut(), 0);
-        unsafe {
-            clang_getFileLocation(
-                location,
-                &raw mut file,
-                ptr::null_mut(),
-                ptr::null_mut(),
-                &raw mut at,
-            );
-        }
-        let file = self.file(file)?;
+    fn place(&mut self, location: Location<'_>) -> Option<Place> {
+        let (file, _, _, at) = location.parts();
+        let file = file?;
+        let number = if let Some(known) = self.files.get(&file.number()) {
+            *known
+        } else {
+            let name = file.name();
+            let path = std::fs::canonicalize(&name).unwrap_or_else(|_| PathBuf::from(&name));
+            let number = self.numbered(&path);
+            self.files.insert(file.number(), number);
+            number
+        };
         Some(Place {
-            file,
+            file: number,
             at: at as usize,
         })
     }
 
-    fn extent(&mut self, cursor: CXCursor) -> Option<(usize, usize, usize)> {
-        self.range(unsafe { clang_getCursorExtent(cursor) })
-    }
-
-    fn range(&mut self, range: CXSourceRange) -> Option<(usize, usize, usize)> {
-        let from = self.place(unsafe { clang_getRangeStart(range) })?;
-        let to = self.place(unsafe { clang_getRangeEnd(range) })?;
+    fn range(&mut self, range: Extent<'_>) -> Option<(usize, usize, usize)> {
+        let from = self.place(range.start())?;
+        let to = self.place(range.end())?;
         let to = if to.file == from.file { to.at } else { from.at };
         Some((from.file, from.at, to.max(from.at)))
     }
 
-    fn at(&mut self, cursor: CXCursor) -> Option<Place> {
-        self.place(unsafe { clang_getCursorLocation(cursor) })
-    }
-
-    fn unit(&mut self, unit: CXTranslationUnit, main: &Path) {
+    fn unit(&mut self, unit: &Unit<'_>, main: &Path) {
         let main = std::fs::canonicalize(main).unwrap_or_else(|_| main.to_owned());
         let main = self.numbered(&main);
         self.skipped(unit, main);
-        for cursor in children(unsafe { clang_getTranslationUnitCursor(unit) }) {
+        for cursor in unit.cursor().children() {
             self.top(cursor);
         }
     }
 
     /// Keeps the branches of `#if` that this reading of a file does not take.
-    fn skipped(&mut self, unit: CXTranslationUnit, main: usize) {
+    fn skipped(&mut self, unit: &Unit<'_>, main: usize) {
         let mut of_main: Vec<Range<usize>> = Vec::new();
-        unsafe {
-            let all = clang_getAllSkippedRanges(unit);
-            if !all.is_null() {
-                for number in 0..(*all).count as usize {
-                    let range = *(*all).ranges.add(number);
-                    if let Some((file, from, to)) = self.range(range)
-                        && file == main
-                    {
-                        of_main.push(from..to);
-                    }
-                }
-                clang_disposeSourceRangeList(all);
+        for range in unit.skipped() {
+            if let Some((file, from, to)) = self.range(range)
+                && file == main
+            {
+                of_main.push(from..to);
             }
         }
         let known = self.program.sources[main].unread.take();
@@ -368,21 +202,21 @@ impl Reader<'_> {
         self.program.sources[main].unread = Some(both);
     }
 
-    fn top(&mut self, cursor: CXCursor) {
-        let Some((file, from, to)) = self.extent(cursor) else {
+    fn top(&mut self, cursor: Cursor<'_>) {
+        let Some((file, from, to)) = self.range(cursor.extent()) else {
             return;
         };
         let is_own = self.program.sources[file].is_own;
-        match cursor.kind {
+        match cursor.kind() {
             CXCursor_MacroDefinition if is_own => {
-                let name = string(unsafe { clang_getCursorSpelling(cursor) });
+                let name = cursor.spelling();
                 let text = self.program.sources[file].piece(from, to).to_owned();
                 if let Some(one) = Macro::read(&text) {
                     self.program.macros.add(&name, one);
                 }
             }
             CXCursor_MacroExpansion if is_own => {
-                let name: Rc<str> = string(unsafe { clang_getCursorSpelling(cursor) }).into();
+                let name: Rc<str> = cursor.spelling().into();
                 let source = &mut self.program.sources[file];
                 if source.piece(from, from + name.len()) == &*name {
                     source.expansions.insert(from, (to, name));
@@ -390,7 +224,7 @@ impl Reader<'_> {
             }
             CXCursor_FunctionDecl | CXCursor_VarDecl => self.declared(cursor, is_own),
             CXCursor_LinkageSpec | CXCursor_Namespace | CXCursor_UnexposedDecl => {
-                for inner in children(cursor) {
+                for inner in cursor.children() {
                     self.top(inner);
                 }
             }
@@ -411,32 +245,32 @@ impl Reader<'_> {
     }
 
     /// A function or a variable at a file's level.
-    fn declared(&mut self, cursor: CXCursor, is_own: bool) {
+    fn declared(&mut self, cursor: Cursor<'_>, is_own: bool) {
         let id = self.id(cursor);
-        let is_function = cursor.kind == CXCursor_FunctionDecl;
+        let is_function = cursor.kind() == CXCursor_FunctionDecl;
         self.program.entities[id as usize].is_function |= is_function;
         if !is_own {
             return;
         }
         if is_function {
-            if unsafe { clang_isCursorDefinition(cursor) } != 0 {
+            if cursor.is_definition() {
                 self.program.entities[id as usize].is_defined = true;
                 self.whole(cursor);
             }
         } else {
             self.object(cursor, id, false);
-            if !children(cursor).is_empty() {
+            if cursor.children().next().is_some() {
                 self.whole(cursor);
             }
         }
     }
 
     /// A structure's fields.
-    fn structure(&mut self, cursor: CXCursor) {
+    fn structure(&mut self, cursor: Cursor<'_>) {
         let own = self.id(cursor);
-        let is_union = cursor.kind == CXCursor_UnionDecl;
-        for inner in children(cursor) {
-            match inner.kind {
+        let is_union = cursor.kind() == CXCursor_UnionDecl;
+        for inner in cursor.children() {
+            match inner.kind() {
                 CXCursor_FieldDecl => {
                     let id = self.id(inner);
                     let all = self.program.fields.entry(own).or_default();
@@ -444,7 +278,7 @@ impl Reader<'_> {
                         all.push(id);
                     }
                     let of = structure_of(inner);
-                    if matches!(of.kind, CXCursor_StructDecl | CXCursor_UnionDecl) {
+                    if matches!(of.kind(), CXCursor_StructDecl | CXCursor_UnionDecl) {
                         let of = self.id(of);
                         self.program.structures.insert(id, of);
                     }
@@ -463,13 +297,15 @@ impl Reader<'_> {
     }
 
     /// A variable that other functions may name.
-    fn object(&mut self, cursor: CXCursor, id: Id, is_in_union: bool) {
-        let (Some((_, from, to)), Some(place)) = (self.extent(cursor), self.at(cursor)) else {
+    fn object(&mut self, cursor: Cursor<'_>, id: Id, is_in_union: bool) {
+        let (Some((_, from, to)), Some(place)) =
+            (self.range(cursor.extent()), self.place(cursor.location()))
+        else {
             return;
         };
         let variable = self.variable(cursor);
-        let is_field = cursor.kind == CXCursor_FieldDecl;
-        let parent = unsafe { clang_getCursorSemanticParent(cursor) };
+        let is_field = cursor.kind() == CXCursor_FieldDecl;
+        let parent = cursor.semantic_parent();
         let is_cpp = self.is_cpp;
         let entity = &mut self.program.entities[id as usize];
         entity.is_of_thread |= variable.is_of_thread;
@@ -483,18 +319,18 @@ impl Reader<'_> {
             variable,
             is_field,
             is_in_union,
-            is_inner: parent.kind == CXCursor_FunctionDecl,
+            is_inner: parent.kind() == CXCursor_FunctionDecl,
             is_cpp,
         });
     }
 
     /// The identity of a declared name.
-    fn id(&mut self, cursor: CXCursor) -> Id {
-        let canonical = unsafe { clang_getCanonicalCursor(cursor) };
-        let name = string(unsafe { clang_getCursorSpelling(canonical) });
-        let linkage = unsafe { clang_getCursorLinkage(canonical) };
-        let place = self.at(canonical);
-        let is_named = matches!(cursor.kind, CXCursor_FunctionDecl | CXCursor_VarDecl);
+    fn id(&mut self, cursor: Cursor<'_>) -> Id {
+        let canonical = cursor.canonical();
+        let name = canonical.spelling();
+        let linkage = canonical.linkage();
+        let place = self.place(canonical.location());
+        let is_named = matches!(cursor.kind(), CXCursor_FunctionDecl | CXCursor_VarDecl);
         let key = match place {
             Some(place) if !is_named || linkage != CXLinkage_External => {
                 format!("{}:{}:{name}", place.file, place.at)
@@ -510,7 +346,7 @@ impl Reader<'_> {
         if id == next {
             program.entities.push(Entity {
                 name,
-                is_function: cursor.kind == CXCursor_FunctionDecl,
+                is_function: cursor.kind() == CXCursor_FunctionDecl,
                 place,
                 ..Entity::default()
             });
@@ -518,153 +354,136 @@ impl Reader<'_> {
         id
     }
 
-    fn variable(&mut self, cursor: CXCursor) -> Rc<Variable> {
-        unsafe {
-            let of = clang_getCursorType(cursor);
-            let mut shape = self.shape(of, 0);
-            let canonical = clang_getCanonicalType(of);
-            let mut element = canonical;
-            while matches!(
-                element.kind,
-                CXType_ConstantArray | CXType_IncompleteArray | CXType_VariableArray
-            ) {
-                element = clang_getArrayElementType(element);
-            }
-            let is_array = element.kind != canonical.kind || element.data != canonical.data;
-            // A parameter is a pointer to the array's first element.
-            if cursor.kind == CXCursor_ParmDecl && is_array {
-                shape = match shape {
-                    Shape::Array(element, _) => Shape::Pointer(element, ""),
-                    other => Shape::Odd(format!(
-                        "a parameter of the array type {}",
-                        other.declare("").trim()
-                    )),
-                };
-            }
-            // And to a function.
-            let is_function = cursor.kind == CXCursor_ParmDecl
-                && matches!(
-                    canonical.kind,
-                    CXType_FunctionProto | CXType_FunctionNoProto
-                );
-            if is_function {
-                shape = Shape::Pointer(Box::new(shape), "");
-            }
-            let storage = clang_Cursor_getStorageClass(cursor);
-            let is_scalar = (CXType_Bool..=CXType_NullPtr).contains(&canonical.kind)
-                || matches!(
-                    canonical.kind,
-                    CXType_Pointer | CXType_Enum | CXType_Float16
-                );
-            let mut spelled = string(clang_getTypeSpelling(element));
-            if let Some(rest) = spelled.strip_prefix("const ") {
-                spelled = rest.to_owned();
-            }
-            Rc::new(Variable {
-                is_scalar: (is_scalar
-                    || is_function
-                    || cursor.kind == CXCursor_ParmDecl && is_array)
-                    && clang_isVolatileQualifiedType(canonical) == 0,
-                is_array: is_array && cursor.kind != CXCursor_ParmDecl,
-                canonical: spelled,
-                shape,
-                is_of_thread: clang_getCursorTLSKind(cursor) != CXTLS_None,
-                is_static: storage == CX_SC_Static,
-                is_extern: storage == CX_SC_Extern,
-                is_register: storage == CX_SC_Register,
-                is_fixed: is_fixed(of, 0),
-            })
+    fn variable(&mut self, cursor: Cursor<'_>) -> Rc<Variable> {
+        let of = cursor.type_of();
+        let mut shape = self.shape(of, 0);
+        let canonical = of.canonical();
+        let element = element(of);
+        let is_array = is_array(canonical.kind());
+        // A parameter is a pointer to the array's first element.
+        if cursor.kind() == CXCursor_ParmDecl && is_array {
+            shape = match shape {
+                Shape::Array(element, _) => Shape::Pointer(element, ""),
+                other => Shape::Odd(format!(
+                    "a parameter of the array type {}",
+                    other.declare("").trim()
+                )),
+            };
         }
+        // And to a function.
+        let is_function = cursor.kind() == CXCursor_ParmDecl
+            && matches!(
+                canonical.kind(),
+                CXType_FunctionProto | CXType_FunctionNoProto
+            );
+        if is_function {
+            shape = Shape::Pointer(Box::new(shape), "");
+        }
+        let storage = cursor.storage();
+        let is_scalar = (CXType_Bool..=CXType_NullPtr).contains(&canonical.kind())
+            || matches!(
+                canonical.kind(),
+                CXType_Pointer | CXType_Enum | CXType_Float16
+            );
+        let mut spelled = element.spelling();
+        if let Some(rest) = spelled.strip_prefix("const ") {
+            spelled = rest.to_owned();
+        }
+        Rc::new(Variable {
+            is_scalar: (is_scalar || is_function || cursor.kind() == CXCursor_ParmDecl && is_array)
+                && !canonical.is_volatile(),
+            is_array: is_array && cursor.kind() != CXCursor_ParmDecl,
+            canonical: spelled,
+            shape,
+            is_of_thread: cursor.thread_storage() != CXTLS_None,
+            is_static: storage == CX_SC_Static,
+            is_extern: storage == CX_SC_Extern,
+            is_register: storage == CX_SC_Register,
+            is_fixed: is_fixed(of, 0),
+        })
     }
 
-    fn shape(&mut self, of: CXType, depth: usize) -> Shape {
-        unsafe {
-            let spelled = string(clang_getTypeSpelling(of));
-            match of.kind {
-                _ if depth > 32 => Shape::Odd("of an unknown type".to_owned()),
-                CXType_Pointer => {
-                    let words = match (
-                        clang_isConstQualifiedType(of) != 0,
-                        clang_isVolatileQualifiedType(of) != 0,
-                    ) {
-                        (false, false) => "",
-                        (true, false) => "const",
-                        (false, true) => "volatile",
-                        (true, true) => "const volatile",
-                    };
-                    let to = self.shape(clang_getPointeeType(of), depth + 1);
-                    Shape::Pointer(Box::new(to), words)
-                }
-                CXType_ConstantArray => {
-                    let element = self.shape(clang_getArrayElementType(of), depth + 1);
-                    Shape::Array(Box::new(element), Some(clang_getArraySize(of)))
-                }
-                CXType_IncompleteArray => {
-                    let element = self.shape(clang_getArrayElementType(of), depth + 1);
-                    Shape::Array(Box::new(element), None)
-                }
-                CXType_VariableArray => Shape::Odd("of variable size".to_owned()),
-                CXType_FunctionProto | CXType_FunctionNoProto => {
-                    let result = self.shape(clang_getResultType(of), depth + 1);
-                    let many = u32::try_from(clang_getNumArgTypes(of)).unwrap_or(0);
-                    let given = (0..many)
-                        .map(|number| self.shape(clang_getArgType(of, number), depth + 1))
-                        .collect();
-                    let is_open = clang_isFunctionTypeVariadic(of) != 0;
-                    Shape::Function(Box::new(result), given, is_open)
-                }
-                CXType_Elaborated | CXType_Record | CXType_Enum | CXType_Typedef => {
-                    let inner = if of.kind == CXType_Elaborated {
-                        clang_Type_getNamedType(of)
-                    } else {
-                        of
-                    };
-                    let declared = clang_getTypeDeclaration(inner);
-                    let name = string(clang_getCursorSpelling(declared));
-                    let is_unnamed = name.is_empty()
-                        || name.contains('(')
-                        || spelled.contains("(unnamed")
-                        || spelled.contains("(anonymous");
-                    let parent = clang_getCursorSemanticParent(declared);
-                    if is_unnamed {
-                        Shape::Odd("of an unnamed type".to_owned())
-                    } else if parent.kind == CXCursor_FunctionDecl {
-                        Shape::Odd(format!("of the local type {name}"))
-                    } else {
-                        if inner.kind == CXType_Typedef
-                            && clang_getCanonicalType(of).kind == CXType_VariableArray
-                        {
-                            return Shape::Odd("of variable size".to_owned());
-                        }
-                        Shape::Named(spelled)
+    fn shape(&mut self, of: Type<'_>, depth: usize) -> Shape {
+        let spelled = of.spelling();
+        match of.kind() {
+            _ if depth > 32 => Shape::Odd("of an unknown type".to_owned()),
+            CXType_Pointer => {
+                let words = match (of.is_const(), of.is_volatile()) {
+                    (false, false) => "",
+                    (true, false) => "const",
+                    (false, true) => "volatile",
+                    (true, true) => "const volatile",
+                };
+                let to = self.shape(of.pointee(), depth + 1);
+                Shape::Pointer(Box::new(to), words)
+            }
+            CXType_ConstantArray => {
+                let element = self.shape(of.element(), depth + 1);
+                Shape::Array(Box::new(element), Some(of.size()))
+            }
+            CXType_IncompleteArray => {
+                let element = self.shape(of.element(), depth + 1);
+                Shape::Array(Box::new(element), None)
+            }
+            CXType_VariableArray => Shape::Odd("of variable size".to_owned()),
+            CXType_FunctionProto | CXType_FunctionNoProto => {
+                let result = self.shape(of.result(), depth + 1);
+                let given = of.parameters().into_iter();
+                let given = given.map(|one| self.shape(one, depth + 1)).collect();
+                let is_open = of.is_variadic();
+                Shape::Function(Box::new(result), given, is_open)
+            }
+            CXType_Elaborated | CXType_Record | CXType_Enum | CXType_Typedef => {
+                let inner = if of.kind() == CXType_Elaborated {
+                    of.named()
+                } else {
+                    of
+                };
+                let declared = inner.declaration();
+                let name = declared.spelling();
+                let is_unnamed = name.is_empty()
+                    || name.contains('(')
+                    || spelled.contains("(unnamed")
+                    || spelled.contains("(anonymous");
+                let parent = declared.semantic_parent();
+                if is_unnamed {
+                    Shape::Odd("of an unnamed type".to_owned())
+                } else if parent.kind() == CXCursor_FunctionDecl {
+                    Shape::Odd(format!("of the local type {name}"))
+                } else {
+                    if inner.kind() == CXType_Typedef
+                        && of.canonical().kind() == CXType_VariableArray
+                    {
+                        return Shape::Odd("of variable size".to_owned());
                     }
-                }
-                CXType_Void..=CXType_NullPtr | CXType_Complex | CXType_Atomic | CXType_Vector => {
                     Shape::Named(spelled)
                 }
-                _ => {
-                    // Parentheses, attributes, `typeof`.
-                    let canonical = clang_getCanonicalType(of);
-                    if canonical.kind == of.kind {
-                        Shape::Named(spelled)
-                    } else {
-                        self.shape(canonical, depth + 1)
-                    }
+            }
+            CXType_Void..=CXType_NullPtr | CXType_Complex | CXType_Atomic | CXType_Vector => {
+                Shape::Named(spelled)
+            }
+            _ => {
+                // Parentheses, attributes, `typeof`.
+                let canonical = of.canonical();
+                if canonical.kind() == of.kind() {
+                    Shape::Named(spelled)
+                } else {
+                    self.shape(canonical, depth + 1)
                 }
             }
         }
     }
 
     /// Adds a function, or a variable with its initial value.
-    fn whole(&mut self, cursor: CXCursor) {
-        let Some((file, from, to)) = self.extent(cursor) else {
+    fn whole(&mut self, cursor: Cursor<'_>) {
+        let Some((file, from, to)) = self.range(cursor.extent()) else {
             return;
         };
         self.nodes = Vec::new();
         self.node(cursor, 0);
         let nodes = std::mem::take(&mut self.nodes);
         let place = Place { file, at: from };
-        let is_function = !matches!(cursor.kind, CXCursor_VarDecl);
+        let is_function = !matches!(cursor.kind(), CXCursor_VarDecl);
         let known = self.program.begun.get(&place).cloned().unwrap_or_default();
         let is_same = |number: &usize| {
             let other = &self.program.functions[*number].nodes;
@@ -678,14 +497,14 @@ impl Reader<'_> {
             return;
         }
         let result = is_function.then(|| {
-            let of = unsafe { clang_getCursorResultType(cursor) };
+            let of = cursor.result();
             self.shape(of, 0)
         });
         let id = self.id(cursor);
-        let name: Rc<str> = string(unsafe { clang_getCursorSpelling(cursor) }).into();
-        let of = unsafe { clang_getCursorType(cursor) };
+        let name: Rc<str> = cursor.spelling().into();
+        let of = cursor.type_of();
         let is_old = is_function
-            && of.kind == CXType_FunctionNoProto
+            && of.kind() == CXType_FunctionNoProto
             && nodes
                 .iter()
                 .any(|node| node.kind == CXCursor_ParmDecl && node.parent == 0);
@@ -696,7 +515,7 @@ impl Reader<'_> {
             to,
             nodes,
             is_function,
-            is_static: unsafe { clang_Cursor_getStorageClass(cursor) } == CX_SC_Static,
+            is_static: cursor.storage() == CX_SC_Static,
             is_cpp: self.is_cpp,
             result,
             is_old,
@@ -706,31 +525,31 @@ impl Reader<'_> {
     }
 
     /// Adds a part of a function.
-    fn node(&mut self, cursor: CXCursor, parent: usize) -> usize {
-        let kind = cursor.kind;
-        let (file, from, to) = self.extent(cursor).unwrap_or((0, 0, 0));
+    fn node(&mut self, cursor: Cursor<'_>, parent: usize) -> usize {
+        let kind = cursor.kind();
+        let (file, from, to) = self.range(cursor.extent()).unwrap_or((0, 0, 0));
         let meant = match kind {
             CXCursor_DeclRefExpr
             | CXCursor_MemberRefExpr
             | CXCursor_MemberRef
             | CXCursor_TypeRef
-            | CXCursor_LabelRef => unsafe { clang_getCursorReferenced(cursor) },
-            CXCursor_CallExpr => unsafe { clang_getCursorReferenced(cursor) },
+            | CXCursor_LabelRef
+            | CXCursor_CallExpr => Some(cursor.referenced()),
             CXCursor_VarDecl
             | CXCursor_ParmDecl
             | CXCursor_LabelStmt
             | CXCursor_FunctionDecl
             | CXCursor_StructDecl
             | CXCursor_UnionDecl
-            | CXCursor_EnumDecl => cursor,
-            CXCursor_InitListExpr => structure_of(cursor),
-            _ => unsafe { clang_getNullCursor() },
+            | CXCursor_EnumDecl => Some(cursor),
+            CXCursor_InitListExpr => Some(structure_of(cursor)),
+            _ => None,
         };
-        let is_any = unsafe { clang_Cursor_isNull(meant) } == 0 && !(70..=73).contains(&meant.kind);
-        let of = if is_any { self.id(meant) } else { NONE };
+        let meant = meant.filter(|meant| meant.is_any());
+        let of = meant.map_or(NONE, |meant| self.id(meant));
         let name: Rc<str> = match kind {
             _ if of != NONE => self.program.entities[of as usize].name.as_str().into(),
-            CXCursor_CallExpr => string(unsafe { clang_getCursorSpelling(cursor) }).into(),
+            CXCursor_CallExpr => cursor.spelling().into(),
             _ => "".into(),
         };
         let is_variable = matches!(kind, CXCursor_VarDecl | CXCursor_ParmDecl);
@@ -747,12 +566,15 @@ impl Reader<'_> {
         {
             self.program.entities[of as usize].is_of_thread = true;
         }
-        if kind == CXCursor_DeclRefExpr && is_any && meant.kind == CXCursor_VarDecl {
-            let is_of_thread = unsafe { clang_getCursorTLSKind(meant) } != CXTLS_None;
+        if kind == CXCursor_DeclRefExpr
+            && let Some(meant) = meant
+            && meant.kind() == CXCursor_VarDecl
+        {
+            let is_of_thread = meant.thread_storage() != CXTLS_None;
             self.program.entities[of as usize].is_of_thread |= is_of_thread;
         }
         let own = self.nodes.len();
-        let type_kind = unsafe { clang_getCanonicalType(clang_getCursorType(cursor)).kind };
+        let type_kind = cursor.type_of().canonical().kind();
         self.nodes.push(Node {
             kind,
             file,
@@ -766,7 +588,7 @@ impl Reader<'_> {
             is_pointer: type_kind == CXType_Pointer,
             is_array: is_array(type_kind),
         });
-        for inner in children(cursor) {
+        for inner in cursor.children() {
             let kid = self.node(inner, own);
             self.nodes[own].kids.push(kid);
         }

@@ -3,7 +3,7 @@
 use super::lex;
 use super::macros;
 use super::objects::{Object, Objects, Reason, Use};
-use super::tree::{Function, NONE, Place, Program};
+use super::tree::{Function, NONE, Program};
 use clang_sys::*;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -165,12 +165,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn because<T>(&self, node: usize, why: impl Into<String>) -> Result<T, Reason> {
-        let node = &self.function.nodes[node];
-        let place = Place {
-            file: node.file,
-            at: node.from,
-        };
-        Err(Reason::new(place, why))
+        Err(Reason::new(self.function.nodes[node].place(), why))
     }
 
     /// Whether a statement unlocks the same mutex, and the call.

@@ -106,14 +106,7 @@ pub fn section(judge: &Judge<'_>, place: usize, locks: &Use) -> Result<Section, 
     let object = &objects.all[place];
     let outline = outline(program, objects, object, locks)?;
     let source = &program.sources[outline.file];
-    let because = |node: usize, why: String| {
-        let node = &function.nodes[node];
-        let place = Place {
-            file: node.file,
-            at: node.from,
-        };
-        Err(Reason::new(place, why))
-    };
+    let because = |node: usize, why: String| Err(Reason::new(function.nodes[node].place(), why));
     if function.is_old {
         return because(
             0,
@@ -380,14 +373,7 @@ fn take(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
     let function = &program.functions[section.outline.function];
     let outline = &section.outline;
     let source = &program.sources[outline.file];
-    let because = |node: usize, why: String| {
-        let node = &function.nodes[node];
-        let place = Place {
-            file: node.file,
-            at: node.from,
-        };
-        Err(Reason::new(place, why))
-    };
+    let because = |node: usize, why: String| Err(Reason::new(function.nodes[node].place(), why));
     let is_of_function = |place: Place| {
         place.file == function.place.file && (function.place.at..function.to).contains(&place.at)
     };
@@ -534,10 +520,7 @@ fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
             if !is_inner {
                 continue;
             }
-            let here = Place {
-                file: node.file,
-                at: node.from,
-            };
+            let here = node.place();
             let Some(declaration) = declared.get(&node.of) else {
                 // Declared by an exit itself.
                 if node.kind == CXCursor_DeclRefExpr
@@ -619,10 +602,7 @@ fn hoist(judge: &Judge<'_>, section: &mut Section) -> Result<(), Reason> {
             });
         if is_both || jumps_over {
             let node = &function.nodes[outline.first];
-            let here = Place {
-                file: node.file,
-                at: node.from,
-            };
+            let here = node.place();
             let why = format!("declares {} for use at an exit and behind it", one.name);
             return Err(Reason::new(here, why));
         }
@@ -724,10 +704,7 @@ fn outlived(judge: &Judge<'_>, section: &Section) -> Option<Reason> {
     blocks.insert(block);
     for at in &outline.nodes {
         let node = &function.nodes[*at];
-        let place = Place {
-            file: node.file,
-            at: node.from,
-        };
+        let place = node.place();
         let is_literal =
             node.kind == CXCursor_CompoundLiteralExpr && exposes(program, function, *at);
         if is_literal {

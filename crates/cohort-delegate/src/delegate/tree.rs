@@ -220,6 +220,16 @@ pub struct Node {
     pub is_array: bool,
 }
 
+impl Node {
+    /// Its beginning.
+    pub fn place(&self) -> Place {
+        Place {
+            file: self.file,
+            at: self.from,
+        }
+    }
+}
+
 /// Function or initialised variable, with its tree; the first node is the whole.
 pub struct Function {
     pub name: Rc<str>,

@@ -514,9 +514,10 @@ mod tests {
         let lock = FutexHmcs::new();
         let other = FutexHmcs::new();
         type Release = fn(&FutexHmcs);
-        // SAFETY: the callers hold it.
         let ways: [Release; 2] = [
+            // SAFETY: the callers hold it; so below.
             |lock| unsafe { lock.release(&()) },
+            // SAFETY: as above.
             |lock| unsafe { lock.release_fairly(&()) },
         ];
         for release in ways {

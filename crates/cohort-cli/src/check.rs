@@ -46,8 +46,8 @@ pub struct Arguments {
 }
 
 const NOTES: &str = "\
-A running process is sampled from outside, up to 250 times a second: waiting threads, their locks \
-and the holders. The process is not stopped; sampling takes 1 % of one CPU. A program is sampled in \
+A running process is sampled from outside, up to 125 times a second: waiting threads, their locks \
+and the holders. The process is not stopped; sampling takes 0.5 % of one CPU. A program is sampled in \
 the same way under the C library's locks; then a run under Cohort counts acquisitions. With lock \
 contention, the program is compared under Cohort, and profiled if that shows no gain.
 

@@ -2,7 +2,7 @@
 //! threads sleep, and what the C library records there.
 //!
 //! Nothing is put into the process and nothing of it is stopped.  Each look reads one line of `/proc` for
-//! each thread; looks are spaced so that they take a hundredth of one CPU.
+//! each thread; looks are spaced so that they take half a per cent of one CPU.
 
 pub mod glibc;
 pub mod looker;

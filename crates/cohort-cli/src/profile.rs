@@ -106,7 +106,7 @@ frequent acquiring call site. Files and lines need debug information (-g, /usr/l
 `debuginfod-find` if DEBUGINFOD_URLS is set).
 
 With --pid, a process under `cohort run --observe` is profiled as by `snapshot`. Any other process is \
-sampled from outside, up to 250 times a second, for 1 % of one CPU: lost time, holders and call sites, \
+sampled from outside, up to 125 times a second, for 0.5 % of one CPU: lost time, holders and call sites, \
 without counts and hold times.
 
 Not profiled: custom locks, and locks of programs that cannot be preloaded, except with --pid.

@@ -15,10 +15,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// The least time from one look to the next, and the greatest.
-const TICKS: [Duration; 2] = [Duration::from_millis(4), Duration::from_secs(1)];
+const TICKS: [Duration; 2] = [Duration::from_millis(8), Duration::from_secs(1)];
 
-/// Looks take one part in so many of a CPU's time.
-const PARTS: u32 = 100;
+/// Looks take one part in so many of a CPU's time.  A hundredth slowed a program on two CPUs by one per
+/// cent: beside that time, each look displaces a running thread (`cohort bar outside`).
+const PARTS: u32 = 200;
 
 /// Processes that are looked at as often as one alone; more of them more rarely.
 const ALIKE: usize = 4;

@@ -102,7 +102,7 @@ pub enum Experiment {
     Idle,
     /// Observed programs, at every level.
     Observing,
-    /// The same programs without Cohort, with and without an observer.
+    /// A load without Cohort, with and without an observer.
     Outside,
     /// The library's file; nothing is run.
     Library,
@@ -179,7 +179,7 @@ const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 /// The default lock's name in the catalogue.
 const OURS: &str = "futex-hmcs";
 
-/// A level of observation, and the words after `cohort`; without words, the program runs without Cohort.
+/// A level of observation, and the words after `cohort`.
 type Way = (&'static str, &'static [&'static str]);
 
 /// All levels; the last one is the reference.
@@ -192,9 +192,6 @@ const WAYS: [Way; 7] = [
     (WATCHED, &["run", "--observe"]),
     ("usual", &["run"]),
 ];
-
-/// The levels without Cohort; the last one is the reference.
-const OUTSIDE: [Way; 2] = [(WATCHED, &[]), ("alone", &[])];
 
 /// The level with a separate observing command.
 const WATCHED: &str = "watched";
@@ -277,8 +274,8 @@ impl Experiment {
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
-            Self::Observing => setup.observing(&WAYS),
-            Self::Outside => setup.observing(&OUTSIDE),
+            Self::Observing => setup.observing(),
+            Self::Outside => Ok(vec![setup.outside()]),
             Self::Simulation(words) => Ok(vec![setup.simulation(words)]),
             Self::Library | Self::Envelope => Ok(Vec::new()),
         }
@@ -793,11 +790,11 @@ impl Setup<'_> {
     }
 
     /// Three programs, each observed at all of these levels; missing ones are reported and skipped.
-    fn observing(&self, ways: &[Way]) -> Result<Vec<Point>, String> {
+    fn observing(&self) -> Result<Vec<Point>, String> {
         let (points, missing): (Vec<_>, Vec<_>) = [
-            self.observed_memcached(ways),
-            self.observed_sqlite(ways),
-            self.observed_kyoto(ways),
+            self.observed_memcached(),
+            self.observed_sqlite(),
+            self.observed_kyoto(),
         ]
         .into_iter()
         .partition(Result::is_ok);
@@ -811,7 +808,32 @@ impl Setup<'_> {
         Ok(points.into_iter().flatten().collect())
     }
 
-    fn observed_memcached(&self, ways: &[Way]) -> Result<Point, String> {
+    /// A load without Cohort, and an observer that is stopped half of the time.
+    fn outside(&self) -> Point {
+        let product = self.product.as_os_str();
+        let seconds = self.seconds(12.0, 2.0).to_string();
+        let load = [
+            "workload",
+            "watched",
+            "--threads",
+            "4",
+            "--seconds",
+            &seconds,
+            "--",
+        ];
+        let watch = ["top", "--once", "--interval", "3600", "{pid}"];
+        let mut words = vec![self.command.clone().into_os_string()];
+        words.extend(load.map(OsString::from));
+        words.push(product.into());
+        words.extend(watch.map(OsString::from));
+        Point {
+            label: String::new(),
+            contestants: vec![whole_run(WATCHED, words, self.system.clone(), None)],
+            read: Outcome::read,
+        }
+    }
+
+    fn observed_memcached(&self) -> Result<Point, String> {
         self.installed("memcached", "memcached")?;
         for client in ["memcaslap", "memcstat"] {
             in_path(client).ok_or_else(|| {
@@ -824,14 +846,14 @@ impl Setup<'_> {
             .port();
         let seconds = if self.quick { 1 } else { 2 };
         let more = [("PORT", port.to_string()), ("LONG", seconds.to_string())];
-        let point = self.observed(ways, "memcached", SERVED, &[], &more);
+        let point = self.observed("memcached", SERVED, &[], &more);
         Ok(Point {
             read: per_second_of_memcaslap,
             ..point
         })
     }
 
-    fn observed_sqlite(&self, ways: &[Way]) -> Result<Point, String> {
+    fn observed_sqlite(&self) -> Result<Point, String> {
         (self.prove)(&self.command)?;
         let seconds = self.seconds(1.0, 0.3).to_string();
         let command = self.command.clone().into_os_string();
@@ -843,10 +865,10 @@ impl Setup<'_> {
             .into_iter()
             .chain(words.map(OsString::from))
             .collect();
-        Ok(self.observed(ways, "sqlite", ALONE, &program, &[]))
+        Ok(self.observed("sqlite", ALONE, &program, &[]))
     }
 
-    fn observed_kyoto(&self, ways: &[Way]) -> Result<Point, String> {
+    fn observed_kyoto(&self) -> Result<Point, String> {
         let program = self.installed("kccachetest", "kyotocabinet-utils")?;
         let operations = if self.quick { ORDER_QUICK } else { ORDER }.to_string();
         let words = [
@@ -862,7 +884,7 @@ impl Setup<'_> {
             .into_iter()
             .chain(words.map(OsString::from))
             .collect();
-        let point = self.observed(ways, "kccachetest", ALONE, &program, &[]);
+        let point = self.observed("kccachetest", ALONE, &program, &[]);
         Ok(Point {
             read: per_second_of_kyoto,
             ..point
@@ -872,7 +894,6 @@ impl Setup<'_> {
     /// A program, observed at all of these levels by a script.
     fn observed(
         &self,
-        ways: &[Way],
         label: &str,
         script: &str,
         program: &[OsString],
@@ -881,12 +902,9 @@ impl Setup<'_> {
         let product = self.product.as_os_str();
         let contestant = |(name, way): &Way| {
             let mut words: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into()];
-            words.push(product.into());
-            if !way.is_empty() {
-                words.push(product.into());
-                words.extend(way.iter().map(OsString::from));
-                words.push("--".into());
-            }
+            words.extend([product.into(), product.into()]);
+            words.extend(way.iter().map(OsString::from));
+            words.push("--".into());
             words.extend(program.iter().cloned());
             let mut environment = self.system.clone();
             let watch = (*name == WATCHED).then(|| "1".into());
@@ -898,7 +916,7 @@ impl Setup<'_> {
         };
         Point {
             label: label.to_owned(),
-            contestants: ways.iter().map(contestant).collect(),
+            contestants: WAYS.iter().map(contestant).collect(),
             read: Outcome::read,
         }
     }
@@ -1315,22 +1333,25 @@ mod tests {
 
     #[test]
     fn observed_programs_are_compared_with_the_same_unobserved() {
-        for (experiment, levels, reference) in [
-            (Experiment::Observing, WAYS.len(), "usual"),
-            (Experiment::Outside, OUTSIDE.len(), "alone"),
-        ] {
-            let Ok(points) = experiment.points(&SETUP) else {
-                return;
-            };
-            for point in points {
-                let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
-                assert_eq!(names.len(), levels);
-                assert_eq!(names.last(), Some(&reference));
-                let last = &point.contestants[levels - 1].launch.words;
-                let is_bare = !last.contains(&"run".into());
-                assert_eq!(is_bare, reference == "alone", "{last:?}");
-            }
+        let Ok(points) = Experiment::Observing.points(&SETUP) else {
+            return;
+        };
+        for point in points {
+            let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
+            assert_eq!(names.len(), WAYS.len());
+            assert_eq!(names.last(), Some(&"usual"));
         }
+    }
+
+    #[test]
+    fn a_load_without_cohort_has_an_observer_of_its_own() {
+        let points = Experiment::Outside.points(&SETUP).unwrap();
+        let words = &points[0].contestants[0].launch.words;
+        assert!(
+            words.contains(&"top".into()) && words.contains(&"{pid}".into()),
+            "{words:?}"
+        );
+        assert!(!words.contains(&"run".into()), "{words:?}");
     }
 
     /// A refused observer would leave the program unobserved, and the target would be met by

@@ -45,6 +45,8 @@ pub enum Figure {
     MeanOfBest,
     /// Throughput of the contestant of that name at each point; the last one is the reference.
     ThroughputOf(&'static str),
+    /// A load's throughput beside a running command, over its own without.
+    OfUnwatched,
     /// The 99.9th percentile of latency at each point; the last one is the reference.
     Tail,
     /// Operations of the least-served thread at each point; the last one is the reference.
@@ -109,6 +111,10 @@ impl Figure {
                     own(series, |outcome| Some(outcome.seconds))?,
                 )),
                 Self::OwnPair => all.push((point.label.clone(), own(series, pair)?)),
+                Self::OfUnwatched => all.push((
+                    point.label.clone(),
+                    own(series, |outcome| outcome.of_unwatched)?,
+                )),
                 Self::BytesInAll => all.push((
                     point.label.clone(),
                     own(series, |outcome| outcome.bytes_each)?,
@@ -186,6 +192,7 @@ impl Figure {
             Self::EachThroughput
             | Self::EachPairTime
             | Self::OwnPair
+            | Self::OfUnwatched
             | Self::BytesInAll
             | Self::LibraryBytes
             | Self::Seconds

@@ -24,6 +24,7 @@ pub mod peers;
 pub mod rwlock;
 pub mod timed;
 pub mod uncontended;
+pub mod watched;
 
 pub use actor::Actor;
 pub use background::Burners;
@@ -74,6 +75,8 @@ pub enum Workload {
     Berkeleydb(berkeleydb::Options),
     /// Measure the memory of used and free mutexes
     Idle(idle::Options),
+    /// Use locks and the allocator beside a command that is stopped half of the time
+    Watched(watched::Options),
 }
 
 /// Runs a load. Blocks for about the requested time.
@@ -101,5 +104,6 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
         Workload::Cache(options) => cache::run(options),
         Workload::Berkeleydb(options) => berkeleydb::run(options),
         Workload::Idle(options) => idle::run(options),
+        Workload::Watched(options) => watched::run(options),
     }
 }

@@ -62,6 +62,9 @@ pub struct Outcome {
     /// How often a lock was found held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_taken: Option<u64>,
+    /// Throughput beside a running command over the throughput while it is stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_unwatched: Option<f64>,
     /// CPU time, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_seconds: Option<f64>,

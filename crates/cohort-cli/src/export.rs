@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES, group(ArgGroup::new("to").args(["textfile", "listen"]).required(true)))]
 pub struct Arguments {
-    /// Write FOLDER/cohort.prom periodically, for node_exporter's textfile collector
+    /// Write FOLDER/cohort.prom periodically, for node_exporter's textfile collector; makes the folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     textfile: Option<PathBuf>,
     /// Serve http://ADDRESS/metrics; loopback addresses only, such as 127.0.0.1:9464
@@ -94,6 +94,24 @@ enum Sink {
     Scrapes(Server),
 }
 
+/// Makes the folder, unless it is there; its parent has to be.
+fn made(folder: &Path) -> Result<(), Problem> {
+    match std::fs::create_dir(folder) {
+        Ok(()) => {
+            problem::tell(format!("made the folder {}", folder.display()));
+            Ok(())
+        }
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(Problem::refused(
+            format!("{} is not a folder; choose another", folder.display()),
+        )),
+        Err(error) => Err(Problem::refused(format!(
+            "cannot make the folder {}: {error}; create it, or choose another",
+            folder.display()
+        ))),
+    }
+}
+
 impl Sink {
     fn new(arguments: &Arguments) -> Result<Self, Problem> {
         if let Some(address) = arguments.listen {
@@ -107,12 +125,7 @@ impl Sink {
             return Ok(Self::Scrapes(server));
         }
         let folder = arguments.textfile.as_deref().unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(Problem::refused(format!(
-                "{} is not a folder; create it, or choose another",
-                folder.display()
-            )));
-        }
+        made(folder)?;
         let file = folder.join(FILE);
         destination::writable(&file)?;
         // A new file is made beside the old one.

@@ -240,6 +240,21 @@ fn scrapes_are_answered() {
 }
 
 #[test]
+fn a_folder_for_metrics_is_made() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let metrics = folder.path().join("m");
+    let textfile = metrics.to_str().expect("plain");
+    for told in [true, false] {
+        let words = ["export", "--once", "--interval", "0.1", "--textfile", textfile];
+        let output = cohort().args(words).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.contains("made the folder"), told, "{said}");
+        assert!(metrics.join("cohort.prom").is_file());
+    }
+}
+
+#[test]
 fn what_cannot_be_exported_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("file");

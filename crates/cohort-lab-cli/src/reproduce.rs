@@ -7,7 +7,7 @@ use cohort_cli::destination;
 use cohort_cli::library;
 use cohort_cli::page::{self, Origin};
 use cohort_cli::problem::{self, Problem};
-use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, Kept, Verdict};
+use cohort_lab::claims::{self, CLAIMS, Claim, Ends, Judged, JudgedPart, Kept, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
@@ -40,6 +40,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u8).range(1..),
         conflicts_with_all = ["list", "here"])]
     seeds: u8,
+    /// Run each claim also at both ends of every estimate in its machines' files
+    #[arg(long, conflicts_with_all = ["list", "here"])]
+    ends: bool,
     /// Write an HTML page
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath,
         conflicts_with = "here")]
@@ -52,7 +55,9 @@ const SEEDS: u8 = 5;
 const NOTES: &str = "\
 Each claim is a result of a paper. Its parts run with every seed on the simulated counterpart of the \
 paper's machine; it agrees if four of five seeds lie in the claim's range. A disagreeing claim also \
-runs its counterfactuals, with one assumption changed. --here runs the claims about real machines, \
+runs its counterfactuals, with one assumption changed. A claim that an estimate in a machine's file \
+decides also runs at both ends of the estimate's range, and agrees within the estimate if it does \
+at some values of the range only. --here runs the claims about real machines, \
 and needs a C compiler.
 
 Letters: K Lock Cohorting (Dice et al. 2015), S SANL (Zhang et al. 2017), F CLoF (Chehab et al. \
@@ -99,7 +104,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let seeds = usize::from(arguments.seeds);
-    let mut kept = kept(seeds);
+    let ends = if arguments.ends {
+        Ends::All
+    } else {
+        Ends::Deciding
+    };
+    let mut kept = kept(seeds, ends);
     let (there, missing): (Vec<&'static Claim>, Vec<&'static Claim>) = chosen
         .iter()
         .copied()
@@ -111,17 +121,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         };
         problem::tell(format!("Resumed with {rows} from an interrupted run."));
     }
-    if let Some(text) = expected(&missing, seeds) {
+    if let Some(text) = expected(&missing, seeds, ends) {
         problem::tell(text);
     }
-    let mut progress = Progress::new(claims::planned(&missing, seeds), false);
+    let mut progress = Progress::new(claims::planned(&missing, seeds, ends), false);
     let watched = std::io::stderr().is_terminal();
     let mut done = |row: &Judged| {
         if !watched {
             problem::tell(format!("{}: {}", row.id, row.verdict_text()));
         }
     };
-    let judged = claims::run(&chosen, seeds, &mut kept, &mut progress, &mut done);
+    let judged = claims::run(&chosen, seeds, ends, &mut kept, &mut progress, &mut done);
     drop(progress);
     let rows = match judged {
         Ok(rows) => rows,
@@ -164,7 +174,7 @@ fn report(rows: &[Judged], json: bool) -> Result<(), Problem> {
 }
 
 /// The rows that an earlier run of this build with so many seeds has finished.
-fn kept(seeds: usize) -> Kept {
+fn kept(seeds: usize, ends: Ends) -> Kept {
     let file = library::cache_folder().map(|cache| cache.join("reproduce"));
     let build = std::env::current_exe().and_then(std::fs::metadata);
     let (Some(file), Ok(build)) = (file, build) else {
@@ -176,7 +186,7 @@ fn kept(seeds: usize) -> Kept {
         return Kept::nowhere();
     };
     let key = format!(
-        "build {} of {} bytes, seeds {seeds}",
+        "build {} of {} bytes, seeds {seeds}, estimates {ends:?}",
         changed.as_nanos(),
         build.len()
     );
@@ -184,8 +194,8 @@ fn kept(seeds: usize) -> Kept {
 }
 
 /// How long these rows take, about; nothing if that is no time.
-fn expected(rows: &[&'static Claim], seeds: usize) -> Option<String> {
-    let time = claims::expected(rows, seeds);
+fn expected(rows: &[&'static Claim], seeds: usize, ends: Ends) -> Option<String> {
+    let time = claims::expected(rows, seeds, ends);
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let many =
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
@@ -278,10 +288,11 @@ fn text(rows: &[Judged]) -> String {
     let mut parts: Vec<String> = rows.iter().map(row_text).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     parts.push(page::prose(&format!(
-        "{} of {}; {} agree so far, {} undecided, {} disagree, {} failed, {} not yet runnable. \
+        "{} of {}; {} within an estimate, {} agree so far, {} undecided, {} disagree, {} failed, {} not yet runnable. \
          All our figures are simulated.",
         count(Verdict::Agrees),
         page::counted(rows.len(), "claim agrees", "claims agree"),
+        count(Verdict::AgreesWithinEstimate),
         count(Verdict::AgreesSoFar),
         count(Verdict::Undecided),
         count(Verdict::Disagrees),
@@ -300,6 +311,12 @@ fn row_text(row: &Judged) -> String {
     add("", format!("{} ({})", row.claim, row.source));
     for part in row.parts.iter().filter(|part| part.missing.is_empty()) {
         add(mark(part), part_text(part));
+    }
+    for end in &row.ends {
+        for part in end.parts.iter().filter(|part| part.missing.is_empty()) {
+            let text = format!("{} {}: {}", end.end, end.estimate, part_text(part));
+            add(&format!("at {}", mark(part)), text);
+        }
     }
     if let Some(missing) = &row.missing {
         add("", format!("not yet runnable: {missing}"));

@@ -7,6 +7,7 @@
 //! rows about a hierarchy, the hierarchy is discovered (`stands`). The results are independent of
 //! this machine, except for their duration.
 
+mod estimates;
 mod experiment;
 mod judge;
 mod kept;
@@ -16,8 +17,9 @@ mod rows;
 mod stands;
 mod variants;
 
+pub use estimates::Ends;
 pub use experiment::{Experiment, Place, Sweep};
-pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
+pub use judge::{Judged, JudgedEnd, JudgedPart, UNEXPLAINED, Verdict, judge};
 pub use kept::Kept;
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
 pub use rows::CLAIMS;
@@ -29,6 +31,7 @@ use crate::tune::sanl;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use cohort::name::Lock;
+use cohort_machine::description::End;
 use experiment::{FIRST_SEED, Point, Points, Simulators, cpu_time};
 use rayon::prelude::*;
 use stands::Search;
@@ -140,30 +143,34 @@ pub fn find(id: &str) -> Option<&'static Claim> {
 /// Estimated number of points that [`run`] runs for these claims with `seeds` seeds. Searches add
 /// locks, and disagreeing rows add counterfactuals.
 #[must_use]
-pub fn planned(claims: &[&'static Claim], seeds: usize) -> usize {
+pub fn planned(claims: &[&'static Claim], seeds: usize, ends: Ends) -> usize {
     let points: BTreeSet<Point> = claims
         .iter()
-        .flat_map(|claim| planned_of(claim, seeds))
+        .flat_map(|claim| planned_of(claim, seeds, ends))
         .collect();
     points.len() + profiled(claims).len() * sanl::Plan::points()
 }
 
 /// The points of a row known in advance.
-fn planned_of(claim: &'static Claim, seeds: usize) -> BTreeSet<Point> {
+fn planned_of(claim: &'static Claim, seeds: usize, ends: Ends) -> BTreeSet<Point> {
     let mut points = searched(&searches(&[claim]));
     let found = Found::default();
-    points.extend(wanted(claim.parts, &found, &claim.seeds(seeds)));
+    let seeds = claim.seeds(seeds);
+    points.extend(wanted(claim.parts, &found, &seeds));
+    for (_, _, parts) in at_ends(claim, ends) {
+        points.extend(wanted(&parts, &found, &seeds));
+    }
     points
 }
 
 /// Estimated CPU time of these claims' runs with `seeds` seeds, with all counterfactuals. Runs the
 /// beginning of the longest points; other points count by their virtual time. Blocks.
 #[must_use]
-pub fn expected(claims: &[&'static Claim], seeds: usize) -> Duration {
+pub fn expected(claims: &[&'static Claim], seeds: usize, ends: Ends) -> Duration {
     let simulators = Simulators::default();
     let mut points = BTreeSet::new();
     for claim in claims {
-        points.extend(planned_of(claim, seeds));
+        points.extend(planned_of(claim, seeds, ends));
         let (found, seeds) = (Found::default(), claim.seeds(seeds));
         points.extend(wanted(claim.counterfactuals, &found, &seeds));
     }
@@ -230,13 +237,21 @@ fn searched(searches: &BTreeSet<Search>) -> BTreeSet<Point> {
 }
 
 /// The points of every part with all locks available, with each of these seeds, each once.
-fn wanted(parts: &'static [Part], found: &Found, seeds: &[u64]) -> BTreeSet<Point> {
+fn wanted(parts: &[Part], found: &Found, seeds: &[u64]) -> BTreeSet<Point> {
     let parts = parts.iter().filter(|part| part.missing().is_empty());
-    let points = |part: &'static Part| {
+    let points = |part: &Part| {
         let points = |seed: &u64| part.points(found, *seed);
         seeds.iter().flat_map(points).collect::<Vec<_>>()
     };
     parts.flat_map(points).collect()
+}
+
+/// The parts of a row at both ends of its estimates.
+fn at_ends(claim: &Claim, ends: Ends) -> impl Iterator<Item = (&'static str, End, Vec<Part>)> {
+    let estimates = estimates::of(claim, ends).into_iter();
+    estimates.flat_map(move |estimate| {
+        End::BOTH.map(|end| (estimate, end, estimates::parts(claim, estimate, end)))
+    })
 }
 
 /// Runs and judges these claims with `seeds` seeds, in order. A point of several claims runs once.
@@ -247,6 +262,7 @@ fn wanted(parts: &'static [Part], found: &Found, seeds: &[u64]) -> BTreeSet<Poin
 pub fn run(
     claims: &[&'static Claim],
     seeds: usize,
+    ends: Ends,
     kept: &mut Kept,
     observer: &mut (dyn Observer + Send),
     done: &mut dyn FnMut(&Judged),
@@ -261,7 +277,7 @@ pub fn run(
         if let Some(row) = kept.find(claim) {
             return Ok(row.clone());
         }
-        let row = laboratory.row(claim, &claim.seeds(seeds))?;
+        let row = laboratory.row(claim, &claim.seeds(seeds), ends)?;
         kept.keep(&row);
         done(&row);
         Ok(row)
@@ -279,7 +295,12 @@ struct Laboratory<'a> {
 
 impl Laboratory<'_> {
     /// Runs the missing points of a row, and judges it.
-    fn row(&mut self, claim: &'static Claim, seeds: &[u64]) -> Result<Judged, Interrupted> {
+    fn row(
+        &mut self,
+        claim: &'static Claim,
+        seeds: &[u64],
+        ends: Ends,
+    ) -> Result<Judged, Interrupted> {
         let searches = searches(&[claim]);
         self.run(searched(&searches))?;
         self.found.search(&searches, &self.points);
@@ -307,20 +328,34 @@ impl Laboratory<'_> {
         self.run(all.clone())?;
         all.extend(searched(&searches));
         let mut judged = judge(claim, &self.points, &self.found, &self.simulators, seeds);
-        if !matches!(judged.verdict, Verdict::Agrees | Verdict::NotYetRunnable) {
+        for (estimate, end, parts) in at_ends(claim, ends) {
+            let others = wanted(&parts, &self.found, seeds);
+            self.run(others.clone())?;
+            all.extend(others);
+            judged.ends.push(JudgedEnd {
+                estimate: estimate.to_owned(),
+                end: end.name().to_owned(),
+                parts: self.judged(&parts, seeds),
+            });
+        }
+        judged.decide(claim);
+        if !judged.verdict.is_settled() {
             let others = wanted(claim.counterfactuals, &self.found, seeds);
             self.run(others.clone())?;
             all.extend(others);
-            let parts = claim.counterfactuals.iter();
-            judged.counterfactuals = parts
-                .map(|part| {
-                    let (points, found) = (&self.points, &self.found);
-                    judge::judge_part(part, points, found, &self.simulators, seeds).0
-                })
-                .collect();
+            judged.counterfactuals = self.judged(claim.counterfactuals, seeds);
         }
         judged.took = all.iter().map(|point| self.points.took(point)).sum();
         Ok(judged)
+    }
+
+    /// Judges parts whose points have run.
+    fn judged(&self, parts: &[Part], seeds: &[u64]) -> Vec<JudgedPart> {
+        let judged = |part| {
+            let (points, found) = (&self.points, &self.found);
+            judge::judge_part(part, points, found, &self.simulators, seeds).0
+        };
+        parts.iter().map(judged).collect()
     }
 
     fn run(&mut self, wanted: BTreeSet<Point>) -> Result<(), Interrupted> {
@@ -434,7 +469,15 @@ mod tests {
 
     fn judged(claims: &[&'static Claim], seeds: usize) -> Vec<Judged> {
         let mut kept = Kept::nowhere();
-        run(claims, seeds, &mut kept, &mut Silent, &mut |_| ()).unwrap()
+        run(
+            claims,
+            seeds,
+            Ends::Deciding,
+            &mut kept,
+            &mut Silent,
+            &mut |_| (),
+        )
+        .unwrap()
     }
 
     /// These machines were calibrated on the ratios of Chehab et al. 2021, Table 2, so this row

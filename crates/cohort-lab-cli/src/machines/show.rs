@@ -175,7 +175,10 @@ fn figures(entries: &[Entry]) -> String {
         };
         table.add_row([
             entry.figure.clone(),
-            format!("{}{unit}", entry.value),
+            match &entry.range {
+                Some([least, most]) => format!("{}{unit} ({least} to {most})", entry.value),
+                None => format!("{}{unit}", entry.value),
+            },
             entry.source.name().to_owned(),
             cited(&entry.note),
         ]);

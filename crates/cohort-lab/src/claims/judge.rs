@@ -15,6 +15,8 @@ use std::time::Duration;
 pub enum Verdict {
     /// All parts agree, with at least four of five seeds.
     Agrees,
+    /// An estimate of a machine's file decides: it agrees at some values of its range only.
+    AgreesWithinEstimate,
     /// All runnable parts agree; others cannot be run yet.
     AgreesSoFar,
     /// It agrees with some seeds only.
@@ -33,12 +35,23 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
+            Self::AgreesWithinEstimate => "agrees within the estimate",
             Self::AgreesSoFar => "agrees so far",
             Self::Undecided => "undecided",
             Self::Disagrees => "disagrees",
             Self::Failed => "failed",
             Self::NotYetRunnable => "not yet runnable",
         }
+    }
+}
+
+impl Verdict {
+    /// Whether it needs no counterfactual.
+    pub(super) const fn is_settled(self) -> bool {
+        matches!(
+            self,
+            Self::Agrees | Self::AgreesWithinEstimate | Self::NotYetRunnable
+        )
     }
 }
 
@@ -75,6 +88,9 @@ pub struct Judged {
     pub missing: Option<String>,
     /// Its parts.
     pub parts: Vec<JudgedPart>,
+    /// Results at the ends of the ranges of estimates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<JudgedEnd>,
     /// Results with one change, run if it does not agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counterfactuals: Vec<JudgedPart>,
@@ -107,6 +123,17 @@ impl Judged {
             _ => format!("{name}, in {} of {} seeds", self.agreeing, self.seeds),
         }
     }
+}
+
+/// A row at one end of an estimate.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct JudgedEnd {
+    /// The last word of the moved estimates.
+    pub estimate: String,
+    /// `least` or `most`.
+    pub end: String,
+    /// The row's parts.
+    pub parts: Vec<JudgedPart>,
 }
 
 /// Judged part of a claim.
@@ -209,6 +236,7 @@ pub fn judge(
         seeds: seeds.len(),
         missing: missing(claim, &parts),
         parts,
+        ends: Vec::new(),
         counterfactuals: Vec::new(),
         took: Duration::ZERO,
     }

@@ -4,7 +4,7 @@
 //! further line is a row. A file of another build is replaced, and a truncated last line is run
 //! again.
 
-use super::judge::{Judged, JudgedPart, Verdict};
+use super::judge::{Judged, JudgedEnd, JudgedPart, Verdict};
 use super::{Claim, find};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -29,6 +29,7 @@ struct Row {
     seeds: usize,
     missing: Option<String>,
     parts: Vec<JudgedPart>,
+    ends: Vec<JudgedEnd>,
     counterfactuals: Vec<JudgedPart>,
     curves: Vec<Option<String>>,
     took: Duration,
@@ -127,6 +128,7 @@ fn read(line: &str) -> Option<Judged> {
         seeds: row.seeds,
         missing: row.missing,
         parts,
+        ends: row.ends,
         counterfactuals: row.counterfactuals,
         took: row.took,
     })
@@ -141,6 +143,7 @@ impl Row {
             seeds: row.seeds,
             missing: row.missing.clone(),
             parts: row.parts.clone(),
+            ends: row.ends.clone(),
             counterfactuals: row.counterfactuals.clone(),
             curves: row.parts.iter().map(|part| part.curves.clone()).collect(),
             took: row.took,
@@ -163,6 +166,7 @@ mod tests {
             seeds: 5,
             missing: None,
             parts: Vec::new(),
+            ends: Vec::new(),
             counterfactuals: Vec::new(),
             took: Duration::from_millis(3),
         }

@@ -6,6 +6,7 @@ use crate::bench::Outcome;
 use crate::bench::splay::TREES;
 use crate::plot::figure;
 use cohort::Counter;
+use std::cmp::Ordering;
 
 /// Figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,6 +260,18 @@ impl Band {
             Self::AtLeast(low) => (low, f64::INFINITY),
             Self::AtMost(high) => (f64::NEG_INFINITY, high),
             Self::Between(low, high) => (low, high),
+        }
+    }
+
+    /// Whether `value` is below the band, inside or above.
+    pub(super) fn side(self, value: f64) -> Ordering {
+        let (low, high) = self.bounds();
+        if value < low {
+            Ordering::Less
+        } else if value > high {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
         }
     }
 

@@ -13,7 +13,7 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #e5e7e
 th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } svg { max-width: 100%; height: auto } \
 .note { color: #6b7280; font-size: .9rem } \
 .verdict { border-radius: .3rem; padding: .1rem .5rem; font-size: .85rem; white-space: nowrap } \
-.agrees, .agrees-so-far { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } .undecided { background: #fef3c7 } \
+.agrees, .agrees-so-far, .agrees-within-the-estimate { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } .undecided { background: #fef3c7 } \
 .not-yet-runnable { background: #f3f4f6 }";
 
 /// The page.
@@ -52,8 +52,9 @@ fn overview(rows: &[Judged]) -> Markup {
     }
 }
 
-const VERDICTS: [Verdict; 6] = [
+const VERDICTS: [Verdict; 7] = [
     Verdict::Agrees,
+    Verdict::AgreesWithinEstimate,
     Verdict::AgreesSoFar,
     Verdict::Undecided,
     Verdict::Disagrees,
@@ -83,6 +84,7 @@ fn section(row: &Judged) -> Markup {
             table {
                 tr { th { "what" } th { "where" } th { "paper" } th { "ours" } }
                 @for part in &row.parts { (part_row(part)) }
+                @for part in row.ends.iter().flat_map(|end| &end.parts) { (part_row(part)) }
                 @for part in &row.counterfactuals { (part_row(part)) }
             }
         }
@@ -175,6 +177,7 @@ mod tests {
             seeds: 5,
             missing: Some("the lock x is missing".to_owned()),
             parts: vec![part("ratio", false)],
+            ends: Vec::new(),
             counterfactuals: vec![part("if x > y", true)],
             took: Duration::ZERO,
         };

@@ -1,7 +1,9 @@
 //! Machines with one change, for counterfactuals: the row's result with another estimate in a
 //! machine's file or model.
 
-use cohort_machine::description::{Machine, Protocol, shipped};
+use cohort_machine::description::{End, Machine, Protocol, shipped};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 /// Shipped machine with one change.
 struct Variant {
@@ -68,12 +70,44 @@ fn farther(machine: &mut Machine, times: u64, over: u64) {
 
 /// The machine of that name, if it is a variant of a shipped one.
 pub fn find(name: &str) -> Option<Machine> {
-    let variant = VARIANTS.iter().find(|variant| variant.name == name)?;
+    let Some(variant) = VARIANTS.iter().find(|variant| variant.name == name) else {
+        return at_end(name);
+    };
     let mut machine = shipped::find(variant.of)?;
     (variant.change)(&mut machine);
     variant.name.clone_into(&mut machine.name);
     machine.fingerprint.push_str(", changed");
     Some(machine)
+}
+
+/// The last words of a shipped machine's estimates.
+pub(super) fn ranged(machine: &str) -> Vec<&'static str> {
+    let entries = shipped::find(machine).map_or_else(Vec::new, |machine| machine.entries());
+    let ranged = entries.iter().filter(|entry| entry.range.is_some());
+    let words: BTreeSet<&str> = ranged
+        .filter_map(|entry| entry.figure.rsplit(' ').next())
+        .collect();
+    words.into_iter().map(interned).collect()
+}
+
+/// The machine of that name, if it is a shipped one at an end of estimates.
+fn at_end(name: &str) -> Option<Machine> {
+    let (machine, change) = name.split_once(", ")?;
+    let (end, estimate) = change.split_once(' ')?;
+    let end = End::BOTH.into_iter().find(|one| one.name() == end)?;
+    shipped::find(machine)?.at_end(estimate, end).ok()
+}
+
+/// A word for the rest of the process: points name their machines so.
+pub(super) fn interned(word: &str) -> &'static str {
+    static WORDS: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
+    let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = words.get(word) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(word.to_owned().into_boxed_str());
+    words.insert(word.to_owned(), kept);
+    kept
 }
 
 #[cfg(test)]

@@ -89,6 +89,7 @@ fn settle(transfer: &mut Transfer, nanoseconds: f64, more: f64, discovery: &Disc
     );
     let put = |figure: &mut Figure<Cycles>, value: f64| {
         figure.value = value.round().max(0.0) as u64;
+        figure.range = None;
         figure.source = source;
         figure.note.clone_from(&note);
     };
@@ -101,7 +102,10 @@ fn settle(transfer: &mut Transfer, nanoseconds: f64, more: f64, discovery: &Disc
 
 /// Changes a figure that was not measured as the load.
 pub(crate) fn scale(figure: &mut Figure<Cycles>, share: f64) {
-    figure.value = (figure.value as f64 * share).round() as u64;
+    let scaled = |value: u64| (value as f64 * share).round() as u64;
+    let range = figure.range.map(|ends| ends.map(scaled));
+    figure.range = range.filter(|[least, most]| least < most);
+    figure.value = scaled(figure.value);
     if !figure.note.ends_with(SCALED) {
         figure.note += SCALED;
     }

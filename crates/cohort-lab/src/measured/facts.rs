@@ -101,6 +101,7 @@ fn figure<U: cohort_machine::description::Unit>(
 ) -> Figure<U> {
     Figure {
         value,
+        range: None,
         source,
         note: note.to_owned(),
     }

@@ -35,6 +35,7 @@ pub fn text(measured: &Measured, name: &str, like: &Machine) -> Result<String, S
             // The store buffer hides a store's time.
             transfer.store = Figure {
                 value: transfer.rmw.value,
+                range: None,
                 source: Source::Estimate,
                 note: "as the measured rmw".to_owned(),
             };

@@ -360,6 +360,7 @@ fn hundredths(value: f64) -> f64 {
 }
 
 fn mark<U: cohort_machine::description::Unit>(figure: &mut Figure<U>, note: String) {
+    figure.range = None;
     figure.source = Source::Measured;
     figure.note = note;
 }

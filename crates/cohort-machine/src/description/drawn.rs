@@ -97,6 +97,7 @@ impl Draw {
 fn estimate<U: Unit>(value: U::Value, note: &str) -> Figure<U> {
     Figure {
         value,
+        range: None,
         source: Source::Estimate,
         note: note.to_owned(),
     }

@@ -1,10 +1,10 @@
 //! Every figure of a machine, in the order of its file.
 
-use super::figure::Source;
+use super::figure::{RANGE, Source};
 use super::machine::Machine;
 use super::write::is_figure;
 use serde::Serialize;
-use toml_edit::{InlineTable, Item, Table, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 /// A figure as written in a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +16,9 @@ pub struct Entry {
     /// The key of its value: `cycles`, `ns`, `mhz`, `count`, `ratio`, `ratios` or
     /// `is`.
     pub unit: String,
+    /// The least and the greatest plausible value of an estimate, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[String; 2]>,
     /// The source.
     pub source: Source,
     /// The origin.
@@ -30,11 +33,106 @@ impl Machine {
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let text = self.to_toml().expect("what was read can be written");
-        let document: toml_edit::DocumentMut = text.parse().expect("what is written is TOML");
+        let document: DocumentMut = text.parse().expect("what is written is TOML");
         let mut entries = Vec::new();
         collect(document.as_table(), "", &mut entries);
         entries
     }
+}
+
+/// An end of the range of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// The least plausible value.
+    Least,
+    /// The greatest plausible value.
+    Most,
+}
+
+impl End {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Least, Self::Most];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Least => "least",
+            Self::Most => "most",
+        }
+    }
+}
+
+impl Machine {
+    /// The machine with estimates at one end of their ranges: the entry of that name, or every
+    /// entry with that last word, such as `occupancy`. Nothing else changes.
+    ///
+    /// # Errors
+    /// No entry of that name has a range, or the machine at that end is unsound.
+    pub fn at_end(&self, which: &str, end: End) -> Result<Self, String> {
+        let text = self.to_toml().map_err(|error| error.to_string())?;
+        let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+        if move_to(document.as_table_mut(), "", which, end) == 0 {
+            return Err(format!(
+                "found no estimate `{which}` with a range in {}, expected one: `cohort machines \
+                 show` lists them",
+                self.name
+            ));
+        }
+        let moved = Self::parse(&document.to_string());
+        let moved = moved.map_err(|complaint| {
+            let end = end.name();
+            format!(
+                "{} with the {end} `{which}`: {}",
+                self.name, complaint.message
+            )
+        })?;
+        Ok(Self {
+            name: format!("{}, {} {which}", self.name, end.name()),
+            fingerprint: format!("{}, {} {which}", self.fingerprint, end.name()),
+            ..moved
+        })
+    }
+}
+
+/// Sets these figures of a table to that end; returns their number.
+fn move_to(table: &mut Table, place: &str, which: &str, end: End) -> usize {
+    let mut moved = 0;
+    for (key, item) in table.iter_mut() {
+        let figure = format!("{place} {}", key.get()).trim_start().to_owned();
+        match item {
+            Item::Value(Value::InlineTable(written)) if is_figure(written) => {
+                let named = figure == which || figure.rsplit(' ').next() == Some(which);
+                let ends = range(written).map(|ends| ends.map(Value::clone));
+                if let Some([least, most]) = ends.filter(|_| named) {
+                    let value = match end {
+                        End::Least => least,
+                        End::Most => most,
+                    };
+                    written.remove(RANGE);
+                    if let Some((_, old)) = written.iter_mut().next() {
+                        *old = value;
+                        moved += 1;
+                    }
+                }
+            }
+            Item::Table(table) => moved += move_to(table, &figure, which, end),
+            Item::ArrayOfTables(tables) => {
+                for table in tables.iter_mut() {
+                    let place = format!("{figure} {}", self::which(table));
+                    moved += move_to(table, &place, which, end);
+                }
+            }
+            _ => {}
+        }
+    }
+    moved
+}
+
+/// The ends of a figure's range.
+fn range(written: &InlineTable) -> Option<[&Value; 2]> {
+    let ends = written.get(RANGE)?.as_array()?;
+    Some([ends.get(0)?, ends.get(1)?])
 }
 
 fn collect(table: &Table, place: &str, entries: &mut Vec<Entry>) {
@@ -64,6 +162,7 @@ fn entry(figure: String, written: &InlineTable) -> Option<Entry> {
         figure,
         value: plain(value),
         unit: unit.to_owned(),
+        range: range(written).map(|ends| ends.map(plain)),
         source: source(written.get("source")?)?,
         note: plain(written.get("note")?),
     })
@@ -77,6 +176,7 @@ fn cited(figure: &str, table: &Table) -> Option<Entry> {
         figure: format!("{figure} between {}", plain(value("between")?)),
         value: format!("{nodes} × {nodes}"),
         unit: "matrix".to_owned(),
+        range: None,
         source: source(value("source")?)?,
         note: plain(value("note")?),
     })
@@ -140,5 +240,69 @@ mod tests {
             find("link between package: occupancy").source,
             Source::Vendor
         );
+    }
+
+    #[test]
+    fn every_estimate_has_a_range_and_nothing_else_has() {
+        for file in shipped::all() {
+            for entry in shipped::find(file.name).unwrap().entries() {
+                let ranged = entry.source == Source::Estimate && entry.unit != "is";
+                assert_eq!(entry.range.is_some(), ranged, "{}: {entry:?}", file.name);
+            }
+        }
+    }
+
+    #[test]
+    fn estimates_move_to_either_end_and_nothing_else_moves() {
+        let machine = shipped::find("superdome-x").unwrap();
+        for (which, count) in [("occupancy", 5), ("transfer within system: load", 1)] {
+            let ends = End::BOTH.map(|end| machine.at_end(which, end).unwrap());
+            let [least, most] = ends.map(|machine| machine.entries());
+            let mut moved = 0;
+            for ((entry, least), most) in machine.entries().iter().zip(least).zip(most) {
+                match &entry.range {
+                    Some(range) if least != *entry => {
+                        assert_eq!([least.value, most.value], *range);
+                        moved += 1;
+                    }
+                    _ => assert_eq!([&least, &most], [entry; 2]),
+                }
+            }
+            assert_eq!(moved, count, "{which}");
+        }
+    }
+
+    /// Every group of estimates that a file has can be moved to either end.
+    #[test]
+    fn a_machine_stays_sound_at_the_ends() {
+        for file in shipped::all() {
+            let machine = shipped::find(file.name).unwrap();
+            let mut moved = 0;
+            for entry in machine
+                .entries()
+                .iter()
+                .filter(|entry| entry.range.is_some())
+            {
+                let which = entry.figure.rsplit(' ').next().unwrap();
+                for end in End::BOTH {
+                    let at = machine.at_end(which, end).unwrap();
+                    assert_ne!(at.fingerprint, machine.fingerprint);
+                    moved += 1;
+                }
+            }
+            assert!(moved > 0, "{}", file.name);
+        }
+    }
+
+    #[test]
+    fn what_has_no_range_cannot_be_moved() {
+        let machine = shipped::find("superdome-x").unwrap();
+        for which in ["clock", "ocupancy", "transfer within numa: load"] {
+            let message = machine.at_end(which, End::Most).unwrap_err();
+            assert!(
+                message.contains(&format!("no estimate `{which}`")),
+                "{message}"
+            );
+        }
     }
 }

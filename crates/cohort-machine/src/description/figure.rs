@@ -38,11 +38,14 @@ impl Source {
 /// A value with its source and a note on its origin.
 ///
 /// In a file: `{ cycles = 281, source = "paper", note = "001 Table 4" }`, the
-/// first key being the unit's.
+/// first key being the unit's. An estimate also has a range:
+/// `{ cycles = 24, range = [12, 48], source = "estimate", note = "an L3 slice" }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure<U: Unit> {
     /// The value, in the unit `U`.
     pub value: U::Value,
+    /// The least and the greatest plausible value of an estimate.
+    pub range: Option<[U::Value; 2]>,
     /// Its source.
     pub source: Source,
     /// The origin.
@@ -63,6 +66,9 @@ pub trait Unit {
     /// # Errors
     /// Says what stands there and what may.
     fn value(written: Self::Written) -> Result<Self::Value, String>;
+
+    /// Whether `one` is at most `other`; none if such values have no order.
+    fn is_at_most(one: &Self::Value, other: &Self::Value) -> Option<bool>;
 }
 
 /// Defines units with integer values.
@@ -86,6 +92,10 @@ macro_rules! whole_numbers {
                         $key, $least, $most
                     ))
                 }
+            }
+
+            fn is_at_most(one: &u64, other: &u64) -> Option<bool> {
+                Some(one <= other)
             }
         }
     )*};
@@ -123,6 +133,10 @@ impl Unit for Ratio {
             ))
         }
     }
+
+    fn is_at_most(one: &f64, other: &f64) -> Option<bool> {
+        Some(one <= other)
+    }
 }
 
 /// Factors of one or more, each no smaller than the one before.
@@ -145,6 +159,11 @@ impl Unit for Ratios {
             ))
         }
     }
+
+    fn is_at_most(one: &Vec<f64>, other: &Vec<f64>) -> Option<bool> {
+        let mut pairs = one.iter().zip(other);
+        (one.len() == other.len()).then(|| pairs.all(|(one, other)| one <= other))
+    }
 }
 
 /// A fact that is a word, such as a protocol.
@@ -159,6 +178,10 @@ impl<T: DeserializeOwned + Clone + fmt::Debug + PartialEq + Serialize> Unit for 
     fn value(written: T) -> Result<T, String> {
         Ok(written)
     }
+
+    fn is_at_most(_: &T, _: &T) -> Option<bool> {
+        None
+    }
 }
 
 impl<'de, U: Unit> Deserialize<'de> for Figure<U> {
@@ -169,11 +192,68 @@ impl<'de, U: Unit> Deserialize<'de> for Figure<U> {
 
 impl<U: Unit> Serialize for Figure<U> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(U::KEY, &self.value)?;
+        if let Some(range) = &self.range {
+            map.serialize_entry(RANGE, range)?;
+        }
         map.serialize_entry("source", &self.source)?;
         map.serialize_entry("note", &self.note)?;
         map.end()
+    }
+}
+
+/// The key of an estimate's range.
+pub const RANGE: &str = "range";
+
+impl<U: Unit> Figure<U> {
+    /// The range, if it fits the value and the source.
+    fn ranged(
+        written: Option<Vec<U::Written>>,
+        value: &U::Value,
+        source: Source,
+    ) -> Result<Option<[U::Value; 2]>, String> {
+        let Some(written) = written else {
+            return Ok(None);
+        };
+        if source != Source::Estimate {
+            return Err(format!(
+                "found a range of a figure with the source `{}`, expected one of an estimate only: \
+                 remove the range, or change the source",
+                source.name()
+            ));
+        }
+        let ends = written
+            .into_iter()
+            .map(U::value)
+            .collect::<Result<Vec<_>, _>>()?;
+        let count = ends.len();
+        let [least, most] = <[U::Value; 2]>::try_from(ends).map_err(|_| {
+            format!("found a range of {count} values, expected the least and the greatest")
+        })?;
+        let order = |one, other| {
+            let word = "expected none for a figure without an order: remove the range";
+            U::is_at_most(one, other).ok_or_else(|| format!("found a range, {word}"))
+        };
+        if !order(&least, &most)? {
+            return Err(format!(
+                "found the range {least:?} to {most:?}, expected the least value first: swap them"
+            ));
+        }
+        if !order(&least, value)? || !order(value, &most)? {
+            return Err(format!(
+                "found `{} = {value:?}` outside of its range {least:?} to {most:?}, expected it \
+                 inside: change the value or the range",
+                U::KEY
+            ));
+        }
+        if least == most {
+            return Err(format!(
+                "found a range from {least:?} to {most:?}, expected two values that differ: remove \
+                 the range of a figure that is known"
+            ));
+        }
+        Ok(Some([least, most]))
     }
 }
 
@@ -194,16 +274,18 @@ impl<'de, U: Unit> Visitor<'de> for Reader<U> {
         let mut value = None;
         let mut source = None;
         let mut note = None::<String>;
+        let mut range = None;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 key if key == U::KEY => {
                     value = Some(U::value(map.next_value()?).map_err(Error::custom)?);
                 }
+                RANGE => range = Some(map.next_value()?),
                 "source" => source = Some(map.next_value()?),
                 "note" => note = Some(map.next_value()?),
                 _ => {
                     return Err(Error::custom(format!(
-                        "unknown field `{key}`, expected one of `{}`, `source`, `note`",
+                        "unknown field `{key}`, expected one of `{}`, `{RANGE}`, `source`, `note`",
                         U::KEY
                     )));
                 }
@@ -215,9 +297,13 @@ impl<'de, U: Unit> Visitor<'de> for Reader<U> {
                 "found an empty note, expected the origin of the figure",
             ));
         }
+        let value = value.ok_or_else(|| Error::missing_field(U::KEY))?;
+        let source = source.ok_or_else(|| Error::missing_field("source"))?;
+        let range = Figure::<U>::ranged(range, &value, source).map_err(Error::custom)?;
         Ok(Figure {
-            value: value.ok_or_else(|| Error::missing_field(U::KEY))?,
-            source: source.ok_or_else(|| Error::missing_field("source"))?,
+            value,
+            range,
+            source,
             note,
         })
     }

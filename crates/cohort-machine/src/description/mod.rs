@@ -25,7 +25,7 @@ pub use complaint::Complaint;
 pub use costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
 };
-pub use entries::Entry;
+pub use entries::{End, Entry};
 pub use figure::{Count, Cycles, Figure, Is, Megahertz, Nanoseconds, Ratio, Ratios, Source, Unit};
 pub use hierarchy::{Hierarchy, Level, Numbering};
 pub use interconnect::{Hops, Link, Shape};

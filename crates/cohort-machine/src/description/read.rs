@@ -25,13 +25,40 @@ impl Machine {
     }
 }
 
-/// The first twelve hexadecimal digits of the SHA-256 of `text`.
+/// The first twelve hexadecimal digits of the SHA-256 of `text` without the estimates' ranges, which
+/// change no run.
 fn fingerprint(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
+    let digest = Sha256::digest(without_ranges(text).as_bytes());
     digest[..6]
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+/// A text without its ranges, each up to the comma behind it.
+fn without_ranges(text: &str) -> String {
+    const BEGIN: &str = "range = [";
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        kept.push_str(before);
+        let mut open = 1_usize;
+        let close = after.find(|letter| {
+            match letter {
+                '[' => open += 1,
+                ']' => open -= 1,
+                _ => {}
+            }
+            open == 0
+        });
+        let Some(after) = close.and_then(|close| after.get(close + 1..)) else {
+            kept.push_str(BEGIN);
+            rest = after;
+            continue;
+        };
+        rest = after.trim_start_matches([',', ' ']);
+    }
+    kept + rest
 }
 
 struct Reader<'a> {

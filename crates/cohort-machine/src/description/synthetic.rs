@@ -138,8 +138,15 @@ fn mean(inside: &Transfer, outside: &Transfer, local: &Figure<Cycles>) -> Transf
     let note = format!("between `{}` and `{}`", inside.within, outside.within);
     costs(&inside, outside, |near, far| Figure {
         value: (near.value * far.value).isqrt(),
+        range: between(near, far),
         ..noted(near, &note)
     })
+}
+
+/// The range of such a mean, if both figures have one.
+fn between(near: &Figure<Cycles>, far: &Figure<Cycles>) -> Option<[u64; 2]> {
+    let (near, far) = (near.range?, far.range?);
+    Some([0, 1].map(|end| (near[end] * far[end]).isqrt()))
 }
 
 /// A transfer with the combined costs of two others.
@@ -167,6 +174,7 @@ fn costs(
 fn noted<U: Unit>(figure: &Figure<U>, note: &str) -> Figure<U> {
     Figure {
         value: figure.value.clone(),
+        range: figure.range.clone(),
         source: Source::Estimate,
         note: note.to_owned(),
     }
@@ -181,11 +189,13 @@ fn smt(hierarchy: &Hierarchy, like: &Machine) -> Option<Smt> {
     let usual = || Smt {
         slowdown: Figure {
             value: vec![1.0, 1.6],
+            range: Some([vec![1.0, 1.36], vec![1.0, 1.84]]),
             source: Source::Estimate,
             note: "has one thread per core; two run 25 % more than one".to_owned(),
         },
         spinning: Figure::<Ratio> {
             value: 0.5,
+            range: Some([0.25, 0.75]),
             source: Source::Estimate,
             note: "has one thread per core; a spin hint leaves half to the others".to_owned(),
         },
@@ -193,6 +203,11 @@ fn smt(hierarchy: &Hierarchy, like: &Machine) -> Option<Smt> {
     let mut smt = like.smt.clone().unwrap_or_else(usual);
     let slowdown: &mut Figure<Ratios> = &mut smt.slowdown;
     slowdown.value.truncate(threads);
+    for end in slowdown.range.iter_mut().flatten() {
+        end.truncate(threads);
+    }
+    // Of a lone thread it is known.
+    slowdown.range = slowdown.range.take().filter(|[least, most]| least != most);
     Some(smt)
 }
 

@@ -3,7 +3,7 @@
 use super::costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
 };
-use super::figure::{Figure, Is, Megahertz};
+use super::figure::{Figure, Is, Megahertz, RANGE};
 use super::hierarchy::Numbering;
 use super::interconnect::{Hops, Link};
 use super::machine::{Atomics, Machine, Protocol};
@@ -114,9 +114,10 @@ fn spread(key: &str, item: &mut Item) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a table consists of a value, a source and a note.
+/// Whether a table consists of a value, perhaps its range, a source and a note.
 pub fn is_figure(table: &toml_edit::InlineTable) -> bool {
-    table.len() == 3 && table.contains_key("source") && table.contains_key("note")
+    let ranged = usize::from(table.contains_key(RANGE));
+    table.len() == 3 + ranged && table.contains_key("source") && table.contains_key("note")
 }
 
 /// Puts each row of a matrix on a line.

@@ -57,15 +57,18 @@ impl Agenda {
         }
     }
 
+    /// The earliest event.
+    pub(crate) fn first(&self) -> Option<(Ticks, usize)> {
+        let key = self.keys[1];
+        let thread = key as usize & (self.width - 1);
+        (key != NEVER).then_some((key >> self.bits, thread))
+    }
+
     /// Removes the earliest event.
     pub(crate) fn pop(&mut self) -> Option<(Ticks, usize)> {
-        let key = self.keys[1];
-        if key == NEVER {
-            return None;
-        }
-        let thread = key as usize & (self.width - 1);
+        let (at, thread) = self.first()?;
         self.set(thread, NEVER);
-        Some((key >> self.bits, thread))
+        Some((at, thread))
     }
 }
 

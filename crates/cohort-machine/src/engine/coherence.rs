@@ -19,6 +19,7 @@
 use super::access::{Access, Change};
 use super::capacity::Capacity;
 use super::clock::Ticks;
+use super::groups::{Group, Groups};
 use super::hardware::Hardware;
 use super::lines::LineId;
 use super::memory::Owner;
@@ -59,21 +60,11 @@ struct Line {
     /// Incremented by writes and changes of ownership.
     version: u32,
     /// The last-level caches that serve loads from copies behind them.
-    groups: Vec<Group>,
+    groups: Groups,
     /// Threads that sleep until it is written.
     watchers: Vec<u32>,
     /// Whether a watcher needs it exclusively.
     owned: bool,
-}
-
-/// A last-level cache behind which a line is held.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    level: u16,
-    /// The arrival of the first copy.
-    arrived: Ticks,
-    /// The end of loads that occupy its copies.
-    busy: Ticks,
 }
 
 /// How an access was served.
@@ -96,8 +87,6 @@ pub(crate) struct Caches {
     /// The caches that hold each line, `words` words for each.
     holders: Vec<u64>,
     words: usize,
-    /// For each cache and distance, the caches that far away.
-    rings: Vec<u64>,
     /// Until when each link is busy.
     links: Vec<Ticks>,
     capacity: Vec<Capacity>,
@@ -122,19 +111,10 @@ const fn hit(cost: Ticks, began: Ticks) -> Served {
 impl Caches {
     pub(crate) fn new(hardware: &Hardware) -> Self {
         let words = hardware.caches.div_ceil(64);
-        let distances = hardware.transfers.len();
-        let mut rings = vec![0; hardware.caches * distances * words];
-        for one in 0..hardware.caches {
-            for other in (0..hardware.caches).filter(|other| *other != one) {
-                let ring = one * distances + hardware.distance(one, other);
-                rings[ring * words + other / 64] |= 1 << (other % 64);
-            }
-        }
         Self {
             lines: Vec::new(),
             holders: Vec::new(),
             words,
-            rings,
             links: vec![0; hardware.links.occupancy.len()],
             kept: (0..hardware.last_levels)
                 .map(|_| Capacity::default())
@@ -159,7 +139,7 @@ impl Caches {
             filled: 0,
             filled_by: NONE,
             version: 0,
-            groups: Vec::new(),
+            groups: Groups::default(),
             watchers: Vec::new(),
             owned: false,
         });
@@ -350,10 +330,10 @@ impl Caches {
         at: Ticks,
     ) -> Served {
         let level = hardware.last_level_of[cache];
-        let line = &self.lines[id as usize];
-        let known = line.groups.iter().position(|group| group.level == level);
+        let line = &mut self.lines[id as usize];
+        let known = line.groups.place(level);
         let start = known.map_or(at, |known| {
-            let group = line.groups[known];
+            let group = line.groups.at(known);
             at.max(group.arrived).max(group.busy)
         });
         let began = self.cross(hardware, traffic, copy, cache, start);
@@ -363,8 +343,8 @@ impl Caches {
         let busy = began + transfer.occupancy;
         let done = began + transfer.clean;
         match known {
-            Some(known) => line.groups[known].busy = busy,
-            None => line.groups.push(Group {
+            Some(known) => line.groups.at(known).busy = busy,
+            None => line.groups.add(Group {
                 level,
                 arrived: 0,
                 busy,
@@ -420,10 +400,10 @@ impl Caches {
         let level = hardware.last_level_of[cache];
         let supplied = owner != NONE && hardware.last_level_of[owner as usize] == level;
         let arrived = if supplied { free } else { done };
-        match line.groups.iter_mut().find(|group| group.level == level) {
+        match line.groups.place(level) {
             Some(_) if is_beside => {}
-            Some(group) => group.arrived = arrived,
-            None => line.groups.push(Group {
+            Some(known) => line.groups.at(known).arrived = arrived,
+            None => line.groups.add(Group {
                 level,
                 arrived,
                 busy: 0,
@@ -459,8 +439,7 @@ impl Caches {
         let held = self.holds(id, cache);
         // A store-conditional at this point precedes waiting load-linkeds.
         let conditional = hardware.load_linked && access != Access::Store;
-        let served = self.lines[id as usize].groups.iter();
-        let served = served.map(|group| group.busy).max().unwrap_or(0);
+        let served = self.lines[id as usize].groups.busy();
         let queue = if held && conditional {
             self.lines[id as usize].busy
         } else {
@@ -592,41 +571,51 @@ impl Caches {
         &self.holders[id as usize * self.words..][..self.words]
     }
 
+    /// The only holder of a line, if its state says so.
+    fn only(&self, id: LineId) -> Option<usize> {
+        let line = &self.lines[id as usize];
+        let alone = matches!(line.state, State::Exclusive | State::Modified);
+        alone.then_some(line.owner as usize)
+    }
+
     /// The number of other caches that hold a line.
     fn others(&self, cache: usize, id: LineId) -> u32 {
+        if let Some(only) = self.only(id) {
+            return u32::from(only != cache);
+        }
         let all: u32 = self.held(id).iter().map(|word| word.count_ones()).sum();
         all - u32::from(self.holds(id, cache))
     }
 
-    /// The holders of a line at one distance, a word at a time.
+    /// The holders of a line at one distance, a word at a time, each with its place.
     fn ring<'a>(
         &'a self,
-        hardware: &Hardware,
+        hardware: &'a Hardware,
         cache: usize,
         distance: usize,
         id: LineId,
-    ) -> impl Iterator<Item = u64> + 'a {
-        let ring = (cache * hardware.transfers.len() + distance) * self.words;
-        let ring = &self.rings[ring..ring + self.words];
-        self.held(id)
-            .iter()
-            .zip(ring)
-            .map(|(held, ring)| held & ring)
+    ) -> impl Iterator<Item = (usize, u64)> + 'a {
+        let (first, ring) = hardware.rings.of(cache, distance);
+        let held = &self.held(id)[first..first + ring.len()];
+        let words = held.iter().zip(ring).map(|(held, ring)| held & ring);
+        (first..).zip(words)
     }
 
     fn nearest(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<(usize, usize)> {
         (0..hardware.transfers.len()).find_map(|distance| {
             self.ring(hardware, cache, distance, id)
-                .enumerate()
                 .find(|(_, word)| *word != 0)
                 .map(|(index, word)| (index * 64 + word.trailing_zeros() as usize, distance))
         })
     }
 
     fn farthest(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<usize> {
+        if let Some(only) = self.only(id) {
+            return (only != cache).then(|| hardware.distance(cache, only));
+        }
         (0..hardware.transfers.len()).rev().find(|distance| {
             self.ring(hardware, cache, *distance, id)
-                .any(|word| word != 0)
+                .any(|(_, word)| word != 0)
         })
     }
 
@@ -637,6 +626,11 @@ impl Caches {
 
     /// Removes a line from all its holders.
     fn clear(&mut self, id: LineId) {
+        if let Some(only) = self.only(id) {
+            self.holders[id as usize * self.words + only / 64] &= !(1 << (only % 64));
+            self.capacity[only].remove();
+            return;
+        }
         for word in 0..self.words {
             let held = &mut self.holders[id as usize * self.words + word];
             let mut held = std::mem::take(held);

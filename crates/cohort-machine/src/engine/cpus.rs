@@ -3,6 +3,7 @@
 use super::clock::{NEVER, Ticks};
 use super::hardware::{Hardware, ONE};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The CPUs.
 #[derive(Debug)]
@@ -11,10 +12,13 @@ pub(crate) struct Cpus {
     /// How much slower each CPU is than the machine's clock, in 256ths, by its class and its
     /// siblings.
     pub(crate) factor: Vec<u64>,
-    /// The load of each core, in 256ths of a CPU.
+    /// The weight of each CPU's thread for its siblings, and the load of each core, in 256ths of a
+    /// CPU.
+    weights: Vec<u64>,
     load: Vec<u64>,
-    /// The CPUs of each core.
-    siblings: Vec<Vec<u16>>,
+    /// The CPUs of each core, core by core, and the place of each core's first.
+    siblings: Vec<u16>,
+    first: Vec<u16>,
     /// Threads that wait for a CPU.
     pub(super) waiting: usize,
     /// The time of the next load balancing.
@@ -33,16 +37,16 @@ pub(super) struct Cpu {
     pub(super) began: Ticks,
     /// The end of its thread's time slice.
     pub(super) slice_end: Ticks,
-    /// The weight of its thread for its siblings.
-    load: u64,
 }
 
 impl Cpus {
     pub(crate) fn new(hardware: &Hardware) -> Self {
-        let mut siblings = vec![Vec::new(); hardware.cores];
-        for (cpu, core) in hardware.core_of.iter().enumerate() {
-            siblings[*core as usize].push(cpu as u16);
-        }
+        let mut siblings: Vec<u16> = (0..hardware.cpus as u16).collect();
+        siblings.sort_by_key(|cpu| hardware.core_of[*cpu as usize]);
+        let first = |core| siblings.partition_point(|cpu| hardware.core_of[*cpu as usize] < core);
+        let first = (0..=hardware.cores as u16)
+            .map(|core| first(core) as u16)
+            .collect();
         let cpu = |_| Cpu {
             slice_end: NEVER,
             ..Cpu::default()
@@ -50,8 +54,10 @@ impl Cpus {
         Self {
             cpus: (0..hardware.cpus).map(cpu).collect(),
             factor: hardware.own_slowdown.clone(),
+            weights: vec![0; hardware.cpus],
             load: vec![0; hardware.cores],
             siblings,
+            first,
             waiting: 0,
             balance: hardware.scheduler.balance,
         }
@@ -76,7 +82,12 @@ impl Cpus {
 
     /// Whether other CPUs share its core.
     pub(crate) fn has_siblings(&self, hardware: &Hardware, cpu: usize) -> bool {
-        self.siblings[hardware.core_of[cpu] as usize].len() > 1
+        self.siblings_of(hardware.core_of[cpu] as usize).len() > 1
+    }
+
+    /// The places of a core's CPUs among `siblings`.
+    fn siblings_of(&self, core: usize) -> Range<usize> {
+        self.first[core] as usize..self.first[core + 1] as usize
     }
 
     /// Sets the weight of a CPU's thread for its siblings, in 256ths.
@@ -85,11 +96,14 @@ impl Cpus {
             return;
         }
         let core = hardware.core_of[cpu] as usize;
-        let old = std::mem::replace(&mut self.cpus[cpu].load, load);
+        let old = std::mem::replace(&mut self.weights[cpu], load);
+        if old == load {
+            return;
+        }
         self.load[core] = self.load[core] + load - old;
-        for sibling in &self.siblings[core] {
-            let sibling = *sibling as usize;
-            let others = self.load[core] - self.cpus[sibling].load;
+        for sibling in self.siblings_of(core) {
+            let sibling = self.siblings[sibling] as usize;
+            let others = self.load[core] - self.weights[sibling];
             let index = (others + ONE / 2) / ONE;
             let last = hardware.slowdown.len() - 1;
             let shared = hardware.slowdown[(index as usize).min(last)];

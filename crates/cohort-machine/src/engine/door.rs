@@ -7,11 +7,12 @@ pub use super::access::Change;
 
 use super::access::Access;
 use super::clock::Ticks;
+use super::course::{Course, Decision, Pause};
 use super::current::{step, step_drained, suspend, with};
 use super::memory::Owner;
 use super::options::{Schedule, Waiting};
-use super::polling::Pause;
 use super::state::Engine;
+use super::suspended::{Foreseen, Suspended};
 use std::alloc::Layout;
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
@@ -55,66 +56,15 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
     }
 }
 
-/// Failed store-conditionals in a row after which a CPU holds the line for its next pair.  Cores
-/// guarantee progress by such a bounded hold; no vendor publishes its length: an estimate.
-const FAILURES: u32 = 4;
-
-/// By a load-linked and a store-conditional, which fails if another CPU has written the
-/// line in between.  After [`FAILURES`] in a row, in this exchange or earlier ones, the load-linked
-/// fetches the line for writing and holds it until the store: one access, which queues as others do.
+/// By a load-linked and a store-conditional; see `linked.rs`.
 fn exchange_linked(address: usize, change: impl Fn() -> Change) {
-    while with(|engine| engine.me().failed_conditionals < FAILURES) == Some(true) {
-        let mut turn = None;
-        let mut waits = step(|engine| {
-            let line = engine.line(address);
-            engine.queue_linked(line, &mut turn)
-        });
-        while waits == Some(true) {
-            if with(|engine| engine.is_early()) == Some(true) {
-                suspend();
-            }
-            waits = with(|engine| {
-                let line = engine.line(address);
-                engine.queue_linked(line, &mut turn)
-            });
-        }
-        let reserved = with(|engine| {
-            let looked = engine.me().look;
-            engine.access(address, Access::LoadLinked);
-            engine.me().look = looked;
-            let line = engine.line(address);
-            (line, engine.caches.version(line))
-        });
-        let Some((line, version)) = reserved else {
-            return;
-        };
-        if change() == Change::None {
-            with(|engine| engine.looked(line));
-            return;
-        }
-        let stored = step_drained(|engine| {
-            let holds = engine.caches.version(line) == version;
-            if holds {
-                engine.me().failed_conditionals = 0;
-                engine.access(address, Access::ReadModifyWrite(change()));
-            } else {
-                engine.me().failed_conditionals += 1;
-                engine.compute(engine.hardware.costs.failed_conditional);
-                engine.record.failed_conditional();
-            }
-            holds
-        });
-        if stored != Some(false) {
-            return;
-        }
+    let begun = with(|engine| engine.me().linked.take());
+    let mut linked = begun.flatten().unwrap_or_default();
+    while with(|engine| engine.exchange_linked(&mut linked, address, || Some(change())))
+        == Some(super::linked::Pause::Early)
+    {
+        suspend();
     }
-    step_drained(|engine| {
-        let change = change();
-        if change != Change::None {
-            engine.me().failed_conditionals = 0;
-        }
-        engine.access(address, Access::ReadModifyWrite(change));
-    });
 }
 
 /// The cohort in which the current thread runs, at the first of these levels that the
@@ -276,19 +226,30 @@ pub fn expired(deadline: u64) -> bool {
 /// One wait: made at its beginning, asked between looks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
-    /// When it began, in ticks and one more; 0 before the first look.
-    since: Ticks,
-    /// The same of the present spell of spinning.
-    began: Ticks,
-    /// When the turn was given away that the thread is coming back from; as above.
-    given: Ticks,
-    looks: u32,
-    turns: u32,
-    /// How many waits before this one did not end by spinning.
-    vain: u8,
-    passes: bool,
-    in_line: bool,
-    keeps_turns: bool,
+    course: Course,
+    /// The look that follows each step.
+    foreseen: Option<Foreseen>,
+}
+
+/// How a waiter looks at a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// By a load.
+    Load,
+    /// By a read-modify-write, which writes the value that it finds if in vain.
+    Update,
+    /// By a comparison, which writes nothing if in vain.
+    Compare,
+}
+
+impl Attempt {
+    const fn access(self) -> Access {
+        match self {
+            Self::Load => Access::Load,
+            Self::Update => Access::ReadModifyWrite(Change::Same),
+            Self::Compare => Access::ReadModifyWrite(Change::None),
+        }
+    }
 }
 
 impl Wait {
@@ -296,34 +257,43 @@ impl Wait {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            since: 0,
-            began: 0,
-            given: 0,
-            looks: 0,
-            turns: 0,
-            vain: 0,
-            passes: false,
-            in_line: false,
-            keeps_turns: false,
+            course: Course::new(),
+            foreseen: None,
         }
     }
 
     /// At the beginning of a wait for one's own place in a line.
     #[must_use]
     pub const fn in_line() -> Self {
-        Self {
-            in_line: true,
-            ..Self::new()
-        }
+        let mut wait = Self::new();
+        wait.course.in_line = true;
+        wait
     }
 
     /// At the beginning of a wait that is to sleep rather than give a turn away.
     #[must_use]
     pub const fn keeping_turns() -> Self {
-        Self {
-            keeps_turns: true,
-            ..Self::new()
-        }
+        let mut wait = Self::new();
+        wait.course.keeps_turns = true;
+        wait
+    }
+
+    /// Says what follows each [`step`](Self::step): an attempt at the word at `address`, in vain unless
+    /// `ready` is true of its value, and then the next step.  The engine looks in place of the
+    /// thread until then.
+    ///
+    /// # Safety
+    /// The word and `ready` stay until the last step of this wait, and `ready` depends on the value
+    /// alone.  After a step that does not advise sleep, the thread's next call of this module is
+    /// the attempt.
+    pub unsafe fn foresee<F: Fn(u32) -> bool>(
+        &mut self,
+        address: usize,
+        attempt: Attempt,
+        ready: &F,
+    ) {
+        let word = address as *const u32;
+        self.foreseen = Some(Foreseen::new(word, attempt.access(), ready));
     }
 
     /// One look in vain: passes a little time, and says whether it pays to sleep
@@ -335,10 +305,17 @@ impl Wait {
     /// [`step`](Self::step), in which a turn that others are likely to take passes in `away`.
     pub fn step_showing(&mut self, away: impl FnOnce(&mut dyn FnMut())) -> bool {
         let decide = |engine: &mut Engine<'_>| {
-            let decision = self.decide(engine);
+            let decision = self.course.decide(engine);
             (decision, engine.me().turns.taken > 0)
         };
-        match with(decide) {
+        let mut decided = with(decide);
+        while let Some((Decision::Poll(Pause::Spin, until), _)) = decided {
+            decided = self.spin(until);
+            if decided.is_none() {
+                return false;
+            }
+        }
+        match decided {
             Some((Decision::Sleep, _)) => return true,
             Some((Decision::Poll(Pause::Yield, until), true)) => {
                 away(&mut || self.pass(Pause::Yield, until));
@@ -349,14 +326,71 @@ impl Wait {
         false
     }
 
+    /// Spins, and looks in vain as often as foreseen; returns the decision after the last of these
+    /// looks, if another look in vain is not what follows.
+    fn spin(&mut self, until: Ticks) -> Option<(Decision, bool)> {
+        let (look, course) = (self.foreseen, self.course);
+        let mut is_watched = false;
+        let early = with(|engine| {
+            let early = engine.poll(Pause::Spin, until);
+            if let Some(look) = look.filter(|_| early && engine.foresees()) {
+                let me = engine.me();
+                (me.suspended, me.wait) = (Some(Suspended::new(look)), course);
+                is_watched = true;
+            }
+            early
+        });
+        if early != Some(true) {
+            return None;
+        }
+        suspend();
+        with(|engine| {
+            let me = engine.me();
+            if is_watched {
+                self.course = me.wait;
+            }
+            let decided = me.decided.take();
+            decided.map(|decision| (decision, me.turns.taken > 0))
+        })?
+    }
+
     /// Passes a little time, and notes whether another thread used a yielded turn.
     fn pass(&mut self, pause: Pause, until: Ticks) {
         poll(pause, until);
-        if self.given != 0 {
-            with(|engine| self.come_back(engine));
+        if self.course.given != 0 {
+            with(|engine| self.course.come_back(engine));
         }
     }
 
+    /// [`step`](Self::step), past others that sleep, or not.
+    pub fn step_past(&mut self, sleepers: bool) -> bool {
+        self.course.passes = sleepers;
+        self.step()
+    }
+
+    /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
+    pub fn pause(&mut self, nanoseconds: u64) -> bool {
+        if nanoseconds == 0 {
+            return self.step();
+        }
+        let until = with(|engine| engine.me().clock + engine.hardware.rate.ticks(nanoseconds));
+        let Some(until) = until else { return false };
+        loop {
+            let advice = with(|engine| (self.course.decide(engine), engine.me().clock));
+            match advice {
+                None => return false,
+                Some((Decision::Sleep, _)) => return true,
+                Some((Decision::Poll(Pause::Spin, end), _)) => delay(until.min(end)),
+                Some((Decision::Poll(pause, end), _)) => self.pass(pause, end),
+            }
+            if with(|engine| engine.me().clock >= until).unwrap_or(true) {
+                return false;
+            }
+        }
+    }
+}
+
+impl Course {
     fn come_back(&mut self, engine: &mut Engine<'_>) {
         let rate = &engine.hardware.rate;
         let soon = rate.ticks(1_000);
@@ -396,13 +430,7 @@ impl Wait {
         };
     }
 
-    /// [`step`](Self::step), past others that sleep, or not.
-    pub fn step_past(&mut self, sleepers: bool) -> bool {
-        self.passes = sleepers;
-        self.step()
-    }
-
-    fn decide(&mut self, engine: &mut Engine<'_>) -> Decision {
+    pub(crate) fn decide(&mut self, engine: &mut Engine<'_>) -> Decision {
         let waiting = engine.options.waiting;
         self.looks += 1;
         if engine.options.schedule != Schedule::Time {
@@ -421,8 +449,7 @@ impl Wait {
         if waiting == Waiting::Park {
             return self.decide_to_park(engine);
         }
-        let spin = engine.hardware.rate.ticks(engine.options.spin);
-        let end = (self.began - 1).saturating_add(spin);
+        let end = (self.began - 1).saturating_add(engine.spin);
         if self.turns == 0 && waiting != Waiting::Yield && now < end {
             return Decision::Poll(Pause::Spin, end);
         }
@@ -472,27 +499,6 @@ impl Wait {
         // Each turn is an event of its own: they are few.
         self.given = now + 1;
         Decision::Poll(Pause::Yield, 0)
-    }
-
-    /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
-    pub fn pause(&mut self, nanoseconds: u64) -> bool {
-        if nanoseconds == 0 {
-            return self.step();
-        }
-        let until = with(|engine| engine.me().clock + engine.hardware.rate.ticks(nanoseconds));
-        let Some(until) = until else { return false };
-        loop {
-            let advice = with(|engine| (self.decide(engine), engine.me().clock));
-            match advice {
-                None => return false,
-                Some((Decision::Sleep, _)) => return true,
-                Some((Decision::Poll(Pause::Spin, end), _)) => delay(until.min(end)),
-                Some((Decision::Poll(pause, end), _)) => self.pass(pause, end),
-            }
-            if with(|engine| engine.me().clock >= until).unwrap_or(true) {
-                return false;
-            }
-        }
     }
 }
 
@@ -559,11 +565,6 @@ pub fn offer_cpu() -> bool {
     with(|engine| engine.me().turns.is_taken = false);
     yield_now();
     with(|engine| std::mem::take(&mut engine.me().turns.is_taken)).unwrap_or(false)
-}
-
-enum Decision {
-    Sleep,
-    Poll(Pause, u64),
 }
 
 fn poll(pause: Pause, until: u64) {

@@ -1,6 +1,7 @@
 //! A machine's description as flat tables, for look-ups in a run.
 
 use super::clock::{CYCLE, Rate, Ticks};
+use super::rings::Rings;
 use crate::description::{Atomics, Figure, Link, Machine, Protocol, Shape, Unit};
 
 /// A machine, ready for any number of runs.
@@ -30,6 +31,8 @@ pub struct Hardware {
     pub(crate) places: Vec<u16>,
     /// The distance between two caches, as an index of `transfers`.
     between: Vec<u8>,
+    /// The caches at each of these distances.
+    pub(crate) rings: Rings,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) hit: Hit,
     pub(crate) invalidate_each: Ticks,
@@ -117,6 +120,8 @@ pub(crate) struct Links {
     /// For each pair of caches, the start of its way in `ways`, and its number of links.
     spans: Vec<(u32, u8)>,
     ways: Vec<u16>,
+    /// The room of each cache: no transfer within one crosses a link.
+    rooms: Vec<u16>,
 }
 
 fn cycles<U: Unit<Value = u64>>(figure: &Figure<U>) -> Ticks {
@@ -206,6 +211,7 @@ impl Hardware {
             places: (0..cpus)
                 .map(|cpu| hierarchy.place_of(cpu) as u16)
                 .collect(),
+            rings: Rings::new(&between, caches, machine.transfers.len()),
             between,
             transfers: machine.transfers.iter().map(Transfer::new).collect(),
             hit: Hit {
@@ -346,6 +352,9 @@ impl Links {
     /// The links that a transfer from one cache to another crosses.
     #[inline]
     pub(crate) fn way(&self, caches: usize, from: usize, to: usize) -> &[u16] {
+        if self.rooms[from] == self.rooms[to] {
+            return &[];
+        }
         let (start, count) = self.spans[from * caches + to];
         &self.ways[start as usize..start as usize + count as usize]
     }
@@ -357,6 +366,10 @@ impl Links {
             .iter()
             .map(|link| Spec::new(&mut links, machine, cohorts, link))
             .collect();
+        // The cohorts of the smallest level with links.
+        let finest = specs.iter().max_by_key(|spec| spec.count);
+        let room = |cpu: &u16| finest.map_or(0, |spec| spec.connected[*cpu as usize]);
+        links.rooms = cache_cpu.iter().map(room).collect();
         for from in cache_cpu {
             for to in cache_cpu {
                 let start = links.ways.len();

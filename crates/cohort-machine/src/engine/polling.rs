@@ -6,19 +6,11 @@
 //! costs the host nothing.
 
 use super::clock::{NEVER, Ticks};
+use super::course::Pause;
 use super::hardware::ONE;
 use super::lines::LineId;
 use super::state::Engine;
 use super::thread::{Look, State};
-
-/// How a wait spends the time between two looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
-    /// With a spin hint.
-    Spin,
-    /// With a yield.
-    Yield,
-}
 
 /// A look that reads the clock may wait for any moment. Its thread looks again after 1/`PARTS` of
 /// the time waited so far, which bounds its delay.

@@ -23,6 +23,8 @@ pub(crate) struct Engine<'m> {
     pub(crate) hardware: &'m Hardware,
     pub(crate) memory: &'m Memory,
     pub(crate) options: Options,
+    /// How long a waiter spins.
+    pub(crate) spin: Ticks,
     pub(crate) threads: Vec<Thread>,
     /// The CPUs that the run's threads may use, and those of background threads.
     pub(crate) allowed: Vec<bool>,
@@ -94,6 +96,7 @@ impl<'m> Engine<'m> {
             inside: Inside::default(),
             fiber_runs: false,
             woken: Vec::new(),
+            spin: hardware.rate.ticks(options.spin),
             options,
             threads,
         }

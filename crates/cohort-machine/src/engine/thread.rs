@@ -1,7 +1,9 @@
 //! The engine's record of a simulated thread.
 
 use super::clock::{NEVER, Ticks};
+use super::course::{Course, Decision};
 use super::lines::LineId;
+use super::suspended::{Linked, Suspended};
 use crate::random::Random;
 use corosensei::Yielder;
 use std::any::Any;
@@ -25,28 +27,40 @@ pub(crate) enum State {
     Done,
 }
 
-/// One simulated thread.
+/// One simulated thread. What its looks need comes first: with thousands of threads, most lines of
+/// the host's memory are far away.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Thread {
-    pub(crate) state: State,
     /// The time of its next step; while it runs, its current time.
     pub(crate) clock: Ticks,
     /// The current, last or awaited CPU.
     pub(crate) cpu: usize,
-    /// Whether it must stay on its CPU.
-    pub(crate) pinned: bool,
-    /// Whether the run goes on without it.
-    pub(crate) background: bool,
-    /// Remaining time of the wait or computation in which it was preempted.
-    pub(crate) carry: Ticks,
-    /// Accesses since time last passed in a wait.
-    pub(crate) look: Look,
-    /// The accesses before that.
-    pub(crate) last_look: Look,
     /// The present wait.
     pub(crate) poll: Poll,
+    pub(crate) state: State,
     /// Whether only another thread can let it proceed.
     pub(crate) stuck: bool,
+    /// Whether the engine has begun the fiber's next step.
+    pub(crate) has_arrived: bool,
+    /// Whether the run goes on without it.
+    pub(crate) background: bool,
+    /// Whether it must stay on its CPU.
+    pub(crate) pinned: bool,
+    /// The wait in which its fiber is suspended, if the engine looks in its place.
+    pub(crate) suspended: Option<Suspended>,
+    /// That wait.
+    pub(crate) wait: Course,
+    /// The accesses before that.
+    pub(crate) last_look: Look,
+    /// Accesses since time last passed in a wait.
+    pub(crate) look: Look,
+    /// Remaining time of the wait or computation in which it was preempted.
+    pub(crate) carry: Ticks,
+    /// The next decision of its wait, made in place of its fiber.
+    pub(crate) decided: Option<Decision>,
+    /// The fiber's next exchange, if the engine has begun it.
+    pub(crate) linked: Option<Linked>,
     /// Completion times of pending stores, in ascending order.
     pub(crate) stores: VecDeque<Ticks>,
     /// Store-conditionals that failed since the last successful one.
@@ -80,6 +94,11 @@ impl Thread {
             turns: Turns::default(),
             random,
             fiber: std::ptr::null(),
+            suspended: None,
+            linked: None,
+            wait: Course::default(),
+            has_arrived: false,
+            decided: None,
             local: None,
         }
     }

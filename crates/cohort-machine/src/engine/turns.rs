@@ -47,8 +47,10 @@ impl Engine<'_> {
         if self.explorer.is_some() {
             return self.arrive_exploring();
         }
-        self.steps += 1;
-        self.compute(self.hardware.costs.instruction);
+        if std::mem::take(&mut self.me().has_arrived) {
+            return false;
+        }
+        self.begin_step(false);
         self.is_early()
     }
 
@@ -58,12 +60,23 @@ impl Engine<'_> {
         if self.explorer.is_some() {
             return self.arrive_exploring();
         }
+        if std::mem::take(&mut self.me().has_arrived) {
+            return false;
+        }
+        self.begin_step(true);
+        self.is_early()
+    }
+
+    /// Passes the time before a step of the current thread.
+    #[inline]
+    pub(crate) fn begin_step(&mut self, drains: bool) {
         self.steps += 1;
         self.compute(self.hardware.costs.instruction);
-        let me = self.me();
-        me.clock = me.clock.max(me.drained());
-        me.stores.clear();
-        self.is_early()
+        if drains {
+            let me = self.me();
+            me.clock = me.clock.max(me.drained());
+            me.stores.clear();
+        }
     }
 
     /// Whether other threads precede the current one, which is then put on the agenda.
@@ -111,31 +124,51 @@ impl Engine<'_> {
             if self.stuck == self.live {
                 return Next::Deadlock;
             }
-            let Some((at, index)) = self.agenda.pop() else {
+            let Some((at, index)) = self.agenda.first() else {
                 return Next::Deadlock;
             };
             if self.record.reach(at, &self.traffic) {
                 return Next::Finished;
             }
+            if self.begin_look(index, at) {
+                if self.steps >= self.options.steps {
+                    return Next::Livelock;
+                }
+                continue;
+            }
+            self.agenda.set(index, NEVER);
             if self.is_preempted(index, at) {
                 continue;
             }
             match self.threads[index].state {
-                State::Asleep => self.time_out(index, at),
-                State::Polling => {
-                    self.end_poll(index, at);
-                    return self.run(index);
+                State::Asleep => {
+                    self.time_out(index, at);
+                    continue;
                 }
-                _ => return self.run(index),
+                State::Polling => self.end_poll(index, at),
+                _ => {}
+            }
+            if self.run(index) {
+                return Next::Run(index);
+            }
+            if self.steps >= self.options.steps {
+                return Next::Livelock;
             }
         }
     }
 
-    fn run(&mut self, index: usize) -> Next {
+    /// Runs a thread; returns whether its fiber has to.
+    fn run(&mut self, index: usize) -> bool {
         self.current = index;
         let slice_end = self.cpus.slice_end(self.threads[index].cpu);
         self.horizon = self.agenda.earliest().min(slice_end).min(self.record.due());
-        Next::Run(index)
+        if self.threads[index].suspended.is_none() {
+            return true;
+        }
+        self.fiber_runs = true;
+        let resumes = self.look();
+        self.fiber_runs = false;
+        resumes
     }
 
     /// The line of an address.

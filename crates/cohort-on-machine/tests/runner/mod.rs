@@ -9,6 +9,7 @@ mod locks;
 mod policies;
 pub mod prelude;
 pub mod properties;
+mod recorded;
 mod trial;
 mod votes;
 pub mod world;
@@ -22,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(bounds::tests());
     tests.extend(flaws::tests());
     tests.extend(properties::tests());
+    tests.extend(recorded::tests());
     tests.extend(loads::tests());
     tests.extend(crowds::tests());
     tests.extend(policies::tests());

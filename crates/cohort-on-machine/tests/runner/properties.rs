@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 pub const PRINT: &str = "COHORT_PRINT_RUN";
 
 /// A loop of critical sections that access two lines, with work in between.
-fn sections<L: RawLock<Context: 'static>>(
+pub fn sections<L: RawLock<Context: 'static>>(
     hardware: &Hardware,
     threads: usize,
     options: Options,
@@ -66,7 +66,7 @@ fn options(seed: u64) -> Options {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+pub fn text(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).expect("an outcome is text")
 }
 

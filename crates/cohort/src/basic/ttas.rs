@@ -46,6 +46,7 @@ struct Looking;
 
 impl Backoff for Looking {
     const LOOKS_FIRST: bool = true;
+    const NEVER_PAUSES: bool = true;
 
     fn pause(&mut self) -> u64 {
         0

@@ -129,6 +129,17 @@ pub fn has_ended(number: u64) -> bool {
     is_gone((number & ID) as u32)
 }
 
+/// How a waiter looks at a word; see [`Spinner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// By a load.
+    Load,
+    /// By a read-modify-write that writes the value found, unless the wait is over.
+    Update,
+    /// By a comparison that fails, unless the wait is over.
+    Compare,
+}
+
 /// What to do next in a wait; see [`Spinner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {

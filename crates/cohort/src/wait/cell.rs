@@ -9,8 +9,8 @@
 //! | `value \| ASLEEP` | a waiter sleeps, or is about to, until the value changes | that waiter |
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, orders, runs_out, sleep_on,
-    sleep_within, wake,
+    Advice, AtomicU32, Attempt, Order, Spinner, constructor, flaws, mutant, orders, runs_out,
+    sleep_on, sleep_within, wake,
 };
 use cohort_raw::Patience;
 use core::marker::PhantomData;
@@ -230,7 +230,8 @@ impl<P: Parking> WaitCell<P> {
     pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         if !ready(self.value(order)) {
             let pass = |spinner: &mut Spinner, word| spinner.step_at(&self.word, word);
-            self.wait_long(class, || self.word.load(order), ready, pass, || true);
+            let look = || self.word.load(order);
+            self.wait_long(class, Attempt::Load, look, ready, pass, || true);
         }
     }
 
@@ -297,7 +298,8 @@ impl<P: Parking> WaitCell<P> {
     ) {
         if !ready(self.value(order)) {
             let pass = |spinner: &mut Spinner, word| spinner.pause(spacing(word & !ASLEEP));
-            self.wait_long(class, || self.word.load(order), ready, pass, honoured);
+            let look = || self.word.load(order);
+            self.wait_long(class, Attempt::Load, look, ready, pass, honoured);
         }
     }
 
@@ -308,24 +310,29 @@ impl<P: Parking> WaitCell<P> {
         let look = || self.word.fetch_add(0, order);
         if !ready(look() & !ASLEEP) {
             let pass = |spinner: &mut Spinner, _| spinner.pause(0);
-            self.wait_long(class, look, ready, pass, || true);
+            self.wait_long(class, Attempt::Update, look, ready, pass, || true);
         }
     }
 
-    /// Waits for `ready`; `pass` pauses after an unsuccessful check of that word.
+    /// Waits for `ready`; `look` makes that attempt, and `pass` pauses after an unsuccessful check
+    /// of that word.
     #[cold]
     fn wait_long(
         &self,
         class: u32,
+        attempt: Attempt,
         look: impl Fn() -> u32,
         ready: impl Fn(u32) -> bool,
         pass: impl Fn(&mut Spinner, u32) -> Advice,
         honoured: impl Fn() -> bool,
     ) {
         let mut spinner = Spinner::in_line();
+        let is_ready = move |word: u32| ready(word & !ASLEEP);
+        // SAFETY: both stay, and a look follows each pass.
+        unsafe { spinner.foresee(&self.word, attempt, &is_ready) };
         loop {
             let word = look();
-            if ready(word & !ASLEEP) {
+            if is_ready(word) {
                 return;
             }
             if pass(&mut spinner, word) == Advice::Sleep {
@@ -340,6 +347,9 @@ impl<P: Parking> WaitCell<P> {
     pub fn replace(&self, from: u32, to: u32, order: Order, class: u32) {
         let mut spinner = Spinner::keeping_turns_if_lost();
         let mut expected = from;
+        let is_ready = move |word: u32| word & !ASLEEP == from;
+        // SAFETY: both stay, and an attempt follows each step.
+        unsafe { spinner.foresee(&self.word, Attempt::Compare, &is_ready) };
         loop {
             match self
                 .word

@@ -26,8 +26,8 @@
 
 use super::{Parking, quick};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, flaws, is_long_quiet, mutant, orders, runs_out,
-    sleep_within, wake,
+    Advice, AtomicU32, Attempt, Order, Spinner, constructor, flaws, is_long_quiet, mutant, orders,
+    runs_out, sleep_within, wake,
 };
 use cohort_raw::{Outcome, Patience, Quick};
 use core::marker::PhantomData;
@@ -64,6 +64,9 @@ const QUICK: u32 = 1;
 pub trait Backoff {
     /// Whether to read the word before each attempt to acquire it.
     const LOOKS_FIRST: bool;
+
+    /// Whether it never pauses.
+    const NEVER_PAUSES: bool = false;
 
     /// The pause after an unsuccessful read or attempt, in nanoseconds.
     fn pause(&mut self) -> u64;
@@ -203,6 +206,16 @@ impl<P: Parking> Flag<P> {
     pub fn take_within<M: Backoff>(&self, mut backoff: M, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
         let mut slept = false;
+        let is_free = |word: u32| word & HELD == 0 && (!M::LOOKS_FIRST || word == FREE);
+        let attempt = if M::LOOKS_FIRST {
+            Attempt::Load
+        } else {
+            Attempt::Update
+        };
+        if M::NEVER_PAUSES && patience.is_endless() {
+            // SAFETY: both stay, and the attempt follows each pause of this spinner.
+            unsafe { spinner.foresee(&self.word, attempt, &is_free) };
+        }
         loop {
             let skips = M::LOOKS_FIRST && self.is_held();
             let marks = slept && !mutant(flaw::FORGET_MARK);

@@ -34,7 +34,7 @@ fn line_of(what: &str) -> usize {
 
 #[test]
 fn a_figure_says_what_is_wrong_with_it() {
-    let old = "pause = { cycles = 2,";
+    let old = "pause = { cycles = 2, range = [1, 4],";
     let line = line_of(old);
     for (new, expected) in [
         (
@@ -56,7 +56,10 @@ fn a_figure_says_what_is_wrong_with_it() {
         ),
         ("pause = { cycles = \"2\",", "`pause`: invalid type: string"),
         ("pause = {", "`pause`: missing field `cycles`"),
-        ("pause = { cycles = 2, cycles = 3,", "duplicate key"),
+        (
+            "pause = { cycles = 2, cycles = 3, range = [1, 4],",
+            "duplicate key",
+        ),
         ("puase = { cycles = 2,", "unknown field `puase`"),
         ("puase = { cycles = 2,", "did you mean `pause`?"),
     ] {
@@ -92,8 +95,14 @@ fn a_figure_without_a_known_source_and_a_note_is_refused() {
 /// A loop of accesses that cost nothing would be simulated for ever.
 #[test]
 fn a_machine_whose_loops_take_no_time_is_refused() {
-    let instruction = ("instruction = { cycles = 2", "instruction = { cycles = 0");
-    let hit = ("store = { cycles = 1,", "store = { cycles = 0,");
+    let instruction = (
+        "instruction = { cycles = 2, range = [1, 4],",
+        "instruction = { cycles = 0,",
+    );
+    let hit = (
+        "store = { cycles = 1, range = [1, 3],",
+        "store = { cycles = 0,",
+    );
     for (old, new) in [instruction, hit] {
         assert!(Machine::parse(&sound().replacen(old, new, 1)).is_ok());
     }
@@ -310,4 +319,82 @@ fn the_fingerprint_follows_the_text() {
     let other = Machine::parse(&format!("{}\n", sound())).unwrap();
     assert_eq!(one.fingerprint.len(), 12);
     assert_ne!(one.fingerprint, other.fingerprint);
+}
+
+/// What was tuned on a machine stays true when an estimate gets a range.
+#[test]
+fn the_fingerprint_ignores_ranges_alone() {
+    let fingerprint = |text: &str| Machine::parse(text).unwrap().fingerprint;
+    let changed = |old: &str, new: &str| fingerprint(&sound().replacen(old, new, 1));
+    let pause = "pause = { cycles = 2, range = [1, 4], ";
+    assert_eq!(
+        changed(pause, "pause = { cycles = 2, "),
+        fingerprint(&sound())
+    );
+    assert_eq!(
+        changed(pause, "pause = { cycles = 2, range = [0, 9], "),
+        fingerprint(&sound())
+    );
+    assert_ne!(
+        changed(pause, "pause = { cycles = 3, range = [1, 4], "),
+        fingerprint(&sound())
+    );
+}
+
+#[test]
+fn a_range_fits_its_figure() {
+    let old = "pause = { cycles = 2, range = [1, 4],";
+    let line = line_of(old);
+    for (new, expected) in [
+        (
+            "pause = { cycles = 2, range = [4, 1],",
+            "found the range 4 to 1, expected the least value first: swap them",
+        ),
+        (
+            "pause = { cycles = 5, range = [1, 4],",
+            "found `cycles = 5` outside of its range 1 to 4, expected it inside",
+        ),
+        (
+            "pause = { cycles = 2, range = [2, 2],",
+            "found a range from 2 to 2, expected two values that differ: remove the range",
+        ),
+        (
+            "pause = { cycles = 2, range = [1],",
+            "found a range of 1 values, expected the least and the greatest",
+        ),
+        (
+            "pause = { cycles = 2, range = [1, -4],",
+            "found `cycles = -4`, expected 0 to",
+        ),
+        (
+            "pause = { cycles = 2, range = 3,",
+            "`pause`: invalid type: integer `3`",
+        ),
+        (
+            "pause = { cycles = 2, rnage = [1, 4],",
+            "did you mean `range`?",
+        ),
+    ] {
+        let (at, message) = complaint(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+        assert!(message.contains("`pause`"), "{new}: {message}");
+        assert_eq!(at, line, "{new}: {message}");
+    }
+    let (at, message) = complaint(
+        "load = { cycles = 4, source",
+        "load = { cycles = 4, range = [3, 5], source",
+    );
+    assert!(
+        message.contains("found a range of a figure with the source `vendor`"),
+        "{message}"
+    );
+    assert_eq!(at, line_of("load = { cycles = 4, source"));
+    let (_, message) = complaint(
+        "is = \"MESI\", source",
+        "is = \"MESI\", range = [\"MESI\", \"MOESI\"], source",
+    );
+    assert!(
+        message.contains("expected none for a figure without an order"),
+        "{message}"
+    );
 }

@@ -1,6 +1,6 @@
 //! How a waiter passes the time between two looks.
 
-use super::super::{Advice, WaitPolicy};
+use super::super::{Advice, Attempt, WaitPolicy};
 use super::AtomicU32;
 use super::execution::{poll, with};
 use super::std;
@@ -167,6 +167,19 @@ impl Spinner {
     #[track_caller]
     pub fn pause(&mut self, _nanoseconds: u64) -> Advice {
         self.step()
+    }
+
+    /// For the simulated machine, which looks in place of a waiter.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub const unsafe fn foresee(
+        &mut self,
+        _word: &AtomicU32,
+        _attempt: Attempt,
+        _ready: &impl Fn(u32) -> bool,
+    ) {
     }
 
     /// As [`step`](Self::step): nothing watches words here.

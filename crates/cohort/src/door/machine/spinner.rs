@@ -1,6 +1,6 @@
 //! How a waiter passes the time between two looks: as natively, by the machine's clock.
 
-use super::super::{Advice, WaitPolicy, loan};
+use super::super::{Advice, Attempt, WaitPolicy, loan};
 use super::{AtomicU32, nap};
 use cohort_machine::{Waiting, door};
 
@@ -201,6 +201,28 @@ impl Spinner {
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
     pub fn pause(&mut self, nanoseconds: u64) -> Advice {
         advice(self.wait.pause(nanoseconds))
+    }
+
+    /// Lets the engine look at `word` in place of this thread, after each step.
+    ///
+    /// # Safety
+    /// `word` and `ready` stay until the last step, and `ready` depends on the value alone. After a
+    /// step that does not advise sleep, the caller's next access is that attempt; if it is in vain,
+    /// which it is unless `ready`, the next step follows.
+    pub unsafe fn foresee(
+        &mut self,
+        word: &AtomicU32,
+        attempt: Attempt,
+        ready: &impl Fn(u32) -> bool,
+    ) {
+        let address = core::ptr::from_ref(word) as usize;
+        let attempt = match attempt {
+            Attempt::Load => door::Attempt::Load,
+            Attempt::Update => door::Attempt::Update,
+            Attempt::Compare => door::Attempt::Compare,
+        };
+        // SAFETY: the caller's.
+        unsafe { self.wait.foresee(address, attempt, ready) };
     }
 
     /// As [`step`](Self::step): this machine does not watch words.

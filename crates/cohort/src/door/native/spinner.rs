@@ -3,7 +3,7 @@
 //! A *turn* here is one yield, natively `sched_yield`: the waiter yields its CPU, and a thread that waits for the
 //! CPU may take it.
 
-use super::super::{Advice, Monitor, WaitPolicy, loan};
+use super::super::{Advice, Attempt, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
 use super::atoms::{self, AtomicU64, Ordering};
 use super::cpus::cpus;
@@ -457,6 +457,19 @@ impl Spinner {
             nap(loan(self.loans));
             self.loans += 1;
         }
+    }
+
+    /// For the simulated machine, which looks in place of a waiter.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub const unsafe fn foresee(
+        &mut self,
+        _word: &AtomicU32,
+        _attempt: Attempt,
+        _ready: &impl Fn(u32) -> bool,
+    ) {
     }
 
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays: for waiters

@@ -45,7 +45,7 @@ struct Trying;
 
 impl Backoff for Trying {
     const LOOKS_FIRST: bool = false;
-    const NEVER_PAUSES: bool = true;
+    const HAS_PAUSES: bool = false;
 
     fn pause(&mut self) -> u64 {
         0

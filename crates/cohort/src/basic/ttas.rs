@@ -46,7 +46,7 @@ struct Looking;
 
 impl Backoff for Looking {
     const LOOKS_FIRST: bool = true;
-    const NEVER_PAUSES: bool = true;
+    const HAS_PAUSES: bool = false;
 
     fn pause(&mut self) -> u64 {
         0

@@ -65,8 +65,8 @@ pub trait Backoff {
     /// Whether to read the word before each attempt to acquire it.
     const LOOKS_FIRST: bool;
 
-    /// Whether it never pauses.
-    const NEVER_PAUSES: bool = false;
+    /// Whether any pause is longer than none.
+    const HAS_PAUSES: bool = true;
 
     /// The pause after an unsuccessful read or attempt, in nanoseconds.
     fn pause(&mut self) -> u64;
@@ -212,7 +212,7 @@ impl<P: Parking> Flag<P> {
         } else {
             Attempt::Update
         };
-        if M::NEVER_PAUSES && patience.is_endless() {
+        if !M::HAS_PAUSES && patience.is_endless() {
             // SAFETY: both stay, and the attempt follows each pause of this spinner.
             unsafe { spinner.foresee(&self.word, attempt, &is_free) };
         }

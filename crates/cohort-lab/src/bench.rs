@@ -134,6 +134,7 @@ macro_rules! workloads {
 
 workloads! {
     lbench::LBench,
+    lbench::LBenchPublished,
     mmicro::Mmicro,
     interval::Interval,
     ids::Ids,

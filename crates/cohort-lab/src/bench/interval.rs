@@ -13,6 +13,7 @@ pub enum Interval {}
 pub struct Shared<W: World> {
     guarded: Guarded<W>,
     lines: usize,
+    critical: u64,
     interval: u64,
 }
 
@@ -21,7 +22,7 @@ impl Workload for Interval {
     const ABOUT: &'static str =
         "critical sections that write 1 to 5 lines, at intervals of 100 to 2,000,000 cycles";
     const SOURCE: &'static str = "Zhang et al. 2017 §4";
-    const TAKES: &'static [&'static str] = &["outside", "lines"];
+    const TAKES: &'static [&'static str] = &["critical", "outside", "lines"];
     const DEFAULTS: Knobs = Knobs {
         lines: Some(1),
         outside: Some(Span::Cycles(1_000)),
@@ -35,15 +36,19 @@ impl Workload for Interval {
         Shared {
             guarded: Guarded::new(world, &setting.lock, 0, setting.threads, lines),
             lines,
+            critical: cycles(setting.knobs.critical, world.hertz()),
             interval: cycles(setting.knobs.outside, world.hertz()),
         }
     }
 
     fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
-            player.section(&shared.guarded, |_| {
+            player.section(&shared.guarded, |player| {
                 for line in 0..shared.lines {
                     update(shared.guarded.data(), line, 1);
+                }
+                if shared.critical > 0 {
+                    player.work(shared.critical);
                 }
             });
             player.done();

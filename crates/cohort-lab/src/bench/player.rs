@@ -217,6 +217,12 @@ impl<'p, A: Actor> Player<'p, A> {
         self.actor.idle(cycles);
     }
 
+    /// As [`idle_about`](Self::idle_about), for a random time up to that.
+    pub fn idle_up_to(&mut self, cycles: u64) {
+        let cycles = self.random_below(cycles + 1);
+        self.actor.idle(cycles);
+    }
+
     fn about(&mut self, cycles: u64) -> u64 {
         let tenth = cycles / 10;
         cycles - tenth + self.random_below(2 * tenth + 1)

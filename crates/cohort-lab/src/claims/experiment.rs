@@ -491,7 +491,7 @@ impl Point {
 /// The CPUs' nodes, for a paper with other cohorts as nodes than the kernel reports: each core of
 /// the T4-1 (Dice et al. 2015 §4).
 fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
-    if original(machine) != "sparc-t4-1" {
+    if variants::unchanged(machine) != "sparc-t4-1" {
         return Vec::new();
     }
     let mut levels = topology.levels().iter();
@@ -503,15 +503,10 @@ fn nodes(machine: &str, topology: &Topology) -> Vec<(String, Vec<usize>)> {
     vec![("numa".to_owned(), cores)]
 }
 
-/// The shipped machine that a variant is of.
-fn original(machine: &str) -> &str {
-    machine.split_once(", ").map_or(machine, |(of, _)| of)
-}
-
 /// The tunings profiled for a machine, as its paper did; otherwise the defaults.
 fn tunings(machine: &str) -> Tunings {
     Tunings {
-        sanl: shipped_thresholds(original(machine)).unwrap_or(Tunings::USUAL.sanl),
+        sanl: shipped_thresholds(variants::unchanged(machine)).unwrap_or(Tunings::USUAL.sanl),
         ..Tunings::USUAL
     }
 }

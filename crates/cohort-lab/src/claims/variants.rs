@@ -40,14 +40,26 @@ const VARIANTS: &[Variant] = &[
     Variant {
         name: "haswell-ep-2s, invalidations at no cost",
         of: "haswell-ep-2s",
-        change: |machine| {
-            for transfer in &mut machine.transfers {
-                transfer.invalidate.value = 0;
-            }
-            machine.invalidation.each.value = 0;
-        },
+        change: free_invalidations,
+    },
+    Variant {
+        name: "ivy-bridge-2s, invalidations at no cost",
+        of: "ivy-bridge-2s",
+        change: free_invalidations,
+    },
+    Variant {
+        name: "sparc-t4-1, 10 times the instructions",
+        of: "sparc-t4-1",
+        change: |machine| machine.costs.instruction.value *= 10,
     },
 ];
+
+fn free_invalidations(machine: &mut Machine) {
+    for transfer in &mut machine.transfers {
+        transfer.invalidate.value = 0;
+    }
+    machine.invalidation.each.value = 0;
+}
 
 /// Makes transfers between the largest cohorts slower by `times / over`.
 fn farther(machine: &mut Machine, times: u64, over: u64) {
@@ -66,6 +78,11 @@ fn farther(machine: &mut Machine, times: u64, over: u64) {
             cost.value = cost.value * times / over;
         }
     }
+}
+
+/// The name of the machine that a variant is of; of another machine, its own.
+pub fn unchanged(name: &str) -> &str {
+    name.split_once(", ").map_or(name, |(of, _)| of)
 }
 
 /// The machine of that name, if it is a variant of a shipped one.
@@ -117,6 +134,7 @@ mod tests {
     #[test]
     fn every_variant_differs_from_its_machine() {
         for variant in VARIANTS {
+            assert_eq!(unchanged(variant.name), variant.of);
             let of = shipped::find(variant.of).unwrap();
             let mut changed = find(variant.name).unwrap();
             assert_ne!(changed.fingerprint, of.fingerprint, "{}", variant.name);

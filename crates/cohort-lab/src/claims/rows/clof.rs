@@ -10,6 +10,14 @@ use crate::world::Placement;
 const EPYC: &str = "epyc-7352x2";
 const KUNPENG: &str = "kunpeng-920x2";
 
+const BUSY_KUNPENG: &str = "kunpeng-920x2, reads keep a line busy 3 times as long";
+
+/// Sections that compute for ten times as long.
+const LONG: Knobs = Knobs {
+    critical: Some(Span::Cycles(400)),
+    ..Knobs::NONE
+};
+
 const fn leveldb(machine: &'static str, threads: &'static [usize]) -> Experiment {
     Experiment::new(
         machine,
@@ -100,6 +108,8 @@ const HMCS_3_X86: &str = "hmcs-3@core,numa,system";
 const HMCS_2_X86: &str = "hmcs-2@numa,system";
 const HMCS_4_ARM: &str = "hmcs-4@cache,numa,package,system";
 const EVERY_4: &str = "clof:*-*-*-*";
+/// HMCS as a composition.
+const ALL_MCS: &str = "clof:mcs-mcs-mcs-mcs";
 /// LC-best: of all 256 that are searched (see `claims/stands.rs`).
 const BEST_4: &str = "clof:best-4";
 /// HC-best: the best under high contention.
@@ -152,7 +162,13 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[Part {
+            says: "with sections that compute for 400 cycles, an estimate: three levels over two, \
+                       under 48 threads",
+            experiment: leveldb(EPYC, &[8, 16, 24, 32]).with(LONG),
+            measure: faster(&[HMCS_3_X86], &[HMCS_2_X86], UP_TO),
+            band: Band::AtMost(1.0),
+        }],
         seeds: Seeds::All,
     },
     Claim {
@@ -200,7 +216,12 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[Part {
+            says: "if HMCS costs what a composition of MCS does: EPYC, 32 threads",
+            experiment: leveldb(EPYC, &[32]),
+            measure: faster(&[BEST_4], &[ALL_MCS], UP_TO),
+            band: lead(1.15, 0.1),
+        }],
         seeds: Seeds::All,
     },
     Claim {
@@ -258,7 +279,27 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with CNA in the place of both, which are alike there: over MCS, past 32 threads",
+                experiment: leveldb(KUNPENG, &[48, 64]),
+                measure: faster(&["cna"], &["mcs"], EVERYWHERE),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "with CNA in the place of both: over MCS, past 64 threads",
+                experiment: leveldb(KUNPENG, &[96, 127]),
+                measure: faster(&["cna"], &["mcs"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "with sections that compute for 400 cycles, an estimate: the composition over \
+                       the better of the two, EPYC",
+                experiment: leveldb(EPYC, &[8, 32, 48, 64, 95]).with(LONG),
+                measure: faster(&[BEST_4], &["cna", "shfllock"], UP_TO),
+                band: Band::About(2.39),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -344,12 +385,7 @@ pub const ROWS: &[Claim] = &[
         counterfactuals: &[Part {
             says: "with reads that keep a line busy 3 times as long, an estimate: Kunpeng, NUMA \
                    level, ticket over the best other",
-            experiment: one_each(
-                "kunpeng-920x2, reads keep a line busy 3 times as long",
-                &[8],
-                "cache",
-                "numa",
-            ),
+            experiment: one_each(BUSY_KUNPENG, &[8], "cache", "numa"),
             measure: faster(&["ticket"], &["mcs", "hemlock", "clh-published"], UP_TO),
             band: Band::About(0.5),
         }],
@@ -393,7 +429,28 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with reads that keep a line busy 3 times as long, an estimate, ticket in the \
+                       place of CLH at the NUMA level",
+                experiment: leveldb(BUSY_KUNPENG, &[32, 64, 127]),
+                measure: faster(
+                    &["clof:clh-ticket-clh-clh"],
+                    &["clof:clh-clh-clh-clh"],
+                    UP_TO,
+                ),
+                band: Band::AtMost(0.75),
+            },
+            Part {
+                says: "with reads that keep a line busy 3 times as long, the drop of that",
+                experiment: leveldb(BUSY_KUNPENG, &[16, 32]),
+                measure: Measure::Change {
+                    lock: "clof:clh-ticket-clh-clh",
+                    metric: Metric::Throughput,
+                },
+                band: Band::AtMost(0.9),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -417,10 +474,7 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         counterfactuals: &[Part {
             says: "with sections that compute for 400 cycles, an estimate: four over three, beyond",
-            experiment: leveldb(EPYC, &[64, 80, 95]).with(Knobs {
-                critical: Some(Span::Cycles(400)),
-                ..Knobs::NONE
-            }),
+            experiment: leveldb(EPYC, &[64, 80, 95]).with(LONG),
             measure: faster(&[BEST_4], &[BEST_3], EVERYWHERE),
             band: Band::Near(1.23, 0.1),
         }],
@@ -470,7 +524,12 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[Part {
+            says: "if HMCS costs what a composition of MCS does: EPYC, its own best leads HMCS",
+            experiment: leveldb(EPYC, &[32, 95]),
+            measure: faster(&[BEST_4], &[ALL_MCS], UP_TO),
+            band: Band::AtLeast(1.05),
+        }],
         seeds: Seeds::All,
     },
     Claim {
@@ -533,7 +592,18 @@ pub const ROWS: &[Claim] = &[
             band: Band::AtLeast(1.0),
         }],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[Part {
+            says: "with the same locks above the core: the worse of Hemlock and ticket over the \
+                       better of MCS and CLH",
+            experiment: leveldb(EPYC, &[64]),
+            measure: Measure::Ratio {
+                of: Side::least(&["clof:hemlock-clh-clh-clh", "clof:ticket-clh-clh-clh"]),
+                over: Side::most(&["clof:mcs-clh-clh-clh", "clof:clh-clh-clh-clh"]),
+                metric: Metric::Throughput,
+                fold: EVERYWHERE,
+            },
+            band: Band::AtLeast(1.0),
+        }],
         seeds: Seeds::All,
     },
     Claim {

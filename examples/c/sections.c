@@ -23,6 +23,12 @@ static void add(void *argument)
     errno = errno == ENOENT ? ERANGE : EINVAL; /* the caller's `errno` */
 }
 
+static void add_one(void *argument)
+{
+    (void)argument;
+    total++;
+}
+
 static void *work(void *argument)
 {
     long wrong = 0;
@@ -37,6 +43,13 @@ static void *work(void *argument)
         wrong += cohort_delegated_lock(lock) != 0; /* a section in place */
         total++;
         wrong += cohort_delegated_unlock(lock) != 0 || errno != ENOENT;
+        if (cohort_delegated_lock_try(lock) == 0) {
+            total++;
+            wrong += cohort_delegated_unlock(lock) != 0;
+        } else {
+            cohort_delegate(lock, add_one, NULL);
+        }
+        wrong += errno != ENOENT;
     }
     return (void *)wrong;
 }
@@ -113,8 +126,10 @@ static long count_under(cohort_delegated_t *made)
     wrong += pass_on();
     wrong += cohort_delegated_unlock(lock) != EPERM; /* it is free */
     wrong += cohort_delegate(lock, NULL, NULL) != EINVAL;
+    wrong += cohort_delegated_lock_try(lock) != 0 || cohort_delegated_lock_try(lock) != EBUSY;
+    wrong += cohort_delegated_unlock(lock) != 0 || cohort_delegated_unlock(lock) != EPERM;
     cohort_delegated_free(lock);
-    return wrong + (total != 3L * THREADS * ROUNDS);
+    return wrong + (total != 4L * THREADS * ROUNDS);
 }
 
 int main(void)

@@ -133,6 +133,15 @@ impl Exclusion for CachePadded<DelegatedInC> {
             .1
             .unwrap_or_else(|| unreachable!("a section has run when its call returns"))
     }
+
+    /// A C program passes its function and argument as they are.
+    fn pairs(&self, (): &mut (), count: u32) {
+        unsafe extern "C" fn nothing(_: *mut c_void) {}
+        for _ in 0..count {
+            // SAFETY: the lock is free or of this function.
+            unsafe { (self.0.delegate)(self.0.lock, nothing, std::ptr::null_mut()) };
+        }
+    }
 }
 
 impl Exclusion for CachePadded<InC> {

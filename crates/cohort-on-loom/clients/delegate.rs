@@ -6,7 +6,7 @@ use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, RIDES, Usual, Words};
 use crate::locks::delegation::thin::{Fat, Grows, Thin};
-use crate::locks::delegation::{Sanl, SanlPlus, StepsDown, TriesTurn, sanl};
+use crate::locks::delegation::{CcSynch, Sanl, SanlPlus, StepsDown, TriesTurn, sanl};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
 };
@@ -406,6 +406,9 @@ unsafe impl<T: Tuning> StepsDown for Bringing<T> {
 
 /// A lock of one word that becomes a `D` when two threads meet.
 pub type Growing<D> = Thin<Boxed<D>>;
+
+/// Becomes a combining queue.
+pub type Combining = Growing<CcSynch<MayPark, 2>>;
 
 /// Like [`Growing`], in a process where every second thread finds no memory.
 pub type Scarce<D> = Thin<Boxed<D, true>>;

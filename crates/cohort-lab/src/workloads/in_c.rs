@@ -25,9 +25,9 @@ impl InC {
     /// The loader refuses the file, or the file lacks the functions.
     pub fn open(library: &Path) -> Result<Self, String> {
         let library = Library::open(library)?;
-        // SAFETY: the header declares both so.
         let function = |name| {
             let found = library.function(name)?;
+            // SAFETY: the header declares both so.
             Ok::<_, String>(unsafe { std::mem::transmute::<*mut c_void, Function>(found) })
         };
         Ok(Self {
@@ -69,10 +69,12 @@ impl<'a> Library<'a> {
 
 type Run = unsafe extern "C" fn(*mut c_void);
 
+type Delegate = unsafe extern "C" fn(*mut c_void, Run, *mut c_void) -> c_int;
+
 /// `cohort_delegated_t` with its function.
 pub struct DelegatedInC {
     lock: *mut c_void,
-    delegate: unsafe extern "C" fn(*mut c_void, Run, *mut c_void) -> c_int,
+    delegate: Delegate,
 }
 
 // SAFETY: threads access the lock only by its function, which is thread-safe.
@@ -96,7 +98,7 @@ impl DelegatedInC {
             }
             Ok(Self {
                 lock,
-                delegate: std::mem::transmute(delegate),
+                delegate: std::mem::transmute::<*mut c_void, Delegate>(delegate),
             })
         }
     }

@@ -15,8 +15,8 @@ use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Growing, Hastily, Passing, Patiently, Places,
-    Polling, Queueing, Scarce, Settling, Staying, Voting, Waiting,
+    self as delegate, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing, Patiently,
+    Places, Polling, Queueing, Scarce, Settling, Staying, Voting, Waiting,
 };
 use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -544,12 +544,12 @@ static CLIENTS: &[Sizes] = clients! {
     };
     thin_runs: |threads, rounds| {
         delegate::runs::<Growing<Mcs>>(threads, rounds, 1);
-        delegate::runs::<Growing<CcSynch<MayPark, 2>>>(threads, rounds, 1);
+        delegate::runs::<Combining>(threads, rounds, 1);
     };
     thin_scarce: |threads, rounds| delegate::runs::<Scarce<Mcs>>(threads, rounds, 1);
     thin_is_inside: |threads, _rounds| {
-        delegate::serves_nobody_inside::<Growing<CcSynch<MayPark, 2>>>(threads);
-        delegate::unlocks_in_order_of_locking::<Growing<CcSynch<MayPark, 2>>>(threads);
+        delegate::serves_nobody_inside::<Combining>(threads);
+        delegate::unlocks_in_order_of_locking::<Combining>(threads);
     };
     thin_is_tried: |threads, rounds| {
         delegate::is_tried::<Growing<SanlPlus>>(threads, rounds, threads / 2);

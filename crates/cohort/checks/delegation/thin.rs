@@ -4,8 +4,6 @@ use crate::runner::prelude::*;
 
 looked_for_in!["thin::", "fork::thin"];
 
-type Combining = Growing<CcSynch<MayPark, 2>>;
-
 models![
     quick("thin::spin", SPIN, || delegate::runs::<Growing<Mcs>>(
         2, 1, 0

@@ -600,8 +600,8 @@ int cohort_delegated_destroy(cohort_delegated_t **place);
  another one that has the protected data in its cache. The function sees the caller's `errno`,
  and its changes to `errno` reach the caller. All other thread-local state is that of the
  executing thread. The function must not delegate to the same lock, nor lock it, and must return
- normally. Not a cancellation point itself; a thread that is cancelled in its own function leaves
- the lock locked.
+ normally. Not a cancellation point, and the function contains none. May allocate memory when two
+ threads first meet at the lock.
  */
 int cohort_delegate(cohort_delegated_t *lock, void (*run)(void*), void *argument);
 

@@ -413,8 +413,8 @@ pub unsafe extern "C" fn cohort_delegated_destroy(place: *mut *mut cohort_delega
 /// another one that has the protected data in its cache. The function sees the caller's `errno`,
 /// and its changes to `errno` reach the caller. All other thread-local state is that of the
 /// executing thread. The function must not delegate to the same lock, nor lock it, and must return
-/// normally. Not a cancellation point itself; a thread that is cancelled in its own function leaves
-/// the lock locked.
+/// normally. Not a cancellation point, and the function contains none. May allocate memory when two
+/// threads first meet at the lock.
 ///
 /// # Safety
 /// Null, or a delegated lock of this process, without a fork since other threads used it. The
@@ -435,8 +435,11 @@ pub unsafe extern "C" fn cohort_delegate(
             let (lock, argument) = (lock.expose_provenance(), argument.expose_provenance());
             return from_here(lock, run as usize, argument, delegate_observed);
         }
+        let uncancelled = Uncancelled::now();
         // In its own thread, the function finds its own `errno`.
-        if face.lock.run_alone(|| run(argument)) {
+        let is_done = face.lock.run_alone(|| run(argument));
+        drop(uncancelled);
+        if is_done {
             return 0;
         }
         delegate(face, run, argument, None)
@@ -484,8 +487,7 @@ unsafe fn delegate(
         after = replace_errno(own);
     };
     // SAFETY: a function of C does not unwind, and any thread may call this one.
-    lock.lock
-        .run(&mut (), unsafe { Section::new(&mut whole) });
+    lock.lock.run(&mut (), unsafe { Section::new(&mut whole) });
     replace_errno(after);
     drop(uncancelled);
     0
@@ -541,7 +543,9 @@ pub unsafe extern "C" fn cohort_delegated_lock_try(lock: *mut cohort_delegated_t
         return unsafe {
             from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
                 let face = &*with_exposed_provenance::<cohort_delegated_t>(lock);
-                at.lock(Doing::Nothing, How::Section, lock, true, || try_acquire(face))
+                at.lock(Doing::Nothing, How::Section, lock, true, || {
+                    try_acquire(face)
+                })
             })
         };
     }

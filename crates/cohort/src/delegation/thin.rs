@@ -8,20 +8,21 @@
 //! | 0 | free |
 //! | `THIN` | a thread holds the word: its section runs in place |
 //! | `FAT` and `THIN` | the same; the first thread at the fat lock waits for this section |
+//! | `LOCKED` beside `THIN` | the section spans several calls: its thread has locked the word |
 //! | `FAT` | the fat lock decides, until the lock is dropped |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `word` | as below | the table above |
-//! | `at` | the thread that publishes a fat lock; the holder in a forked child | the fat lock; or, marked, the recipe for it |
+//! | `at` | the thread that publishes a fat lock | the fat lock; or, marked, the recipe for it |
 //! | the fat lock's `left` | the last thin holder | 1: its section has ended |
 //! | the fat lock's `turn` | the holder | its acquisition, if that spans several calls |
 //!
 //! | change | by | keeps |
 //! |---|---|---|
-//! | 0 to `THIN`, and back | an exchange of exactly the other | there is nothing else |
-//! | `FAT` set | a bit operation of the thread that published the fat lock | `THIN` |
-//! | `THIN` cleared beside `FAT` | a bit operation of the thin holder | `FAT` |
+//! | 0 to `THIN`, or to `THIN` and `LOCKED`, and back | an exchange of exactly the other | there is nothing else |
+//! | `FAT` set | a bit operation of the thread that published the fat lock | the rest |
+//! | the rest cleared beside `FAT` | a bit operation of the thin holder | `FAT` |
 //!
 //! A thread that finds the word held makes a fat lock and acquires it while no other thread knows
 //! it. Then it publishes the fat lock, sets `FAT`, and waits for the thin holder, if there is one.
@@ -35,9 +36,10 @@
 //! finds it accesses the lock while the first thread at the fat lock waits for it. From then on the
 //! fat lock's own rules hold.
 //!
-//! **Fork.** A child can use a free word. A thin holder that forks drops its parent's fat lock at
-//! the end of its section: the thread that waits there is not in the child. Other threads of the
-//! child wait for that. A fat lock that has begun follows its own rules.
+//! **Fork.** A child can use a free word. A thin holder that forks clears `FAT` with the word at the
+//! end of its section: the thread that waits at its parent's fat lock is not in the child. Other
+//! threads of the child wait for that; the next two that meet publish a fat lock in place of the
+//! parent's, which is never freed. A fat lock that has begun follows its own rules.
 
 use super::{StepsDown, TriesTurn, enter, leave, run};
 use crate::door::{AtomicPtr, AtomicU32, Cell, Order, Spinner, flaws, generation, mutant, orders};
@@ -86,6 +88,10 @@ flaws! {
 const FREE: u32 = 0;
 const THIN: u32 = 1;
 const FAT: u32 = 2;
+const LOCKED: u32 = 4;
+
+/// The word of a holder that has locked it.
+const THIN_LOCKED: u32 = THIN | LOCKED;
 
 /// Mark of `at`: it contains a recipe.
 const RECIPE: usize = 1;
@@ -220,22 +226,22 @@ impl<G: Grows> Thin<G> {
         }
     }
 
-    /// Acquires a free word. Where threads meet, all only read it.
+    /// Acquires a free word, which is `held` then. Where threads meet, all only read it.
     #[inline(always)]
-    fn take(&self) -> bool {
+    fn take(&self, held: u32) -> bool {
         self.word.load(Order::RELAXED) == FREE
             && self
                 .word
-                .compare_exchange(FREE, THIN, THIN_TAKE, Order::RELAXED)
+                .compare_exchange(FREE, held, THIN_TAKE, Order::RELAXED)
                 .is_ok()
     }
 
-    /// Releases the word, which the caller acquired.
+    /// Releases the word, which the caller acquired as `held`.
     #[inline(always)]
-    fn free(&self) {
+    fn free(&self, held: u32) {
         let freed = self
             .word
-            .compare_exchange(THIN, FREE, THIN_FREE, Order::RELAXED);
+            .compare_exchange(held, FREE, THIN_FREE, Order::RELAXED);
         if freed.is_err() {
             self.let_in();
         }
@@ -250,14 +256,14 @@ impl<G: Grows> Thin<G> {
             unreachable!("a fat lock is published before its mark");
         };
         if !fat.is_of_here() && !mutant(flaw::KEEP_PARENTS) {
-            self.at.store(marked(fat.recipe), Order::RELAXED);
+            // `at` stays: a thread that still sees `FAT` must not publish beside this store.
             self.word.store(FREE, THIN_FREE);
             return;
         }
         if mutant(flaw::FREE_BOTH) {
             self.word.store(FREE, THIN_FREE);
         } else {
-            self.word.fetch_and(!THIN, Order::RELAXED);
+            self.word.fetch_and(!THIN_LOCKED, Order::RELAXED);
         }
         if !mutant(flaw::FORGET_FIRST) {
             // The lock may be gone from here on.
@@ -283,7 +289,7 @@ impl<G: Grows> Thin<G> {
     /// The section does not unwind.
     #[inline(always)]
     pub unsafe fn run_alone(&self, section: impl FnOnce()) -> bool {
-        if !self.take() {
+        if !self.take(THIN) {
             return false;
         }
         if !mutant(flaw::FORGET_INSIDE) {
@@ -293,19 +299,19 @@ impl<G: Grows> Thin<G> {
         if !mutant(flaw::FORGET_INSIDE) {
             leave();
         }
-        self.free();
+        self.free(THIN);
         true
     }
 
-    /// Blocks until the caller has the word, or knows the fat lock.
+    /// Blocks until the caller has the word, as `held`, or knows the fat lock.
     #[cold]
     #[inline(never)]
-    fn meet(&self) -> Way<'_, G> {
+    fn meet(&self, held: u32) -> Way<'_, G> {
         let mut spinner = Spinner::new();
         loop {
             let word = self.word.load(THIN_FOUND);
             if word == FREE {
-                if self.take() {
+                if self.take(held) {
                     return Way::Thin;
                 }
                 continue;
@@ -314,7 +320,7 @@ impl<G: Grows> Thin<G> {
             // SAFETY: just read.
             match unsafe { Self::fat_at(at) } {
                 Some(fat) if word == FAT || fat.is_of_here() => return Way::Fat(fat),
-                // The thread that forked in its section will drop its parent's fat lock.
+                // The thread that forked in its section will clear its parent's mark.
                 Some(_) if word & FAT != 0 => spinner.turn(),
                 _ => match self.publish(at) {
                     Made::Published(fat, turn) => return Way::First(fat, turn),
@@ -369,10 +375,10 @@ impl<G: Grows> Thin<G> {
         // SAFETY: the lock excludes; the section runs once; a turn is of its own lock, and this
         // thread's.
         unsafe {
-            match self.meet() {
+            match self.meet(THIN) {
                 Way::Thin => {
                     run(section);
-                    self.free();
+                    self.free(THIN);
                 }
                 Way::Fat(fat) if here => fat.lock.run_here(cx, section),
                 Way::Fat(fat) => fat.lock.run(cx, section),
@@ -387,7 +393,7 @@ impl<G: Grows> Thin<G> {
     /// Blocks until the caller holds the lock, for a section that spans several calls.
     #[inline]
     pub fn lock(&self) {
-        if let Turn::Fat(turn) = self.take_turn() {
+        if let Turn::Fat(turn) = self.turn(THIN_LOCKED) {
             self.keep(turn);
         }
     }
@@ -399,7 +405,7 @@ impl<G: Grows> Thin<G> {
     where
         G::Lock: TriesTurn,
     {
-        match self.try_turn() {
+        match self.turn_at_once(THIN_LOCKED) {
             Some(Turn::Thin) => true,
             Some(Turn::Fat(turn)) => {
                 self.keep(turn);
@@ -422,7 +428,7 @@ impl<G: Grows> Thin<G> {
         let word = self.word.load(Order::RELAXED);
         // SAFETY: the holder's, which the caller is if there is one.
         let has_turn = |fat: &Fat<G>| fat.turn.with(|turn| unsafe { &*turn }.is_some());
-        word & THIN != 0 || self.fat().is_some_and(has_turn)
+        word & LOCKED != 0 || self.fat().is_some_and(has_turn)
     }
 
     /// Releases a lock that the caller locked by [`lock`](Self::lock) if it is thin; false if it is
@@ -433,12 +439,12 @@ impl<G: Grows> Thin<G> {
     #[inline(always)]
     pub unsafe fn unlock_thin(&self) -> bool {
         // Only the holder itself clears it.
-        let is_thin = self.word.load(Order::RELAXED) & THIN != 0;
+        let is_thin = self.word.load(Order::RELAXED) & LOCKED != 0;
         if is_thin {
             if !mutant(flaw::FORGET_INSIDE) {
                 leave();
             }
-            self.free();
+            self.free(THIN_LOCKED);
         }
         is_thin
     }
@@ -466,7 +472,7 @@ unsafe impl<G: Grows> Delegate for Thin<G> {
 
     #[inline]
     fn run(&self, cx: &mut Self::Context, section: Section<'_>) {
-        if self.take() {
+        if self.take(THIN) {
             // SAFETY: the word has just been acquired; the section runs once, here.
             unsafe { self.run_thin(section) };
         } else {
@@ -476,7 +482,7 @@ unsafe impl<G: Grows> Delegate for Thin<G> {
 
     #[inline]
     fn run_here(&self, cx: &mut Self::Context, section: Section<'_>) {
-        if self.take() {
+        if self.take(THIN) {
             // SAFETY: as above.
             unsafe { self.run_thin(section) };
         } else {
@@ -498,7 +504,41 @@ impl<G: Grows> Thin<G> {
                 run(section);
             }
         }
-        self.free();
+        self.free(THIN);
+    }
+
+    /// An acquisition; a word is `held` then. Blocks.
+    #[inline(always)]
+    fn turn(&self, held: u32) -> Turn<<G::Lock as StepsDown>::Turn> {
+        if !self.take(held) {
+            match self.meet(held) {
+                Way::Thin => {}
+                Way::Fat(fat) => return Turn::Fat(fat.lock.take_turn()),
+                Way::First(_, turn) => return Turn::Fat(turn),
+            }
+        }
+        if !mutant(flaw::FORGET_INSIDE) {
+            enter();
+        }
+        Turn::Thin
+    }
+
+    /// The same if the lock is free.
+    #[inline(always)]
+    fn turn_at_once(&self, held: u32) -> Option<Turn<<G::Lock as StepsDown>::Turn>>
+    where
+        G::Lock: TriesTurn,
+    {
+        if self.take(held) {
+            if !mutant(flaw::FORGET_INSIDE) {
+                enter();
+            }
+            return Some(Turn::Thin);
+        }
+        if self.word.load(THIN_FOUND) != FAT {
+            return None;
+        }
+        self.fat()?.lock.try_turn().map(Turn::Fat)
     }
 }
 
@@ -523,17 +563,7 @@ unsafe impl<G: Grows> StepsDown for Thin<G> {
 
     #[inline]
     fn take_turn(&self) -> Self::Turn {
-        if !self.take() {
-            match self.meet() {
-                Way::Thin => {}
-                Way::Fat(fat) => return Turn::Fat(fat.lock.take_turn()),
-                Way::First(_, turn) => return Turn::Fat(turn),
-            }
-        }
-        if !mutant(flaw::FORGET_INSIDE) {
-            enter();
-        }
-        Turn::Thin
+        self.turn(THIN)
     }
 
     #[inline]
@@ -543,7 +573,7 @@ unsafe impl<G: Grows> StepsDown for Thin<G> {
                 if !mutant(flaw::FORGET_INSIDE) {
                     leave();
                 }
-                self.free();
+                self.free(THIN);
             }
             Turn::Fat(turn) => {
                 if let Some(fat) = self.fat() {
@@ -559,16 +589,7 @@ unsafe impl<G: Grows> StepsDown for Thin<G> {
 unsafe impl<G: Grows<Lock: TriesTurn>> TriesTurn for Thin<G> {
     #[inline]
     fn try_turn(&self) -> Option<Self::Turn> {
-        if self.take() {
-            if !mutant(flaw::FORGET_INSIDE) {
-                enter();
-            }
-            return Some(Turn::Thin);
-        }
-        if self.word.load(THIN_FOUND) != FAT {
-            return None;
-        }
-        self.fat()?.lock.try_turn().map(Turn::Fat)
+        self.turn_at_once(THIN)
     }
 }
 

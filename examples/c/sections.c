@@ -23,6 +23,23 @@ static void add(void *argument)
     errno = errno == ENOENT ? ERANGE : EINVAL; /* the caller's `errno` */
 }
 
+static cohort_cond_t never = COHORT_COND_INIT;
+
+/* Within a section, the lock is not the thread's to unlock. */
+static void unlock_too_much(void *argument)
+{
+    long *wrong = argument;
+
+    *wrong += cohort_delegated_unlock(lock) != EPERM;
+    *wrong += cohort_cond_wait_delegated(&never, lock) != EPERM;
+}
+
+static void add_one(void *argument)
+{
+    (void)argument;
+    total++;
+}
+
 static void *work(void *argument)
 {
     long wrong = 0;
@@ -37,6 +54,13 @@ static void *work(void *argument)
         wrong += cohort_delegated_lock(lock) != 0; /* a section in place */
         total++;
         wrong += cohort_delegated_unlock(lock) != 0 || errno != ENOENT;
+        if (cohort_delegated_lock_try(lock) == 0) {
+            total++;
+            wrong += cohort_delegated_unlock(lock) != 0;
+        } else {
+            cohort_delegate(lock, add_one, NULL);
+        }
+        wrong += errno != ENOENT;
     }
     return (void *)wrong;
 }
@@ -102,6 +126,7 @@ static long count_under(cohort_delegated_t *made)
     if (!lock)
         return 1;
     total = 0;
+    cohort_delegate(lock, unlock_too_much, &wrong); /* the only thread */
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, NULL);
     for (int i = 0; i < THREADS; i++) {
@@ -112,9 +137,12 @@ static long count_under(cohort_delegated_t *made)
     }
     wrong += pass_on();
     wrong += cohort_delegated_unlock(lock) != EPERM; /* it is free */
+    cohort_delegate(lock, unlock_too_much, &wrong);
     wrong += cohort_delegate(lock, NULL, NULL) != EINVAL;
+    wrong += cohort_delegated_lock_try(lock) != 0 || cohort_delegated_lock_try(lock) != EBUSY;
+    wrong += cohort_delegated_unlock(lock) != 0 || cohort_delegated_unlock(lock) != EPERM;
     cohort_delegated_free(lock);
-    return wrong + (total != 3L * THREADS * ROUNDS);
+    return wrong + (total != 4L * THREADS * ROUNDS);
 }
 
 int main(void)

@@ -15,7 +15,8 @@ typedef long row_t[SIZE];
 static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t locks[SIZE] = { [0 ... SIZE - 1] = PTHREAD_MUTEX_INITIALIZER };
 static pthread_mutex_t odd, tried = PTHREAD_MUTEX_INITIALIZER;
-static long count, seen, cells[SIZE], failures, in_recursion;
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+static long count, seen, cells[SIZE], failures, in_recursion, at_once, later;
 static __thread long own;
 static pthread_t last;
 
@@ -194,7 +195,20 @@ static void looks(void)
     pthread_mutex_unlock(&count_lock);
 }
 
-/* Not converted: recursive, and tried. */
+/* Where the mutex is not free, the other section follows; it waits. */
+static void either(void)
+{
+    if (pthread_mutex_trylock(&busy) == 0) {
+        at_once++;
+        pthread_mutex_unlock(&busy);
+        return;
+    }
+    pthread_mutex_lock(&busy);
+    later++;
+    pthread_mutex_unlock(&busy);
+}
+
+/* Not converted: recursive, and only tried. */
 static void alone(int again)
 {
     pthread_mutex_lock(&odd);
@@ -230,6 +244,7 @@ static void *work(void *argument)
         apart();
         behind();
         looks();
+        either();
         alone(1);
     }
     return (void *)wrong;
@@ -255,6 +270,7 @@ int main(void)
     for (int i = 0; i < SIZE; i++)
         sum += cells[i];
     all = statics(0);
+    failures += at_once + later != all || at_once == 0;
     printf("shapes: %ld %ld %ld %ld %ld, %ld wrong\n", count, seen, sum, all, in_recursion, failures);
     return failures != 0 || count != 2L * THREADS * ROUNDS || all != (long)THREADS * ROUNDS
         || sum != 3L * THREADS * ROUNDS || seen != all || in_recursion != 2 * all;

@@ -563,7 +563,7 @@ int cohort_lock_is_held(const cohort_lock_t *lock);
 
 /*
  Creates a delegated lock, with critical sections passed as functions; null, with `errno`
- `ENOMEM`, without memory.
+ `ENOMEM`, without memory. It has 16 bytes, and further memory once two threads have met at it.
  */
 cohort_delegated_t *cohort_delegated_new(void);
 
@@ -600,7 +600,8 @@ int cohort_delegated_destroy(cohort_delegated_t **place);
  another one that has the protected data in its cache. The function sees the caller's `errno`,
  and its changes to `errno` reach the caller. All other thread-local state is that of the
  executing thread. The function must not delegate to the same lock, nor lock it, and must return
- normally. Not a cancellation point.
+ normally. Not a cancellation point, and the function contains none. May allocate memory when two
+ threads first meet at the lock.
  */
 int cohort_delegate(cohort_delegated_t *lock, void (*run)(void*), void *argument);
 
@@ -609,6 +610,12 @@ int cohort_delegate(cohort_delegated_t *lock, void (*run)(void*), void *argument
  as a function: they wait for other threads, use thread-local state, or have several exits.
  */
 int cohort_delegated_lock(cohort_delegated_t *lock) COHORT_ACQUIRE(*lock);
+
+/*
+ Locks the lock as `cohort_delegated_lock` does, or returns `EBUSY` if a critical section runs, in
+ whichever thread; never blocks.
+ */
+int cohort_delegated_lock_try(cohort_delegated_t *lock) COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
  Unlocks the lock, and runs the critical sections delegated meanwhile; `EPERM` if the lock is

@@ -701,7 +701,7 @@ private:
 } // namespace detail
 
 /* A lock to which critical sections are brought as functions: they may run on another thread, which
- * has the protected data in its cache.  Also BasicLockable, for sections that use thread-local
+ * has the protected data in its cache.  Also Lockable, for sections that use thread-local
  * state.  Destroying it while it is used is undefined. */
 class COHORT_CAPABILITY delegated {
 public:
@@ -746,6 +746,12 @@ public:
     void lock() COHORT_ACQUIRE(this) COHORT_UNCHECKED
     {
         detail::check(cohort_delegated_lock(native), "cohort::delegated::lock");
+    }
+
+    /* False if a critical section runs, in whichever thread. */
+    bool try_lock() noexcept COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_delegated_lock_try(native) == 0;
     }
 
     void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED

@@ -172,6 +172,8 @@ COHORT_TSAN(cohort_delegate, (cohort_delegated_t *lock, void (*run)(void *), voi
             cohort_tsan_acquire(lock))
 COHORT_TSAN(cohort_delegated_lock, (cohort_delegated_t *lock), (lock), ,
             COHORT_TSAN_DONE(cohort_tsan_acquire(lock)))
+COHORT_TSAN(cohort_delegated_lock_try, (cohort_delegated_t *lock), (lock), ,
+            COHORT_TSAN_DONE(cohort_tsan_acquire(lock)))
 COHORT_TSAN(cohort_delegated_unlock, (cohort_delegated_t *lock), (lock), cohort_tsan_release(lock), )
 
 COHORT_TSAN(cohort_token_cancel, (cohort_token_t *token), (token), cohort_tsan_release(token), )

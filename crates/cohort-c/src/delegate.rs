@@ -1,36 +1,160 @@
 //! `cohort_delegated_t`: a delegation lock, `sanl+` or another by name, with critical sections passed
 //! as functions. Other critical sections lock and unlock the same object.
+//!
+//! It has 16 bytes until two threads meet ([`Thin`]).
 
 use crate::libc::{
-    EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, getenv,
+    EBUSY, EINVAL, ENOMEM, EPERM, PTHREAD_CANCEL_DISABLE, aligned_alloc, free, getenv,
     pthread_setcancelstate, replace_errno, say, set_errno,
 };
 use crate::observed::{At, Served, from_here, may_be_observed};
 use cohort::catalogue::read_delegate;
+use cohort::delegation::thin::{Fat, Grows, Thin};
 use cohort::delegation::{
-    CcSynch, Sanl, SanlDistanceFirst, SanlFlat, SanlPlus, cc_synch, sanl, sanl_plus,
+    CcSynch, Sanl, SanlDistanceFirst, SanlFlat, SanlPlus, StepsDown, TriesTurn, cc_synch, sanl,
+    sanl_plus,
 };
 use cohort::door::{Doing, How};
 use cohort::{Delegate, Section, Thresholds, Tunable};
-use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{self, NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::{AcqRel, Acquire};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 /// Delegation lock.
-#[expect(non_camel_case_types, reason = "as C has it")]
+#[repr(C)]
 pub struct cohort_delegated_t {
-    lock: Lock,
-    /// State of the thread that has locked it; accessed by that thread only.
-    turn: UnsafeCell<Option<Turn>>,
+    lock: Thin<Heap>,
 }
+
+const _: () = assert!(size_of::<cohort_delegated_t>() == 16);
 
 impl cohort_delegated_t {
     /// Whether a thread has locked it; called by that thread only.
     pub fn is_held(&self) -> bool {
-        // SAFETY: the holder's, and the caller promises to be the holder.
-        unsafe { &*self.turn.get() }.is_some()
+        self.lock.is_held()
+    }
+}
+
+/// Kind of lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    SanlPlus,
+    Sanl,
+    Flat,
+    DistanceFirst,
+    CcSynch,
+}
+
+/// What a lock becomes when two threads meet. Recipes are never freed: a program has few.
+struct Recipe {
+    kind: Kind,
+    thresholds: Thresholds,
+    /// The next recipe of [`RECIPES`].
+    next: *const Recipe,
+}
+
+// SAFETY: constant once it is published.
+unsafe impl Sync for Recipe {}
+
+/// The recipe of `cohort_delegated_new`.
+static USUAL: Recipe = Recipe {
+    kind: Kind::SanlPlus,
+    thresholds: Thresholds::USUAL,
+    next: ptr::null(),
+};
+
+/// All recipes made by name.
+static RECIPES: AtomicPtr<Recipe> = AtomicPtr::new(ptr::null_mut());
+
+/// Mistake in a name, or no memory: a value for `errno`.
+type Error = c_int;
+
+impl Recipe {
+    /// The recipe of that name.
+    fn named(name: &str) -> Result<&'static Self, Error> {
+        let name = read_delegate(name).and_then(Result::ok).ok_or(EINVAL)?;
+        let thresholds = || name.over(&configured());
+        let (kind, thresholds) = match name.info.identifier {
+            "sanl_plus" => return Ok(&USUAL),
+            "sanl" => (Kind::Sanl, thresholds()),
+            "sanl_flat" => (Kind::Flat, thresholds()),
+            "sanl_distance_first" => (Kind::DistanceFirst, thresholds()),
+            "cc_synch" => (Kind::CcSynch, Thresholds::USUAL),
+            _ => return Err(EINVAL),
+        };
+        Self::of(kind, thresholds)
+    }
+
+    /// The recipe with that contents, made on first use.
+    fn of(kind: Kind, thresholds: Thresholds) -> Result<&'static Self, Error> {
+        let mut first = RECIPES.load(Acquire);
+        loop {
+            let mut at = first.cast_const();
+            // SAFETY: recipes are never freed.
+            while let Some(one) = unsafe { at.as_ref() } {
+                if (one.kind, one.thresholds) == (kind, thresholds) {
+                    return Ok(one);
+                }
+                at = one.next;
+            }
+            let made = place::<Self>().ok_or(ENOMEM)?;
+            let next = first.cast_const();
+            // SAFETY: memory of that size, exclusively the caller's.
+            unsafe {
+                made.write(Self {
+                    kind,
+                    thresholds,
+                    next,
+                });
+            }
+            match RECIPES.compare_exchange(first, made.as_ptr(), Release, Acquire) {
+                // SAFETY: written above, and never freed.
+                Ok(_) => return Ok(unsafe { made.as_ref() }),
+                Err(now) => {
+                    // SAFETY: never published.
+                    unsafe { free(made.as_ptr().cast()) };
+                    first = now;
+                }
+            }
+        }
+    }
+}
+
+/// Memory for a value, by the program's allocator; `errno` stays.
+fn place<T>() -> Option<NonNull<T>> {
+    let own = replace_errno(0);
+    // SAFETY: the alignment is a power of two, and the size a multiple of it.
+    let place = unsafe { aligned_alloc(align_of::<T>(), size_of::<T>()) };
+    replace_errno(own);
+    NonNull::new(place.cast())
+}
+
+/// The program's heap, for the locks of threads that meet.
+struct Heap;
+
+// SAFETY: as `aligned_alloc` and `free`.
+unsafe impl Grows for Heap {
+    type Lock = Lock;
+    type Recipe = Recipe;
+
+    fn usual() -> &'static Recipe {
+        &USUAL
+    }
+
+    fn make(recipe: &'static Recipe) -> Option<NonNull<Fat<Self>>> {
+        let made = place::<Fat<Self>>()?;
+        // SAFETY: memory of that size, exclusively the caller's.
+        unsafe { made.write(Fat::new(Lock::by(recipe), recipe)) };
+        Some(made)
+    }
+
+    unsafe fn free(fat: NonNull<Fat<Self>>) {
+        // SAFETY: the caller's.
+        unsafe {
+            fat.drop_in_place();
+            free(fat.as_ptr().cast());
+        }
     }
 }
 
@@ -51,21 +175,28 @@ enum Turn {
 }
 
 impl Lock {
-    /// The lock of that name.
-    fn named(name: &str) -> Option<Self> {
-        let name = read_delegate(name)?.ok()?;
-        let thresholds = || name.over(&configured());
-        Some(match name.info.identifier {
-            "sanl_plus" => Self::SanlPlus(SanlPlus::default()),
-            "sanl" => Self::Sanl(Sanl::with(&thresholds())),
-            "sanl_flat" => Self::Flat(SanlFlat::with(&thresholds())),
-            "sanl_distance_first" => Self::DistanceFirst(SanlDistanceFirst::with(&thresholds())),
-            "cc_synch" => Self::CcSynch(CcSynch::default()),
-            _ => return None,
-        })
+    fn by(recipe: &Recipe) -> Self {
+        match recipe.kind {
+            Kind::SanlPlus => Self::SanlPlus(SanlPlus::default()),
+            Kind::Sanl => Self::Sanl(Sanl::with(&recipe.thresholds)),
+            Kind::Flat => Self::Flat(SanlFlat::with(&recipe.thresholds)),
+            Kind::DistanceFirst => Self::DistanceFirst(SanlDistanceFirst::with(&recipe.thresholds)),
+            Kind::CcSynch => Self::CcSynch(CcSynch::default()),
+        }
     }
+}
 
-    fn run(&self, section: Section<'_>) {
+impl Default for Lock {
+    fn default() -> Self {
+        Self::by(&USUAL)
+    }
+}
+
+// SAFETY: the lock inside.
+unsafe impl Delegate for Lock {
+    type Context = ();
+
+    fn run(&self, (): &mut (), section: Section<'_>) {
         match self {
             Self::SanlPlus(lock) => lock.run(&mut Default::default(), section),
             Self::Sanl(lock) => lock.run(&mut Default::default(), section),
@@ -75,7 +206,21 @@ impl Lock {
         }
     }
 
-    fn lock(&self) -> Turn {
+    fn run_here(&self, (): &mut (), section: Section<'_>) {
+        let turn = self.take_turn();
+        // SAFETY: the turn excludes; it is of this lock, and this thread's.
+        unsafe {
+            section.run();
+            self.end_turn(turn);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl StepsDown for Lock {
+    type Turn = Turn;
+
+    fn take_turn(&self) -> Turn {
         match self {
             Self::SanlPlus(lock) => Turn::SanlPlus(lock.lock()),
             Self::Sanl(lock) => Turn::Sanl(lock.lock()),
@@ -85,9 +230,7 @@ impl Lock {
         }
     }
 
-    /// # Safety
-    /// The turn is of this lock, and the caller's.
-    unsafe fn unlock(&self, turn: Turn) {
+    unsafe fn end_turn(&self, turn: Turn) {
         // SAFETY: the caller's.
         unsafe {
             match (self, turn) {
@@ -99,6 +242,19 @@ impl Lock {
                 _ => unreachable!("a turn is of its lock"),
             }
         }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl TriesTurn for Lock {
+    fn try_turn(&self) -> Option<Turn> {
+        Some(match self {
+            Self::SanlPlus(lock) => Turn::SanlPlus(lock.try_lock()?),
+            Self::Sanl(lock) => Turn::Sanl(lock.try_lock()?),
+            Self::Flat(lock) => Turn::Sanl(lock.try_lock()?),
+            Self::DistanceFirst(lock) => Turn::Sanl(lock.try_lock()?),
+            Self::CcSynch(lock) => Turn::CcSynch(lock.try_lock()?),
+        })
     }
 }
 
@@ -142,10 +298,10 @@ impl Drop for Uncancelled {
 }
 
 /// Creates a delegated lock, with critical sections passed as functions; null, with `errno`
-/// `ENOMEM`, without memory.
+/// `ENOMEM`, without memory. It has 16 bytes, and further memory once two threads have met at it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_delegated_new() -> *mut cohort_delegated_t {
-    made(Lock::SanlPlus(SanlPlus::default()))
+    made(&USUAL)
 }
 
 /// `cohort_delegated_new` by name: `sanl+`, `cc-synch`, or `sanl`, `sanl-flat` or
@@ -160,34 +316,25 @@ pub unsafe extern "C" fn cohort_delegated_new_named(
 ) -> *mut cohort_delegated_t {
     // SAFETY: the caller's.
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
-    match name.and_then(|name| Lock::named(name.to_str().ok()?)) {
-        Some(lock) => made(lock),
-        None => {
-            set_errno(EINVAL);
+    let name = name.and_then(|name| name.to_str().ok());
+    match name.ok_or(EINVAL).and_then(Recipe::named) {
+        Ok(recipe) => made(recipe),
+        Err(error) => {
+            set_errno(error);
             ptr::null_mut()
         }
     }
 }
 
-fn made(lock: Lock) -> *mut cohort_delegated_t {
-    let (align, size) = (
-        align_of::<cohort_delegated_t>(),
-        size_of::<cohort_delegated_t>(),
-    );
-    // SAFETY: the alignment is a power of two, and the size a multiple of it.
-    let place = unsafe { aligned_alloc(align, size) }.cast::<cohort_delegated_t>();
-    let Some(made) = NonNull::new(place) else {
+fn made(recipe: &'static Recipe) -> *mut cohort_delegated_t {
+    let Some(made) = place::<cohort_delegated_t>() else {
         set_errno(ENOMEM);
-        return place;
+        return ptr::null_mut();
     };
+    let lock = Thin::new(recipe);
     // SAFETY: memory of that size, exclusively the caller's.
-    unsafe {
-        made.write(cohort_delegated_t {
-            lock,
-            turn: UnsafeCell::new(None),
-        });
-    }
-    place
+    unsafe { made.write(cohort_delegated_t { lock }) };
+    made.as_ptr()
 }
 
 /// Destroys a delegated lock and frees its memory. No effect for null.
@@ -266,7 +413,8 @@ pub unsafe extern "C" fn cohort_delegated_destroy(place: *mut *mut cohort_delega
 /// another one that has the protected data in its cache. The function sees the caller's `errno`,
 /// and its changes to `errno` reach the caller. All other thread-local state is that of the
 /// executing thread. The function must not delegate to the same lock, nor lock it, and must return
-/// normally. Not a cancellation point.
+/// normally. Not a cancellation point, and the function contains none. May allocate memory when two
+/// threads first meet at the lock.
 ///
 /// # Safety
 /// Null, or a delegated lock of this process, without a fork since other threads used it. The
@@ -286,6 +434,13 @@ pub unsafe extern "C" fn cohort_delegate(
         if may_be_observed() {
             let (lock, argument) = (lock.expose_provenance(), argument.expose_provenance());
             return from_here(lock, run as usize, argument, delegate_observed);
+        }
+        let uncancelled = Uncancelled::now();
+        // In its own thread, the function finds its own `errno`.
+        let is_done = face.lock.run_alone(|| run(argument));
+        drop(uncancelled);
+        if is_done {
+            return 0;
         }
         delegate(face, run, argument, None)
     }
@@ -311,6 +466,7 @@ unsafe fn delegate_observed(at: &At, lock: usize, run: usize, argument: usize) -
 ///
 /// # Safety
 /// As [`cohort_delegate`].
+#[inline(never)]
 unsafe fn delegate(
     lock: &cohort_delegated_t,
     run: unsafe extern "C" fn(*mut c_void),
@@ -331,7 +487,7 @@ unsafe fn delegate(
         after = replace_errno(own);
     };
     // SAFETY: a function of C does not unwind, and any thread may call this one.
-    lock.lock.run(unsafe { Section::new(&mut whole) });
+    lock.lock.run(&mut (), unsafe { Section::new(&mut whole) });
     replace_errno(after);
     drop(uncancelled);
     0
@@ -365,10 +521,40 @@ pub unsafe extern "C" fn cohort_delegated_lock(lock: *mut cohort_delegated_t) ->
 
 /// Locks the lock for the calling thread.
 fn acquire(lock: &cohort_delegated_t) -> c_int {
-    let turn = lock.lock.lock();
-    // SAFETY: the holder's.
-    unsafe { *lock.turn.get() = Some(turn) };
+    lock.lock.lock();
     0
+}
+
+/// Locks the lock as `cohort_delegated_lock` does, or returns `EBUSY` if a critical section runs, in
+/// whichever thread; never blocks.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_delegate`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_delegated_lock_try(lock: *mut cohort_delegated_t) -> c_int {
+    // SAFETY: the caller's.
+    let Some(face) = (unsafe { lock.as_ref() }) else {
+        return EINVAL;
+    };
+    if may_be_observed() {
+        // SAFETY: the caller's.
+        return unsafe {
+            from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+                let face = &*with_exposed_provenance::<cohort_delegated_t>(lock);
+                at.lock(Doing::Nothing, How::Section, lock, true, || {
+                    try_acquire(face)
+                })
+            })
+        };
+    }
+    try_acquire(face)
+}
+
+/// Locks the lock for the calling thread if it is free.
+fn try_acquire(lock: &cohort_delegated_t) -> c_int {
+    if lock.lock.try_lock() { 0 } else { EBUSY }
 }
 
 /// Unlocks the lock, and runs the critical sections delegated meanwhile; `EPERM` if the lock is
@@ -401,15 +587,23 @@ pub unsafe extern "C" fn cohort_delegated_unlock(lock: *mut cohort_delegated_t) 
 /// # Safety
 /// As for that.
 unsafe fn release(lock: &cohort_delegated_t) -> c_int {
-    // SAFETY: the holder's.
-    let Some(turn) = (unsafe { (*lock.turn.get()).take() }) else {
-        return EPERM;
-    };
+    // SAFETY: the caller's.
+    if unsafe { lock.lock.unlock_thin() } {
+        return 0;
+    }
+    // SAFETY: the caller's.
+    unsafe { release_fat(lock) }
+}
+
+/// # Safety
+/// As [`release`].
+#[inline(never)]
+unsafe fn release_fat(lock: &cohort_delegated_t) -> c_int {
     let uncancelled = Uncancelled::now();
     let own = replace_errno(0);
-    // SAFETY: this lock's, and the caller's.
-    unsafe { lock.lock.unlock(turn) };
+    // SAFETY: the caller's.
+    let was_held = unsafe { lock.lock.unlock_fat() };
     replace_errno(own);
     drop(uncancelled);
-    0
+    if was_held { 0 } else { EPERM }
 }

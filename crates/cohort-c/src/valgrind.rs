@@ -334,7 +334,7 @@ wrappers! {
     lock_explain: other("lockZuexplain");
     lock_is: other("lockZuisZa");
     delegate_section: delegate("delegate");
-    delegated_lock: acquire("delegatedZulock");
+    delegated_lock: acquire("delegatedZulockZa");
     delegated_unlock: release("delegatedZuunlock");
     delegated_new: make("delegatedZunew");
     delegated_new_named: make("delegatedZunewZunamed");

@@ -32,7 +32,7 @@ use libclang::Library;
 use objects::{Kind, Objects, Reason, Use};
 use sections::Section;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -80,8 +80,8 @@ pub struct Arguments {
 const NOTES: &str = "\
 Each critical section, from pthread_mutex_lock() to pthread_mutex_unlock(), is outlined into a \
 function, and cohort_delegate() runs it on the thread that holds the data in its cache \
-(docs/delegation.md). A critical section that depends on its thread, waits for a condition or ends \
-in another block locks the same object in place instead. A mutex that other files may lock stays \
+(docs/delegation.md). A critical section that depends on its thread, is tried, waits for a condition \
+or ends in another block locks the same object in place instead. A mutex that other files may lock stays \
 unchanged. The output lists each with its line and the reason.
 
 libclang reads the files as they are compiled: by compile_commands.json (-p), by a build that is run \
@@ -341,6 +341,9 @@ fn targets(arguments: &Arguments, root: &Path) -> Result<Vec<(PathBuf, PathBuf)>
 /// The reason of a lock with its section in the callers.
 const ONLY_LOCKS: &str = "is a function that only locks";
 
+/// The reason of a section whose lock is tried.
+const ONLY_IF_FREE: &str = "runs only if its mutex is free";
+
 /// Results for the critical sections.
 struct Made {
     functions: Vec<Section>,
@@ -447,6 +450,17 @@ fn sections(program: &Program, objects: &Objects) -> Made {
             continue;
         };
         made.in_place.push((number, here, Reason::new(here, why)));
+    }
+    for (number, object) in objects.all.iter().enumerate() {
+        if object.stays.is_none() && object.kind == Kind::Mutex {
+            let tries = object
+                .uses
+                .iter()
+                .filter(|one| one.function == "pthread_mutex_trylock");
+            let places: BTreeSet<Place> = tries.map(|one| place(program, one)).collect();
+            let row = |here: Place| (number, here, Reason::new(here, ONLY_IF_FREE));
+            made.in_place.extend(places.into_iter().map(row));
+        }
     }
     made
 }

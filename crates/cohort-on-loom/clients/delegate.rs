@@ -5,7 +5,8 @@ use crate::clients::{add_one, read, write};
 use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, RIDES, Usual, Words};
-use crate::locks::delegation::{Sanl, SanlPlus, StepsDown, sanl};
+use crate::locks::delegation::thin::{Fat, Grows, Thin};
+use crate::locks::delegation::{CcSynch, Sanl, SanlPlus, StepsDown, TriesTurn, sanl};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
 };
@@ -16,8 +17,10 @@ use crate::locks::{
 };
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -398,6 +401,67 @@ unsafe impl<T: Tuning> StepsDown for Bringing<T> {
     unsafe fn end_turn(&self, turn: Self::Turn) {
         // SAFETY: passed on.
         unsafe { self.0.unlock(turn) };
+    }
+}
+
+/// A lock of one word that becomes a `D` when two threads meet.
+pub type Growing<D> = Thin<Boxed<D>>;
+
+/// Becomes a combining queue.
+pub type Combining = Growing<CcSynch<MayPark, 2>>;
+
+/// Like [`Growing`], in a process where every second thread finds no memory.
+pub type Scarce<D> = Thin<Boxed<D, true>>;
+
+/// The heap.
+pub struct Boxed<D, const IS_SCARCE: bool = false>(PhantomData<fn() -> D>);
+
+static RECIPE: u64 = 0;
+
+// SAFETY: a box is exclusive memory.
+unsafe impl<D: StepsDown + 'static, const IS_SCARCE: bool> Grows for Boxed<D, IS_SCARCE> {
+    type Lock = D;
+    type Recipe = u64;
+
+    fn usual() -> &'static u64 {
+        &RECIPE
+    }
+
+    fn make(recipe: &'static u64) -> Option<NonNull<Fat<Self>>> {
+        if IS_SCARCE && thread_id().is_multiple_of(2) {
+            return None;
+        }
+        let fat = Fat::new(D::default(), recipe);
+        NonNull::new(Box::into_raw(Box::new(fat)))
+    }
+
+    unsafe fn free(fat: NonNull<Fat<Self>>) {
+        // SAFETY: the caller's; made above.
+        drop(unsafe { Box::from_raw(fat.as_ptr()) });
+    }
+}
+
+/// The first `triers` threads try to take a turn, the others take one.
+pub fn turns_are_tried<D: TriesTurn + 'static>(threads: usize, triers: usize) {
+    let shared = Arc::new((D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let taken = together(threads, move |thread| {
+        let (delegate, count) = &*theirs;
+        let turn = if thread < triers {
+            delegate.try_turn()
+        } else {
+            Some(delegate.take_turn())
+        };
+        let Some(turn) = turn else { return 0 };
+        add_one(count);
+        // SAFETY: the turn is of this lock and this thread.
+        unsafe { delegate.end_turn(turn) };
+        1
+    });
+    if let Some(taken) = taken {
+        let taken: u64 = taken.iter().sum();
+        assert!(taken >= 1, "a free lock can be taken");
+        assert_eq!(read(&shared.1), taken, "turns exclude each other");
     }
 }
 

@@ -505,7 +505,7 @@ macro_rules! for_each_delegate {
             cc_synch, $crate::delegation::CcSynch,
             "queue of requests; its head runs those behind it",
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §1",
-            [AbortableDelegate];
+            [TryDelegate, AbortableDelegate];
 
             fc, $crate::delegation::Fc,
             "flat combining: the lock holder runs published requests",
@@ -550,7 +550,7 @@ macro_rules! for_each_delegate {
             sanl_plus, $crate::delegation::SanlPlus,
             "as cc-synch; under contention, requests of a NUMA node are batched",
             "Zhang et al. 2017 §4.2, §5",
-            [AbortableDelegate];
+            [TryDelegate, AbortableDelegate];
         }
     };
 }

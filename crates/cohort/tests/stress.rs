@@ -20,8 +20,8 @@ use clients::{
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{
-    Apart, Bringing, Chained, Hastily, Passing, Patiently, Places, Polling, Queueing, RidesFrom,
-    Settling, Soon, Staying, Voting, Waiting,
+    Apart, Bringing, Chained, Growing, Hastily, Passing, Patiently, Places, Polling, Queueing,
+    RidesFrom, Scarce, Settling, Soon, Staying, Voting, Waiting,
 };
 use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -408,6 +408,33 @@ stress! {
         delegate::is_destroyed::<SanlPlus<MayPark, 4, 0, RIDES>>(THREADS, 0);
         delegate::is_destroyed::<Settling>(THREADS, 0);
         delegate::is_destroyed::<Queueing>(THREADS, 0);
+    });
+    sanl_plus_is_tried: {
+        delegate::is_tried::<Queueing>(THREADS, 5_000, 2);
+        delegate::is_tried::<Settling>(THREADS, 5_000, 2);
+        delegate::is_tried::<Staying>(THREADS, 5_000, 2);
+        (0..1_000).for_each(|_| delegate::turns_are_tried::<Queueing>(THREADS, THREADS / 2));
+    };
+    thin_excludes: (0..1_000).for_each(|_| {
+        delegate::runs::<Growing<SanlPlus>>(THREADS, 20, 1);
+        delegate::runs::<Growing<Queueing>>(THREADS, 20, 1);
+        delegate::runs::<Growing<Bringing<Patiently>>>(THREADS, 20, 1);
+        delegate::runs::<Scarce<Mcs>>(THREADS, 20, 1);
+    });
+    thin_is_destroyed: (0..1_000).for_each(|_| {
+        delegate::is_destroyed::<Growing<SanlPlus>>(THREADS, 1);
+        delegate::is_destroyed::<Growing<Queueing>>(THREADS, 1);
+        delegate::is_destroyed::<Growing<Bringing<Patiently>>>(THREADS, 1);
+        delegate::is_made_again::<Growing<locks::delegation::CcSynch>>(THREADS);
+    });
+    thin_is_tried: (0..300).for_each(|_| {
+        delegate::is_tried::<Growing<SanlPlus>>(THREADS, 20, 2);
+        delegate::turns_are_tried::<Growing<Queueing>>(THREADS, THREADS / 2);
+    });
+    thin_steps_down: (0..300).for_each(|_| {
+        delegate::pauses::<Growing<SanlPlus>>(THREADS, THREADS / 2);
+        delegate::unlocks_in_order_of_locking::<Growing<Queueing>>(THREADS);
+        delegate::serves_nobody_inside::<Growing<locks::delegation::CcSynch>>(THREADS);
     });
     cc_synch_is_made_again: (0..1_000).for_each(|_| {
         delegate::is_made_again::<locks::delegation::CcSynch>(THREADS);

@@ -69,7 +69,8 @@ static void lock(int k, struct dice *dice)
 {
     struct object *object = &objects[k];
     note("lock", k);
-    OK(cohort_delegated_lock(object->lock));
+    if (one_in(dice, 2) || cohort_delegated_lock_try(object->lock) != 0)
+        OK(cohort_delegated_lock(object->lock));
     enter(object);
     linger(dice);
     if (one_in(dice, 4)) {

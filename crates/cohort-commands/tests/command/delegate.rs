@@ -361,8 +361,8 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
         ),
         (
             "static pthread_mutex_t m;",
-            "int g(void) { return pthread_mutex_trylock(&m); }",
-            "is passed to pthread_mutex_trylock()",
+            "#include <time.h>\nint g(struct timespec *t) { return pthread_mutex_timedlock(&m, t); }",
+            "is passed to pthread_mutex_timedlock()",
         ),
         (
             "static pthread_mutex_t m;",
@@ -526,9 +526,41 @@ fn a_macro_that_is_another_name_of_locking_locks() {
         .find(|row| row.0 == "n")
         .map(|row| row.2.clone());
     assert!(
-        reason.is_some_and(|why| why.contains("is passed to pthread_mutex_trylock()")),
+        reason.is_some_and(|why| why.contains("one runs only if its mutex is free")),
         "{rows:?}"
     );
+}
+
+/// A tried mutex is converted; its tried sections lock in place, and others become functions.
+#[test]
+fn a_mutex_that_is_tried_is_converted() {
+    if !is_readable() {
+        return;
+    }
+    let text = "#define ATTEMPT(of) (pthread_mutex_trylock(&(of)) == 0)\n\
+                int f(void) { if (pthread_mutex_trylock(&m) != 0) return 1; x--; \
+                pthread_mutex_unlock(&m); return 0; }\n\
+                void g(void) { if (ATTEMPT(m)) { x += 2; pthread_mutex_unlock(&m); } }\n\
+                void h(void) { if (pthread_mutex_trylock(&m))\n{ pthread_mutex_lock(&m); } x += 3; \
+                pthread_mutex_unlock(&m); }\n\
+                void i(int a) { if (a && !pthread_mutex_trylock(&m)) goto in;\npthread_mutex_lock(&m); \
+                in: x += 4; pthread_mutex_unlock(&m); }\n\
+                void j(void) { pthread_mutex_lock(&m);\nif (pthread_mutex_trylock(&m)) x += 5; \
+                pthread_mutex_unlock(&m); }\n";
+    let (rows, folder) = converted_by(&[], &format!("{MUTEX}{PLAIN}{text}"));
+    let count = |becomes: &str| rows.iter().filter(|row| row.1 == becomes).count();
+    assert_eq!((count("converted"), count("function")), (1, 1), "{rows:?}");
+    // Five tries, and the three locks beside them.
+    assert_eq!(count("in place"), 8, "{rows:?}");
+    let tried = rows
+        .iter()
+        .filter(|row| row.2.contains("only if its mutex is free"));
+    assert_eq!(tried.count(), 5, "{rows:?}");
+    assert_eq!(compiled(&folder, &[]), Ok(()));
+    let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
+    let tries = made.matches("cohort_delegated_lock_try(cohort_delegated_at(");
+    assert_eq!(tries.count(), 5, "{made}");
+    assert!(!made.contains("pthread_mutex_trylock(&m)"), "{made}");
 }
 
 /// A macro that locks and unlocks is converted where it is.

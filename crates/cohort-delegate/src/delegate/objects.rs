@@ -40,6 +40,7 @@ pub fn is_call(word: &str) -> bool {
 pub fn renamed(function: &str) -> Option<&'static str> {
     Some(match function {
         "pthread_mutex_lock" => "cohort_delegated_lock",
+        "pthread_mutex_trylock" => "cohort_delegated_lock_try",
         "pthread_mutex_unlock" => "cohort_delegated_unlock",
         "pthread_mutex_init" => "cohort_delegated_init",
         "pthread_mutex_destroy" => "cohort_delegated_destroy",
@@ -560,7 +561,7 @@ impl Objects {
                 format!("has its address passed to {called}()")
             };
             let object = &mut self.all[place];
-            object.is_plain &= name == "pthread_mutex_trylock";
+            object.is_plain = false;
             object.stays.get_or_insert_with(|| Reason::new(at, why));
             return;
         }

@@ -78,6 +78,8 @@ pub enum Experiment {
     Peers(&'static str),
     /// One thread and a mutex of the library for C.
     Call,
+    /// One thread, and a mutex and a delegated lock of that library.
+    DelegatedCall,
     /// A lock in constant use, and a thread that acquires it occasionally.
     Occasional,
     /// Threads that acquire an rwlock occasionally.
@@ -262,6 +264,7 @@ impl Experiment {
             Self::Queues => setup.queues(),
             Self::Peers(load) => Ok(setup.peers(load)),
             Self::Call => setup.call().map(|point| vec![point]),
+            Self::DelegatedCall => setup.delegated_call().map(|point| vec![point]),
             Self::Occasional => Ok(setup.occasional()),
             Self::OccasionalShared => Ok(setup.occasional_shared()),
             Self::Timed => Ok(vec![setup.timed()]),
@@ -569,6 +572,19 @@ impl Setup<'_> {
         let preloaded = run(&["uncontended"], &self.ours);
         let called = run(&["uncontended", "--library", library], &self.system);
         let all = [("preloaded", preloaded), ("cohort.h", called)];
+        Ok(self.point("", all))
+    }
+
+    fn delegated_call(&self) -> Result<Point, String> {
+        let library = self.c_library()?;
+        let library = library.to_str().ok_or("the library's path is not UTF-8")?;
+        let seconds = self.seconds(0.25, 0.1);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let run = |more: &[&str]| {
+            let words = [&["uncontended", "--library", library], more].concat();
+            self.load(&words, seconds, &self.system, cpus.clone())
+        };
+        let all = [("mutex", run(&[])), ("delegated", run(&["--delegated"]))];
         Ok(self.point("", all))
     }
 

@@ -3,8 +3,8 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    AdaptiveCrowd, Address, AddressCrowd, Call, Calls, Composition, Convoy, DelegatedCrowd,
-    Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional,
+    AdaptiveCrowd, Address, AddressCrowd, Call, Calls, Composition, Convoy, DelegatedCall,
+    DelegatedCrowd, Envelope, GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional,
     OccasionalShared, Outside, Oversubscribed, Patient, Peers, Python, Queues, Scaling, Simulation,
     Sysbench, Timed, TimedAlone, Uncontended, Wicked,
 };
@@ -252,6 +252,14 @@ pub static BARS: &[Bar] = &[
         experiment: Inlined(["mcs", "delegated"]),
         figure: Figure::PairTime,
         target: Target::AtMost(1.5),
+    },
+    Bar {
+        name: "delegated-call",
+        asks: "uncontended cohort_delegate in the shared library: time over a lock/unlock pair of \
+               cohort_mutex_t",
+        experiment: DelegatedCall,
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.2),
     },
     Bar {
         name: "delegated-crowd",

@@ -1,6 +1,6 @@
 //! One thread acquires and releases an uncontended mutex.
 
-use super::in_c::InC;
+use super::in_c::{DelegatedInC, InC};
 use super::pthread::{self, Kind};
 use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
@@ -25,6 +25,9 @@ pub struct Options {
     /// Use a mutex of cohort.h, by the functions of this shared library
     #[arg(long = "library", value_name = "FILE", conflicts_with = "raw")]
     file: Option<PathBuf>,
+    /// Delegate to a lock of that library
+    #[arg(long, requires = "file")]
+    delegated: bool,
     /// Use pthread_mutex_timedlock with a deadline in an hour
     #[arg(long, conflicts_with_all = ["raw", "file"])]
     timed: bool,
@@ -282,6 +285,9 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
         return raw.run(options);
     }
     if let Some(library) = &options.file {
+        if options.delegated {
+            return under(&CachePadded(DelegatedInC::open(library)?), options);
+        }
         return under(&CachePadded(InC::open(library)?), options);
     }
     let mutex = pthread::Mutex::new(Kind::Normal)

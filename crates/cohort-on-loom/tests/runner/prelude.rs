@@ -20,8 +20,9 @@ pub use crate::clients::{
     arena, condvar, destroy, gate, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 pub(crate) use crate::delegate_clients::{
-    self as delegate, Always, Apart, Bringing, Chained, Hastily, Passing, Patiently, Places,
-    Polling, Queueing, RidesFrom, Seldom, Settling, Soon, Staying, Voting, Waiting,
+    self as delegate, Always, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing,
+    Patiently, Places, Polling, Queueing, RidesFrom, Scarce, Seldom, Settling, Soon, Staying,
+    Voting, Waiting,
 };
 pub(crate) use crate::fork_clients as fork;
 pub(crate) use crate::guard_clients as guard;

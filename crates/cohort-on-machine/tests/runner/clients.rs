@@ -15,8 +15,8 @@ use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Hastily, Passing, Patiently, Places, Polling,
-    Queueing, Settling, Staying, Voting, Waiting,
+    self as delegate, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing, Patiently,
+    Places, Polling, Queueing, Scarce, Settling, Staying, Voting, Waiting,
 };
 use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -537,6 +537,23 @@ static CLIENTS: &[Sizes] = clients! {
     };
     sanl_plus_stays: |threads, rounds| {
         delegate::lets_go::<Staying>(threads, rounds, threads / 2, 1);
+    };
+    sanl_plus_turns_are_tried: |threads, _rounds| {
+        delegate::turns_are_tried::<Queueing>(threads, threads / 2);
+        delegate::turns_are_tried::<Settling>(threads, threads / 2);
+    };
+    thin_runs: |threads, rounds| {
+        delegate::runs::<Growing<Mcs>>(threads, rounds, 1);
+        delegate::runs::<Combining>(threads, rounds, 1);
+    };
+    thin_scarce: |threads, rounds| delegate::runs::<Scarce<Mcs>>(threads, rounds, 1);
+    thin_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<Combining>(threads);
+        delegate::unlocks_in_order_of_locking::<Combining>(threads);
+    };
+    thin_is_tried: |threads, rounds| {
+        delegate::is_tried::<Growing<SanlPlus>>(threads, rounds, threads / 2);
+        delegate::turns_are_tried::<Growing<SanlPlus>>(threads, threads / 2);
     };
     oyama_hands_on: |threads, rounds| {
         delegate::runs::<Oyama<MayPark, 2>>(threads, rounds, 2);

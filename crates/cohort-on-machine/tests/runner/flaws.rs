@@ -240,6 +240,7 @@ static BEYOND: &[(&str, &str)] = &[
     ("inflated.take-as-left", "no forks here"),
     ("inflated.believe-claims", "no forks here"),
     ("claim.outlive-fork", "no forks here"),
+    ("thin.keep-parents", "no forks here"),
     ("rw-object.keep-readers", "no forks here"),
     ("rwlock.arrive-unsettled", "no forks here"),
     ("rwlock.arrive-with-gate", "no forks here"),

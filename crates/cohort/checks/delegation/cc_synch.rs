@@ -16,6 +16,12 @@ models![
     quick("cc_synch::unlocks", PARK_1, || {
         delegate::unlocks_in_order_of_locking::<CcSynch<MayPark, 2>>(2)
     }),
+    quick("cc_synch::tries_turns", PARK, || {
+        delegate::turns_are_tried::<CcSynch<MayPark, 2>>(3, 2)
+    }),
+    quick("cc_synch::tries_again", PARK, || {
+        delegate::is_tried::<CcSynch<MayPark, 2>>(2, 2, 1)
+    }),
     quick("cc_synch::timed_again", TICKING, || {
         delegate::lets_go::<CcSynch<MayPark, 2>>(2, 2, 1, 0)
     }),

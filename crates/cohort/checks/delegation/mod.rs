@@ -11,4 +11,5 @@ mod request;
 mod roster;
 mod sanl;
 mod sanl_plus;
+mod thin;
 mod told;

@@ -113,6 +113,18 @@ models![
     quick("sanl_plus::left_inside", TICKING, || {
         delegate::goes_on_past_one_that_left::<Queueing>()
     }),
+    quick("sanl_plus::tries_queueing", PARK, || {
+        delegate::is_tried::<Queueing>(2, 2, 1)
+    }),
+    quick("sanl_plus::tries_settling", PARK_1, || {
+        delegate::is_tried::<Settling>(3, 1, 1)
+    }),
+    quick("sanl_plus::tries_staying", PARK, || {
+        delegate::is_tried::<Staying>(2, 2, 1)
+    }),
+    quick("sanl_plus::tries_turns", PARK_1, || {
+        delegate::turns_are_tried::<Queueing>(3, 2)
+    }),
     deep("sanl_plus::mixes_three", PARK_1, || {
         delegate::mixes::<Riding>(3)
     }),
@@ -124,6 +136,7 @@ on_machine! {
         few("sanl_plus_mixes"),
         few("sanl_plus_is_inside"),
         few("sanl_plus_unlocks"),
+        few("sanl_plus_turns_are_tried"),
         few("sanl_plus_meets"),
         few("sanl_plus_meets_hurried"),
         few("sanl_plus_polls"),

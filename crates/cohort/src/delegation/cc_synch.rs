@@ -25,14 +25,14 @@
 //! A child of a fork cannot use a lock with arrivals of its parent: their nodes are in its queue.
 
 use super::told::{Told, WAIT, YOURS};
-use super::{StepsDown, enter, leave, may_serve, run};
+use super::{StepsDown, TriesTurn, enter, leave, may_serve, run};
 use crate::door::{
     AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, generation, mutant, orders, outlast, pool,
     tally, tally_moment,
 };
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly};
-use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section};
+use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -192,6 +192,34 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         Turn(mine)
     }
 
+    /// [`lock`](Self::lock) if the lock is free: the last node then contains `YOURS`.
+    ///
+    /// The node may change hands between the look and the exchange. Then this thread gives it up.
+    pub fn try_lock(&self) -> Option<Turn> {
+        let found = self.tail.load(CC_BROUGHT);
+        // SAFETY: nodes are never freed, whichever lock uses them.
+        let place = unsafe { found.cast_const().as_ref::<'static>() };
+        if !place.is_none_or(|node| node.told.says_first()) {
+            return None;
+        }
+        let next = Node::fresh(WAIT);
+        let new = ptr::from_ref(next).cast_mut();
+        let came = self
+            .tail
+            .compare_exchange(found, new, CC_ARRIVE, Order::RELAXED);
+        if came.is_err() {
+            // SAFETY: never published.
+            unsafe { next.give() };
+            return None;
+        }
+        let mine = Self::publish(found, next, None, HERE);
+        mine.told.wait_within::<P>(&Patience::NONE)?;
+        if !mutant(flaw::FORGET_LOCKED) {
+            enter();
+        }
+        Some(Turn(mine))
+    }
+
     /// Runs the sections published meanwhile, and releases the lock.
     ///
     /// # Safety
@@ -207,6 +235,17 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     fn arrive(&self, section: Option<Section<'_>>, marks: u32) -> &'static Node {
         let next = Node::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
+        Self::publish(found, next, section, marks)
+    }
+
+    /// Publishes the section, if any, in the node found in `tail`, or in a fresh node if the lock
+    /// was unused. `next` is already visible to other arrivals.
+    fn publish(
+        found: *mut Node,
+        next: &'static Node,
+        section: Option<Section<'_>>,
+        marks: u32,
+    ) -> &'static Node {
         // SAFETY: a node stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| Node::fresh(YOURS));
@@ -310,6 +349,28 @@ unsafe impl<P: Parking, const MOST: u32> StepsDown for CcSynch<P, MOST> {
     unsafe fn end_turn(&self, turn: Turn) {
         // SAFETY: the caller's.
         unsafe { self.unlock(turn) };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Parking, const MOST: u32> TriesTurn for CcSynch<P, MOST> {
+    fn try_turn(&self) -> Option<Turn> {
+        self.try_lock()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Parking, const MOST: u32> TryDelegate for CcSynch<P, MOST> {
+    fn try_run(&self, (): &mut (), section: Section<'_>) -> bool {
+        let Some(turn) = self.try_lock() else {
+            return false;
+        };
+        // SAFETY: the turn excludes, and is of this lock.
+        unsafe {
+            section.run();
+            self.unlock(turn);
+        }
+        true
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`p_sim`] is no delegation lock: it applies operations to copies of the data, and is wait-free.
 //!
 //! `request` passes a section and its answer; `told` does so in a queue. `roster` registers the
-//! threads.
+//! threads. `thin` makes each of them a lock of 16 bytes until two threads meet.
 //!
 //! **Drop.** In its section, a thread may find by a count in the data that it is the last user. It
 //! may drop the lock and free its memory as soon as the section has run. The thread that ran the
@@ -31,6 +31,8 @@ pub mod sanl;
 pub mod sanl_plus;
 mod serving;
 #[cfg(internals)]
+pub mod thin;
+#[cfg(internals)]
 pub mod told;
 #[cfg(not(internals))]
 mod told;
@@ -47,7 +49,7 @@ pub use sanl_plus::SanlPlus;
 
 use crate::context::Kept;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
-use cohort_raw::{Delegate, RawLock, Section};
+use cohort_raw::{Delegate, RawLock, RawTry, Section};
 use core::fmt;
 use core::mem::ManuallyDrop;
 
@@ -169,6 +171,25 @@ pub unsafe trait StepsDown: Delegate {
     unsafe fn end_turn(&self, turn: Self::Turn);
 }
 
+/// A delegate with turns that a thread can try to take.
+///
+/// # Safety
+/// As [`StepsDown`].
+///
+/// ```
+/// use cohort::delegation::{CcSynch, StepsDown, TriesTurn};
+///
+/// let delegate = CcSynch::<cohort::MayPark>::default();
+/// let turn = delegate.try_turn().expect("it is free");
+/// assert!(delegate.try_turn().is_none());
+/// // SAFETY: of this delegate, taken by this thread.
+/// unsafe { delegate.end_turn(turn) };
+/// ```
+pub unsafe trait TriesTurn: StepsDown {
+    /// Takes a turn if no other turn is taken and no section runs; never blocks for them.
+    fn try_turn(&self) -> Option<Self::Turn>;
+}
+
 /// A turn at a lock. If it is dropped, the lock stays locked, and its queue may still contain the
 /// context: the block leaks.
 #[must_use]
@@ -188,6 +209,17 @@ impl<L: RawLock> Held<L> {
         let context = ManuallyDrop::new(Kept::new());
         acquire(context.get());
         Self(context)
+    }
+
+    /// Acquires the lock by `acquire`, which returns whether it did.
+    #[inline(always)]
+    fn by_trying(acquire: impl FnOnce(&L::Context) -> bool) -> Option<Self> {
+        let context = ManuallyDrop::new(Kept::new());
+        if acquire(context.get()) {
+            return Some(Self(context));
+        }
+        drop(ManuallyDrop::into_inner(context));
+        None
     }
 
     /// Releases the lock by `release`.
@@ -210,6 +242,14 @@ unsafe impl<L: RawLock> StepsDown for L {
     unsafe fn end_turn(&self, turn: Held<L>) {
         // SAFETY: the caller's.
         turn.end(|context| unsafe { self.release(context) });
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawTry> TriesTurn for L {
+    fn try_turn(&self) -> Option<Held<L>> {
+        // SAFETY: as above.
+        Held::by_trying(|context| unsafe { self.try_acquire(context) })
     }
 }
 

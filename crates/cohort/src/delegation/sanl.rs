@@ -62,7 +62,7 @@
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
-use super::{Held, StepsDown, enter, leave, may_serve, run, timed};
+use super::{Held, StepsDown, TriesTurn, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
@@ -550,6 +550,21 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let place = &self.roster.seat(T::CHAINS).own;
         // SAFETY: a new context in a block, which stays until the release in `unlock`.
         let held = Held::by(|context| unsafe { self.lock.acquire(context) });
+        Self::begin_turn(held, place)
+    }
+
+    /// [`lock`](Self::lock) if the lock is free.
+    pub fn try_lock(&self) -> Option<Turn<L>> {
+        if !self.generation.is_settled() && !self.come_first(Some(&Patience::NONE)) {
+            return None;
+        }
+        let place = &self.roster.seat(T::CHAINS).own;
+        // SAFETY: as above.
+        let held = Held::by_trying(|context| unsafe { self.lock.try_acquire(context) })?;
+        Some(Self::begin_turn(held, place))
+    }
+
+    fn begin_turn(held: Held<L>, place: &'static Place) -> Turn<L> {
         place.mine.holds.store(1, Order::RELAXED);
         if !mutant(flaw::FORGET_LOCKED) {
             enter();
@@ -1216,6 +1231,13 @@ unsafe impl<L: Served, T: Tuning, P: Parking> StepsDown for Sanl<L, T, P> {
     unsafe fn end_turn(&self, turn: Turn<L>) {
         // SAFETY: the caller's.
         unsafe { self.unlock(turn) };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Served, T: Tuning, P: Parking> TriesTurn for Sanl<L, T, P> {
+    fn try_turn(&self) -> Option<Turn<L>> {
+        self.try_lock()
     }
 }
 

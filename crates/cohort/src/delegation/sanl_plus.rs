@@ -75,7 +75,7 @@
 //! A child of a fork cannot use a lock with arrivals of its parent: their places are in its queue.
 
 use super::told::{DONE, FIRST, Told, WAIT, YOURS};
-use super::{StepsDown, enter, leave, may_serve, run};
+use super::{StepsDown, TriesTurn, enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, cpus, flaws,
@@ -88,7 +88,7 @@ use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawTry, Section,
-    ThreadOblivious,
+    ThreadOblivious, TryDelegate,
 };
 use core::marker::PhantomData;
 use core::ptr;
@@ -871,8 +871,13 @@ impl<
         (Queued { mine, next }, told)
     }
 
-    /// Publishes these words if the caller becomes the queue head. Returns its notification.
-    fn arrive_first(&self, words: [*mut (); 2]) -> Option<(Queued, u32)> {
+    /// Publishes these words if the caller becomes the queue head, and waits by `wait` for the
+    /// notification.
+    fn arrive_first<R>(
+        &self,
+        words: [*mut (); 2],
+        wait: impl FnOnce(&Told) -> R,
+    ) -> Option<(Queued, R)> {
         let found = self.tail.0.load(PLUS_BROUGHT);
         // SAFETY: places are never freed, whichever lock uses them.
         let place = unsafe { found.cast_const().as_ref::<'static>() };
@@ -886,7 +891,7 @@ impl<
             next.give();
             return None;
         }
-        Some(Self::bring_at(found, next, words, HERE, Told::wait::<P>))
+        Some(Self::bring_at(found, next, words, HERE, wait))
     }
 
     /// Publishes these words and waits, at most as long as patience lasts. Returns nothing if it
@@ -897,7 +902,7 @@ impl<
         let mut spinner = Spinner::new();
         while !heeded() && !mutant(flaw::COME_UNHEEDED) {
             let _ = heeds.compare_exchange(UNASKED, ASKED, Order::RELAXED, Order::RELAXED);
-            if let Some(arrived) = self.arrive_first(words) {
+            if let Some(arrived) = self.arrive_first(words, Told::wait::<P>) {
                 return Some(arrived);
             }
             if runs_out(patience) {
@@ -1219,6 +1224,84 @@ impl<
                 bus.give();
             }
         }
+    }
+}
+
+impl<
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: u32,
+    const BUSES: usize,
+    const SEATS: usize,
+    I: InPlace,
+> SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
+{
+    /// [`lock`](Self::lock) if the lock is free: the word is, or the queue's last place has been
+    /// notified.
+    ///
+    /// This place may change hands between the look and the exchange. Then the caller gives it up,
+    /// which holders expect where threads may sleep.
+    pub fn try_lock(&self) -> Option<Turn> {
+        let mode = self.mode();
+        let turn = if mode == IN_PLACE || mode == STAYS {
+            // SAFETY: the word has no contexts.
+            if !unsafe { self.word().try_acquire(&()) } {
+                return None;
+            }
+            None
+        } else {
+            let now = |told: &Told| told.wait_within::<MayPark>(&Patience::NONE);
+            let (queued, told) = self.arrive_first([ptr::null_mut(); 2], now)?;
+            let told = told?;
+            if self.take_as_told(told, &Patience::NONE) == Outcome::GaveUp {
+                self.pass(queued.next, FIRST);
+                queued.mine.give();
+                return None;
+            }
+            Some((queued, told))
+        };
+        if !mutant(flaw::FORGET_LOCKED) {
+            enter();
+        }
+        Some(Turn(turn))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: u32,
+    const BUSES: usize,
+    const SEATS: usize,
+    I: InPlace,
+> TriesTurn for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
+{
+    fn try_turn(&self) -> Option<Turn> {
+        self.try_lock()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: u32,
+    const BUSES: usize,
+    const SEATS: usize,
+    I: InPlace,
+> TryDelegate for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
+{
+    fn try_run(&self, _: &mut Words, section: Section<'_>) -> bool {
+        let Some(turn) = self.try_lock() else {
+            return false;
+        };
+        // SAFETY: the turn excludes, and is of this lock.
+        unsafe {
+            section.run();
+            self.unlock(turn);
+        }
+        true
     }
 }
 

@@ -89,7 +89,8 @@ static void *guarded(void *argument)
         if (round % 2) {
             cohort_delegate(delegated, section, &one);
         } else {
-            cohort_delegated_lock(delegated);
+            if (cohort_delegated_lock_try(delegated) != 0)
+                cohort_delegated_lock(delegated);
             of_delegated++;
             cohort_delegated_unlock(delegated);
         }

@@ -20,8 +20,8 @@ use clients::{
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{
-    Apart, Bringing, Chained, Growing, Hastily, Passing, Patiently, Places, Polling, Queueing,
-    RidesFrom, Scarce, Settling, Soon, Staying, Voting, Waiting,
+    Apart, Bringing, Chained, Combining, Growing, Hastily, Passing, Patiently, Places, Polling,
+    Queueing, RidesFrom, Scarce, Settling, Soon, Staying, Voting, Waiting,
 };
 use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -434,7 +434,7 @@ stress! {
     thin_steps_down: (0..300).for_each(|_| {
         delegate::pauses::<Growing<SanlPlus>>(THREADS, THREADS / 2);
         delegate::unlocks_in_order_of_locking::<Growing<Queueing>>(THREADS);
-        delegate::serves_nobody_inside::<Growing<locks::delegation::CcSynch>>(THREADS);
+        delegate::serves_nobody_inside::<Combining>(THREADS);
     });
     cc_synch_is_made_again: (0..1_000).for_each(|_| {
         delegate::is_made_again::<locks::delegation::CcSynch>(THREADS);

@@ -86,7 +86,7 @@ use crate::door::{
     is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, policies, policy, random,
     runs_out, sleep_on, sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
 };
-use crate::fairly::ReleaseFairly;
+use crate::sync::fair_release::ReleaseFairly;
 use crate::wait::quick;
 use cohort_raw::{
     Abortable, Deadline, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,

@@ -42,7 +42,7 @@ use crate::door::{
     Advice, AtomicPtr, AtomicU32, Cell, Order, Spinner, Tallied, flaws, mutant, orders,
     others_go_on, runs_out, tally, tally_moment,
 };
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section, TryDelegate, TwoForms,

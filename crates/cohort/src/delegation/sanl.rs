@@ -64,13 +64,13 @@ use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
 use super::{Held, StepsDown, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
-use crate::context::Kept;
 use crate::door::{
     Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort, fence,
     fence_after_update, flaws, generation, mutant, now, orders, policies, pool, runs_out, tally,
     tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
+use crate::support::context::Kept;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
     AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate,

@@ -84,7 +84,7 @@ use crate::door::{
 };
 use crate::host::Pool;
 use crate::numa::FutexHmcs;
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawTry, Section,

@@ -57,7 +57,7 @@ use super::Gate;
 use crate::door::{
     AtomicU64, CALM_LOOKS, Cell, FAT_GROUPS, Level, Order, cohort, flaws, mutant, orders,
 };
-use crate::padded::{CachePadded, LinePadded};
+use crate::support::padded::{CachePadded, LinePadded};
 
 orders! {
     /// A thread that arrives after the holder's look at the group sees the holder's earlier writes:

@@ -30,7 +30,7 @@ use in_place::Claiming as _;
 
 /// The threads' cache of records, shared by all locks: a process uses one lock for its objects, or
 /// moves the caches of the others. Further caches are for fat locks, condition waiters,
-/// [kept](crate::context) contexts, and the locks' own pools.
+/// [kept](crate::support::context) contexts, and the locks' own pools.
 const RECORDS: usize = 0;
 
 /// 40 bytes with the layout of the module's table; all zero when new.

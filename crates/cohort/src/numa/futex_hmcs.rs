@@ -73,9 +73,9 @@ use crate::door::{
     offer_cpu, orders, policies, pool, process_wide, repeated, request_extension, return_extension,
     thread, waits_often,
 };
-use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Generation, HysteresisWindow, Outside, Pool, Scarcity, WideGate};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
+use crate::sync::fair_release::ReleaseFairly;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry, ThreadOblivious,

@@ -40,7 +40,7 @@ use crate::door::{
     thread,
 };
 use crate::host::{Arena, Pool, pooled_forms};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,

@@ -93,7 +93,7 @@ use crate::door::{
     tries_anything,
 };
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, Inherit, Outcome, Patience, RawLock, RawTry,

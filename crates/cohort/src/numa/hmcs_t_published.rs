@@ -38,7 +38,7 @@ use super::shape::{ChosenShape, Shape};
 use crate::compose::{INNER, LEAVES, Tree};
 use crate::door::{AtomicPtr, Counter, Order, constructor, count, flaws, mutant, orders};
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{Abortable, BoundedAbort, Fair, Outcome, Patience, RawLock, RawTry, TwoForms};
 use core::fmt;

@@ -78,7 +78,7 @@ pub use shape::{ChosenShape, Shape, ShapeText, TextShape};
 pub use shfl::Shfl;
 
 use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 
 /// NUMA nodes with an entry of their own; further nodes share entries.
 const NODES: usize = door::node_places(16);

@@ -1,13 +1,13 @@
 //! `Mutex<T>`: data behind a lock, the default one or any other.
 
-use crate::context::Kept;
-use crate::defer::Defer;
 use crate::door::recorder::{self, Doing, How};
 use crate::door::{Cell, now, to_its_end};
-use crate::fairly::ReleaseFairly;
-use crate::heed::heeding;
 use crate::numa::FutexHmcs;
-use crate::token::Token;
+use crate::support::context::Kept;
+use crate::support::defer::Defer;
+use crate::support::heed::heeding;
+use crate::sync::fair_release::ReleaseFairly;
+use crate::sync::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;

@@ -2,10 +2,10 @@
 
 extern crate std;
 
-use crate::condition::{Condvar, WaitTimeoutResult};
-use crate::mutex::{Mutex, MutexGuard};
-use crate::reentrant::{ReentrantMutex, ReentrantMutexGuard};
-use crate::rwlock::{ReadGuard, RwLock, UpgradableGuard, WriteGuard};
+use crate::sync::condvar::{Condvar, WaitTimeoutResult};
+use crate::sync::mutex::{Mutex, MutexGuard};
+use crate::sync::reentrant::{ReentrantMutex, ReentrantMutexGuard};
+use crate::sync::rwlock::{ReadGuard, RwLock, UpgradableGuard, WriteGuard};
 use cohort_raw::{Abortable, RawLock, ThreadOblivious};
 use core::time::Duration;
 use std::time::Instant;

@@ -6,13 +6,13 @@
 //! | `guards` | the owner | the number of its guards |
 //! | `context` | the owner | the context of its acquisition |
 
-use crate::context::Kept;
-use crate::defer::Defer;
 use crate::door::recorder::Doing;
 use crate::door::{AtomicUsize, Cell, Order, thread};
-use crate::fairly::ReleaseFairly;
-use crate::mutex::{acquiring, patience, releasing};
 use crate::numa::FutexHmcs;
+use crate::support::context::Kept;
+use crate::support::defer::Defer;
+use crate::sync::fair_release::ReleaseFairly;
+use crate::sync::mutex::{acquiring, patience, releasing};
 use cohort_raw::{Abortable, Outcome, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;

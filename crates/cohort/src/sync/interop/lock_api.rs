@@ -13,12 +13,12 @@
 //! ```
 
 use crate::basic::{Bo, Futex, K42, Tas, Ticket, Ttas};
-use crate::fair::FairLock;
-use crate::fairly::ReleaseFairly;
-use crate::mutex::patience;
 use crate::numa::FutexHmcs;
-use crate::outside::instant::left;
 use crate::rwlock::{RawRwLock, read_at_last};
+use crate::sync::fair::FairLock;
+use crate::sync::fair_release::ReleaseFairly;
+use crate::sync::interop::instant::left;
+use crate::sync::mutex::patience;
 use crate::wait::Parking;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, Recursion};
 use core::time::Duration;

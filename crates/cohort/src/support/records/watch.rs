@@ -15,7 +15,7 @@
 //! | [`Follows`] | one thread | the watch of its record |
 
 use crate::door::{AtomicU32, AtomicU64, Order, orders};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 
 orders! {
     /// A thread that sees a watch sees the command's preparations for it.

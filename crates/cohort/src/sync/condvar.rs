@@ -1,10 +1,10 @@
 //! `Condvar`: a condition variable for a [`Mutex`](crate::Mutex) under any lock.
 
-use crate::condvar::{RawCondvar, Waited};
 use crate::door::recorder::{self, Doing, How};
-use crate::heed::heeding;
-use crate::mutex::{MutexGuard, patience};
 use crate::numa::FutexHmcs;
+use crate::support::condvar::{RawCondvar, Waited};
+use crate::support::heed::heeding;
+use crate::sync::mutex::{MutexGuard, patience};
 use cohort_raw::{Patience, RawLock};
 use core::any::Any;
 use core::ops::DerefMut;

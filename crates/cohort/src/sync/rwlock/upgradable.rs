@@ -1,10 +1,11 @@
 //! Reads of an [`RwLock`] that may become writes, and writes that become reads.
 
 use super::reported::{changing, reading_upgradably, upgrading};
-use super::{ReadGuard, RwLock, TOO_MANY, WriteGuard};
-use crate::defer::Defer;
+use super::{ReadGuard, RwLock, WriteGuard};
 use crate::door::recorder::{Doing, How};
-use crate::mutex::patience;
+use crate::rwlock::TOO_MANY;
+use crate::support::defer::Defer;
+use crate::sync::mutex::patience;
 use cohort_raw::{Outcome, Patience};
 use core::fmt;
 use core::marker::PhantomData;

@@ -28,15 +28,15 @@ use crate::basic::{
 };
 use crate::compose::fresh::Fresh;
 use crate::compose::{AClof, Clof, Gated};
-use crate::context::Kept;
-use crate::fairly::ReleaseFairly;
-use crate::mutex::patience;
 use crate::numa::{
     Cna, FcMcs, FcMcsPublished, Fissile, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, Near, Shfl, hclh, hmcs,
     hmcs_t,
 };
-use crate::outside::instant::left;
 use crate::rwlock::{RawRwLock, read_at_last};
+use crate::support::context::Kept;
+use crate::sync::fair_release::ReleaseFairly;
+use crate::sync::interop::instant::left;
+use crate::sync::mutex::patience;
 use crate::wait::Parking;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, Recursion, ThreadOblivious};
 use core::fmt;

@@ -11,10 +11,10 @@
 //! assert_eq!(*back.read(), [1, 2]);
 //! ```
 
-use crate::fair::FairMutex;
-use crate::mutex::Mutex;
-use crate::reentrant::ReentrantMutex;
-use crate::rwlock::RwLock;
+use crate::sync::fair::FairMutex;
+use crate::sync::mutex::Mutex;
+use crate::sync::reentrant::ReentrantMutex;
+use crate::sync::rwlock::RwLock;
 use cohort_raw::{RawLock, RawShared, ThreadOblivious};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -13,13 +13,13 @@
 //! has run. If there are any, its thread wakes them all after the release, and each repeats its
 //! check.
 
-use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
 use crate::door::recorder::{Doing, delegating, serving};
 use crate::door::{
     AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id, to_its_end,
 };
-use crate::heed::heeding;
-use crate::mutex::patience;
+use crate::support::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
+use crate::support::heed::heeding;
+use crate::sync::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
 use core::ptr;
 use core::time::Duration;

@@ -2,7 +2,7 @@
 
 use crate::basic::Ticket;
 use crate::compose::Gated;
-use crate::mutex::{MappedMutexGuard, Mutex, MutexGuard};
+use crate::sync::mutex::{MappedMutexGuard, Mutex, MutexGuard};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 

@@ -1,8 +1,8 @@
 //! Operations of an [`RwLock`](super::RwLock), reported to the process's
 //! [`recorder`](crate::door::recorder).
 
-use super::{RawRwLock, read_at_last};
 use crate::door::recorder::{self, Doing, How};
+use crate::rwlock::{RawRwLock, read_at_last};
 use cohort_raw::{Outcome, Patience, RawShared, Recursion};
 use core::ptr;
 

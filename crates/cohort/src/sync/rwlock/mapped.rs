@@ -1,6 +1,7 @@
 //! Guards of a part of an [`RwLock`](super::RwLock)'s data.
 
-use super::{RawRwLock, ReadGuard, WriteGuard};
+use super::{ReadGuard, WriteGuard};
+use crate::rwlock::RawRwLock;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem;

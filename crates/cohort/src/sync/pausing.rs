@@ -17,13 +17,13 @@
 //! [`Condvar`]. It joins these waiters during its turn, so no notification is lost. A pause without
 //! changes notifies no others: two waiting sections would wake each other for ever.
 
-use crate::condition::Condvar;
-use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
-use crate::delegated::{Delegated, returned};
 use crate::delegation::StepsDown;
 use crate::door::recorder::{Doing, How, acquiring, releasing, waiting};
 use crate::door::{caught, flaws, mutant};
-use crate::heed::heeding;
+use crate::support::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
+use crate::support::heed::heeding;
+use crate::sync::condvar::Condvar;
+use crate::sync::delegated::{Delegated, returned};
 use cohort_raw::Patience;
 use core::fmt;
 use core::marker::PhantomData;

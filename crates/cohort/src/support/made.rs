@@ -10,9 +10,9 @@
 //!
 //! Only the holder reads and writes these records, or a thread to which it has handed them.
 
-use crate::context;
 use crate::door::{Advice, AtomicPtr, AtomicU32, Order, Spinner, nap, runs_out};
 use crate::host::Generation;
+use crate::support::context;
 use cohort_raw::{Operations, Outcome, Patience};
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};

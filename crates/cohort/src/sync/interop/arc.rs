@@ -2,11 +2,12 @@
 
 extern crate std;
 
-use crate::context::Kept;
 use crate::door::recorder::Doing;
-use crate::mutex::{Mutex, acquire, acquiring, patience, release};
 use crate::numa::FutexHmcs;
-use crate::rwlock::{RwLock, TOO_MANY, read_at_last};
+use crate::rwlock::{TOO_MANY, read_at_last};
+use crate::support::context::Kept;
+use crate::sync::mutex::{Mutex, acquire, acquiring, patience, release};
+use crate::sync::rwlock::RwLock;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;

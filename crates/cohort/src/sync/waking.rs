@@ -39,9 +39,9 @@
 //! Wakers are called and dropped outside all locks: they may lock this mutex.
 
 use crate::basic::Futex;
-use crate::context::Kept;
 use crate::door::{AtomicU32, AtomicU64, Cell, Order, Spinner, caught, constructor, flaws, mutant};
-use crate::mutex::{Mutex, MutexGuard};
+use crate::support::context::Kept;
+use crate::sync::mutex::{Mutex, MutexGuard};
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious, forwards};
 use core::fmt;
 use core::marker::PhantomPinned;

@@ -49,11 +49,11 @@
 //! The types are those of `lock_api`, with the same methods: fair releases, deadlines, upgrades and
 //! downgrades. `docs/from-parking-lot.md` lists the differences in behaviour.
 
-use crate::condition::waits_while;
-use crate::condvar::{RawCondvar, Waited};
 use crate::door::thread;
-use crate::mutex::patience;
-use crate::outside::instant::left;
+use crate::support::condvar::{RawCondvar, Waited};
+use crate::sync::condvar::waits_while;
+use crate::sync::interop::instant::left;
+use crate::sync::mutex::patience;
 use cohort_raw::Patience;
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -61,11 +61,11 @@ use std::time::Instant;
 
 extern crate std;
 
-pub use crate::condition::WaitTimeoutResult;
-pub use crate::fair::FairLock as RawFairMutex;
 pub use crate::numa::FutexHmcs as RawMutex;
-pub use crate::once::{Once, OnceState};
 pub use crate::rwlock::RawRwLock;
+pub use crate::sync::condvar::WaitTimeoutResult;
+pub use crate::sync::fair::FairLock as RawFairMutex;
+pub use crate::sync::once::{Once, OnceState};
 pub use ::lock_api;
 
 /// A mutex under the default lock.

@@ -33,10 +33,10 @@
 extern crate std;
 
 use crate::basic::Futex;
-use crate::delegated::Delegated;
 use crate::delegation::may_serve;
 use crate::door::{AtomicU32, Order, Panic, caught, flaws, mutant, panic_on};
-use crate::mutex::Mutex;
+use crate::sync::delegated::Delegated;
+use crate::sync::mutex::Mutex;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawLock, Section, TryDelegate};
 use core::fmt;
 use core::mem;

@@ -14,8 +14,8 @@
 //! sleep within several tokens at once, or within one token several times; each has an entry.
 
 use crate::basic::Futex;
-use crate::defer::Defer;
 use crate::door::{AtomicU32, Cell, Order, Spinner, constructor, flaws, mutant, orders, wake};
+use crate::support::defer::Defer;
 use cohort_raw::{Cancellation, RawLock};
 use core::cell;
 use core::fmt;

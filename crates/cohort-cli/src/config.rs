@@ -33,7 +33,7 @@ mod glk;
 
 use crate::choice::Choice;
 use crate::cohorts;
-use crate::mutexes::{Line, Which};
+use crate::mutexes::{MutexesLock, Which};
 use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::toml_file::{at, misread, position, text};
@@ -76,7 +76,7 @@ pub struct Configuration {
     mutex: Vec<Mutex>,
     /// The same, checked.
     #[serde(skip)]
-    mutexes: Vec<Line>,
+    mutexes: Vec<MutexesLock>,
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
@@ -214,7 +214,7 @@ impl Configuration {
                 ));
             }
             let (row, column) = position(text, said.span().start);
-            read.mutexes.push(Line {
+            read.mutexes.push(MutexesLock {
                 at: format!("{}:{row}:{column}", file.display()),
                 which,
                 lock: chosen.name().to_owned(),
@@ -256,7 +256,7 @@ impl Configuration {
     }
 
     /// The mutexes that have locks of their own.
-    pub fn mutexes(&self) -> &[Line] {
+    pub fn mutexes(&self) -> &[MutexesLock] {
         &self.mutexes
     }
 

@@ -145,7 +145,7 @@ pub fn planned(claims: &[&'static Claim], seeds: usize) -> usize {
         .iter()
         .flat_map(|claim| planned_of(claim, seeds))
         .collect();
-    points.len() + profiled(claims).len() * sanl::Plan::points()
+    points.len() + profiled(claims).len() * sanl::SanlPlan::points()
 }
 
 /// The points of a row known in advance.

@@ -16,7 +16,7 @@ use crate::next::{pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared};
 use crate::owner::{self, NOBODY};
 use crate::{next, time};
 use cohort::door::runs_out;
-use cohort::report::Kind;
+use cohort::report::ServedKind;
 use cohort::rwlock::Recursion;
 use cohort::{Clock, Outcome, Patience};
 use core::ffi::c_int;
@@ -202,7 +202,7 @@ pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         },
     };
     if choice().1 && result == 0 {
-        count(Kind::Read, !at_once);
+        count(ServedKind::Read, !at_once);
     }
     result
 }
@@ -251,7 +251,7 @@ pub unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
     if result == 0 {
         object.writer.store(me, Relaxed);
         if choice().1 {
-            count(Kind::Write, !at_once);
+            count(ServedKind::Write, !at_once);
         }
     }
     result

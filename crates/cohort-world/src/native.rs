@@ -407,17 +407,17 @@ impl Actor for Thread {
 /// A pair of lines: processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line([AtomicU64; WORDS + 1]);
+struct CacheLine([AtomicU64; WORDS + 1]);
 
 /// Memory of this machine.
 #[derive(Debug)]
-pub struct Lines(Box<[Line]>);
+pub struct Lines(Box<[CacheLine]>);
 
 impl Lines {
     /// That many lines of zeroes.
     #[must_use]
     pub fn zeroed(lines: usize) -> Self {
-        Self((0..lines).map(|_| Line::default()).collect())
+        Self((0..lines).map(|_| CacheLine::default()).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Common parts of `cohort tune sanl` and `cohort tune glk`: a lock is analysed on a machine, and
 //! the result is drawn, written and printed.
 
-use super::Place;
+use crate::testbed::Testbed;
 use crate::machines::MACHINES;
 use clap::ValueHint;
 use cohort_cli::destination;
@@ -46,21 +46,21 @@ struct Sheet<'a, T> {
 
 impl Common {
     /// The machine, after checking that the output can be written.
-    pub fn place(&self) -> Result<Place, Problem> {
+    pub fn place(&self) -> Result<Testbed, Problem> {
         if let Some(file) = &self.plot {
             destination::plot(file)?;
         }
         if let Some(file) = &self.output {
             destination::writable(file)?;
         }
-        Place::of(self.on.as_deref())
+        Testbed::of(self.on.as_deref())
     }
 
     /// Draws, writes and prints the result: `write` gets the command and the machine's shape,
     /// `text` is the printed text.
     pub fn show(
         &self,
-        place: &Place,
+        place: &Testbed,
         draw: impl FnOnce(&Path) -> Result<(), String>,
         write: impl FnOnce(&str, &Shape) -> String,
         found: impl Serialize,

@@ -1,7 +1,7 @@
 //! The beam (Chehab et al. 2021 figure 9): every composition in grey, with highlights.
 
 use super::field::short;
-use super::{Plan, Policy, Score, Tuned};
+use super::{TunePlan, Policy, Score, Tuned};
 use crate::plot::figure;
 use crate::plot::sheet::{self, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
@@ -23,7 +23,7 @@ const COLOURS: [RGBColor; 7] = [
 ///
 /// # Errors
 /// The reason why it cannot be drawn, or the file cannot be written.
-pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
+pub fn save(plan: &TunePlan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
     sheet::save(svg(plan, tuned, on), file)
 }
 
@@ -37,7 +37,7 @@ fn label(lock: &str) -> String {
     }
 }
 
-fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
+fn svg(plan: &TunePlan, tuned: &Tuned, on: &str) -> Drawn<String> {
     let points = |score: &Score| -> Vec<(f64, f64)> {
         let all = score.throughputs.iter();
         all.map(|(threads, value)| (*threads as f64, value.per_second))

@@ -1,7 +1,7 @@
 //! One thread acquires and releases an uncontended mutex.
 
 use super::in_c::InC;
-use super::pthread::{self, Kind};
+use super::pthread::{self, MutexKind};
 use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
@@ -284,7 +284,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     if let Some(library) = &options.file {
         return under(&CachePadded(InC::open(library)?), options);
     }
-    let mutex = pthread::Mutex::new(Kind::Normal)
+    let mutex = pthread::Mutex::new(MutexKind::Normal)
         .map_err(|error| format!("cannot create a mutex: {error}"))?;
     if options.timed {
         let hour = Duration::from_secs(3600);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub type Client = fn();
 
 /// The machine for the client on this host thread.
-pub struct Place {
+pub struct ClientRun {
     /// The hardware.
     pub hardware: Arc<Hardware>,
     /// The options of its runs.
@@ -21,12 +21,12 @@ pub struct Place {
 }
 
 std::thread_local! {
-    static PLACE: RefCell<Option<Rc<Place>>> = const { RefCell::new(None) };
+    static PLACE: RefCell<Option<Rc<ClientRun>>> = const { RefCell::new(None) };
 }
 
 /// Runs a client on a machine; returns the outcomes of its runs.
 pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Outcome> {
-    let place = Rc::new(Place {
+    let place = Rc::new(ClientRun {
         hardware: Arc::clone(hardware),
         options,
         memory: Memory::new(),

@@ -7,7 +7,7 @@ use super::locks::wait::{MayPark, SpinOnly};
 use crate::raw::{abortable, tried};
 use crate::{Room, Tested};
 use cohort::name::{Lock, Name};
-use cohort::tree::Kind;
+use cohort::tree::TreeKind;
 use std::sync::Arc;
 
 /// Creates the tree of that name; `None` if the name is no tree's.
@@ -23,21 +23,21 @@ pub fn make(
     let in_a_row = name.bound.map(|bound| bound.hand_offs);
     let shape = ChosenShape::of(&tree, name.levels, in_a_row);
     Some(match (tree.kind, spins) {
-        (Kind::Hmcs, true) => tried(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
-        (Kind::Hmcs, false) => tried(room, AnyHmcs::<MayPark>::shaped(shape), threads),
-        (Kind::HmcsFast, true) => tried(room, AnyHmcsFast::<SpinOnly>::shaped(shape), threads),
-        (Kind::HmcsFast, false) => tried(room, AnyHmcsFast::<MayPark>::shaped(shape), threads),
-        (Kind::Ahmcs, true) => tried(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
-        (Kind::Ahmcs, false) => tried(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
-        (Kind::HmcsT, true) => abortable(room, AnyHmcsT::<SpinOnly>::shaped(shape), threads),
-        (Kind::HmcsT, false) => abortable(room, AnyHmcsT::<MayPark>::shaped(shape), threads),
-        (Kind::HmcsTPublished, true) => {
+        (TreeKind::Hmcs, true) => tried(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
+        (TreeKind::Hmcs, false) => tried(room, AnyHmcs::<MayPark>::shaped(shape), threads),
+        (TreeKind::HmcsFast, true) => tried(room, AnyHmcsFast::<SpinOnly>::shaped(shape), threads),
+        (TreeKind::HmcsFast, false) => tried(room, AnyHmcsFast::<MayPark>::shaped(shape), threads),
+        (TreeKind::Ahmcs, true) => tried(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
+        (TreeKind::Ahmcs, false) => tried(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
+        (TreeKind::HmcsT, true) => abortable(room, AnyHmcsT::<SpinOnly>::shaped(shape), threads),
+        (TreeKind::HmcsT, false) => abortable(room, AnyHmcsT::<MayPark>::shaped(shape), threads),
+        (TreeKind::HmcsTPublished, true) => {
             abortable(room, AnyHmcsTPublished::<SpinOnly>::shaped(shape), threads)
         }
-        (Kind::HmcsTPublished, false) => {
+        (TreeKind::HmcsTPublished, false) => {
             abortable(room, AnyHmcsTPublished::<MayPark>::shaped(shape), threads)
         }
-        (Kind::AhmcsT, true) => abortable(room, AnyAhmcsT::<SpinOnly>::shaped(shape), threads),
-        (Kind::AhmcsT, false) => abortable(room, AnyAhmcsT::<MayPark>::shaped(shape), threads),
+        (TreeKind::AhmcsT, true) => abortable(room, AnyAhmcsT::<SpinOnly>::shaped(shape), threads),
+        (TreeKind::AhmcsT, false) => abortable(room, AnyAhmcsT::<MayPark>::shaped(shape), threads),
     })
 }

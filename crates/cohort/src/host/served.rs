@@ -680,11 +680,11 @@ macro_rules! services {
         process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
         type Records = &'static Static<Seldom<Record>>;
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
-        type Way = Able<$lock>;
-        type Store = Pooled<$lock, Records, Fats, { Way::ABORTABLE }, { Way::ADAPTS }>;
+        type Abilities = Able<$lock>;
+        type Store = Pooled<$lock, Records, Fats, { Abilities::ABORTABLE }, { Abilities::ADAPTS }>;
         static FAT_POOL: Store =
-            Store::able(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN, Way::ADAPTING);
-        const LOCK: unsafe fn(&Object, &dyn FatPool) -> i32 = if Way::ADAPTS {
+            Store::able(&RECORDS_OF, &FATS_OF, Abilities::ACQUIRE_WITHIN, Abilities::ADAPTING);
+        const LOCK: unsafe fn(&Object, &dyn FatPool) -> i32 = if Abilities::ADAPTS {
             inflated::lock_adapting
         } else {
             inflated::lock

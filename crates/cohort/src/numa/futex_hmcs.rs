@@ -241,15 +241,15 @@ impl Default for Gates {
 
 /// A waiter's state in a queue, then the holder's.
 #[derive(Debug, Default)]
-struct Place {
+struct QueuedWaiter {
     /// Written by the neighbours in the queue.
     context: HmcsContext<MayPark>,
-    way: CachePadded<Way>,
+    way: CachePadded<QueueEntry>,
 }
 
 /// How a place's owner entered the queue.
 #[derive(Debug, Default)]
-struct Way {
+struct QueueEntry {
     /// The lock's address, while the place's owner holds it.
     lock: AtomicUsize,
     queue: AtomicPtr<Queue>,
@@ -267,7 +267,7 @@ pool! {
 }
 
 pool! {
-    static PLACES: Place, cache 7
+    static PLACES: QueuedWaiter, cache 7
 }
 
 process_wide! {
@@ -658,14 +658,14 @@ impl Drop for FutexHmcs {
     }
 }
 
-impl Way {
+impl QueueEntry {
     /// Whether its owner entered in this process.
     fn is_here(&self) -> bool {
         self.generation.load(Order::RELAXED) == generation() || mutant(flaw::BELIEVE_PLACES)
     }
 }
 
-impl Place {
+impl QueuedWaiter {
     /// Leaves the queue on behalf of the place's owner.
     fn leave(&'static self, futex: Option<&Futex>, goes_on: bool, fairly: bool) {
         let way = &self.way.0;
@@ -956,7 +956,7 @@ impl FutexHmcs {
     }
 
     /// The holder's place.
-    fn place(lock: usize) -> Option<&'static Place> {
+    fn place(lock: usize) -> Option<&'static QueuedWaiter> {
         let number = Self::remembered(lock).take();
         if number != 0 {
             // SAFETY: a number of this pool.
@@ -971,7 +971,7 @@ impl FutexHmcs {
     /// The holder's place among all places.  In a forked child a stale place of the parent matches
     /// only if no place of the child does.
     #[cold]
-    fn search(lock: usize) -> Option<&'static Place> {
+    fn search(lock: usize) -> Option<&'static QueuedWaiter> {
         let mut found = None;
         PLACES.each(&mut |place| {
             let way = &place.way.0;

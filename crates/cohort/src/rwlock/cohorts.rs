@@ -47,7 +47,7 @@ struct Indicator {
 
 impl Indicators for [Indicator] {
     /// The cohort.
-    type Place = usize;
+    type CountedAt = usize;
 
     #[inline(always)]
     fn enter(&self, cohort: usize) -> usize {

@@ -109,7 +109,7 @@ pub const fn identity(object: u64, class: u32) -> u64 {
 /// A place in the program from which a call came: enough to unwind its stack.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Place {
+pub struct RecordedSite {
     /// The address to which the call returns.
     pub returns_to: AtomicU64,
     /// The stack pointer there.
@@ -341,7 +341,7 @@ pub struct Finding {
     /// Where the holder acquired it.
     pub other_site: AtomicU64,
     /// Where it was done.
-    pub place: Place,
+    pub place: RecordedSite,
 }
 
 /// One lock acquired while another was held. Once one of the two has ended, another edge may reuse
@@ -370,7 +370,7 @@ pub struct Edge {
     /// Other locks held, encoded like a site by [`Hold::pack`]: as many as fit, then zeroes.
     pub gates: [AtomicU64; GATES],
     /// Where the second was acquired.
-    pub place: Place,
+    pub place: RecordedSite,
 }
 
 impl Edge {
@@ -869,7 +869,7 @@ pub struct Stack {
     /// [`FREE`], [`WRITTEN`] or [`WHOLE`]; of a lent stack only.
     pub state: AtomicU32,
     /// Where it was copied; of a lent stack only.
-    pub place: Place,
+    pub place: RecordedSite,
     /// The bytes.
     pub bytes: [AtomicU8; STACK_BYTES],
 }

@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"COHORTR6";
 /// The kinds with separate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Kind {
+pub enum ServedKind {
     /// `PTHREAD_MUTEX_NORMAL`, the default.
     Normal,
     /// `PTHREAD_MUTEX_RECURSIVE`.
@@ -34,7 +34,7 @@ pub enum Kind {
     Spin,
 }
 
-impl Kind {
+impl ServedKind {
     /// All kinds, in the order of the report.
     pub const ALL: [Self; 10] = [
         Self::Normal,
@@ -81,8 +81,8 @@ pub struct Counter {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shard {
-    /// The counters of each [`Kind`].
-    pub kinds: [Counter; Kind::ALL.len()],
+    /// The counters of each [`ServedKind`].
+    pub kinds: [Counter; ServedKind::ALL.len()],
     /// Acquisitions that waited for an adaptive lock, by its [`Mode`] at that time.
     pub waited: [AtomicU64; Mode::ALL.len()],
 }
@@ -151,7 +151,7 @@ impl Report {
 
     /// One kind's acquisitions and contended acquisitions, over all shards.
     #[must_use]
-    pub fn total(&self, kind: Kind) -> (u64, u64) {
+    pub fn total(&self, kind: ServedKind) -> (u64, u64) {
         self.shards
             .iter()
             .map(|shard| &shard.kinds[kind as usize])

@@ -10,8 +10,8 @@
 //! | `Bucket::ready` | the thread that splits the previous bucket | its keys have moved here |
 //! | `Bucket::entries` | the bucket's owner | up to six entries, with bits of their keys' hashes |
 //! | `Bucket::more` | the same | a further line of the bucket |
-//! | `Entry::key` | the bucket's owner, which puts or frees the key | the address served by this lock |
-//! | `Entry::waiting` | waiters; who puts or frees the key | number of waiters; `FREED` without a key |
+//! | `KeyedLock::key` | the bucket's owner, which puts or frees the key | the address served by this lock |
+//! | `KeyedLock::waiting` | waiters; who puts or frees the key | number of waiters; `FREED` without a key |
 //!
 //! A look-up only reads: as a rule the bucket's line, and the entry's, which the caller locks
 //! anyway. It takes no more steps than the table has levels and the bucket has lines, whatever
@@ -97,13 +97,13 @@ pub trait Lockable: Default + Send + Sync + 'static {
     fn is(&self, kind: Self::Kind) -> bool;
 
     /// A free entry of that kind, from the table's pool if it holds that kind.
-    fn take(kind: Self::Kind, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self>;
+    fn take(kind: Self::Kind, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self>;
 
     /// Returns the entry to the pool of its kind.
     ///
     /// # Safety
     /// The entry is from [`take`](Self::take), and no key has it.
-    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized));
+    unsafe fn give(entry: &'static KeyedLock<Self>, pool: &(impl Pool<KeyedLock<Self>> + ?Sized));
 
     /// Blocks until it is locked.
     fn lock(&self);
@@ -144,11 +144,11 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
         true
     }
 
-    fn take((): (), pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+    fn take((): (), pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self> {
         pool.take()
     }
 
-    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+    unsafe fn give(entry: &'static KeyedLock<Self>, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) {
         // SAFETY: passed on.
         unsafe { pool.give(entry) };
     }
@@ -180,7 +180,7 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
 
 /// A lock and its key.
 #[derive(Debug, Default)]
-pub struct Entry<L> {
+pub struct KeyedLock<L> {
     lock: L,
     key: AtomicUsize,
     waiting: AtomicU32,
@@ -189,7 +189,7 @@ pub struct Entry<L> {
 /// No key has the entry.
 const FREED: u32 = 1 << 31;
 
-impl<L> Entry<L> {
+impl<L> KeyedLock<L> {
     /// Its lock.
     pub const fn lock(&self) -> &L {
         &self.lock
@@ -231,7 +231,7 @@ pub struct Bucket<L: 'static> {
     /// The generation of the owner's process, or 0.
     taken: AtomicU32,
     ready: AtomicU32,
-    entries: [AtomicPtr<Entry<L>>; WIDTH],
+    entries: [AtomicPtr<KeyedLock<L>>; WIDTH],
     more: AtomicPtr<Self>,
 }
 
@@ -309,7 +309,7 @@ fn tag(hash: usize) -> usize {
 }
 
 /// The entry in a place of a bucket, if there is one.
-fn entry_in<L>(place: *mut Entry<L>) -> Option<&'static Entry<L>> {
+fn entry_in<L>(place: *mut KeyedLock<L>) -> Option<&'static KeyedLock<L>> {
     // SAFETY: null, or of a pool with permanent nodes.
     unsafe {
         place
@@ -329,7 +329,7 @@ impl<L: Lockable> Bucket<L> {
 
     /// The entry of a key, if visible.
     #[inline]
-    fn find(&self, key: usize, hash: usize) -> Option<&'static Entry<L>> {
+    fn find(&self, key: usize, hash: usize) -> Option<&'static KeyedLock<L>> {
         let tag = tag(hash);
         for line in self.lines() {
             for place in &line.entries {
@@ -346,7 +346,7 @@ impl<L: Lockable> Bucket<L> {
     }
 
     /// Inserts the entry of an absent key; the caller owns the bucket, or it is not published yet.
-    fn put(&self, hash: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
+    fn put(&self, hash: usize, entry: &'static KeyedLock<L>, more: &(impl Pool<Self> + ?Sized)) {
         let tagged = ptr::from_ref(entry).cast_mut().map_addr(|address| {
             assert_eq!(address >> SPARE, 0, "no bits to spare");
             address | tag(hash)
@@ -367,7 +367,7 @@ impl<L: Lockable> Bucket<L> {
     }
 
     /// All places.
-    fn places(&self) -> impl Iterator<Item = &AtomicPtr<Entry<L>>> {
+    fn places(&self) -> impl Iterator<Item = &AtomicPtr<KeyedLock<L>>> {
         self.lines().flat_map(|line| &line.entries)
     }
 
@@ -405,7 +405,7 @@ impl<L: Lockable> Bucket<L> {
 impl<L, E, B, const FIRST: usize, const FULL: u32> Table<L, E, B, FIRST, FULL>
 where
     L: Lockable,
-    E: Deref<Target: Pool<Entry<L>>>,
+    E: Deref<Target: Pool<KeyedLock<L>>>,
     B: Deref<Target: Pool<Bucket<L>>>,
 {
     constructor! {
@@ -469,7 +469,7 @@ where
 
     /// The key's entry, if visible.
     #[inline]
-    fn find(&self, key: usize) -> Option<&'static Entry<L>> {
+    fn find(&self, key: usize) -> Option<&'static KeyedLock<L>> {
         let hash = hash(key);
         self.nearest(hash).0.find(key, hash)
     }
@@ -489,20 +489,20 @@ where
     /// The entry of a key that was not visible; `None` if it has none.
     #[cold]
     #[inline(never)]
-    fn find_surely(&self, key: usize) -> Option<&'static Entry<L>> {
+    fn find_surely(&self, key: usize) -> Option<&'static KeyedLock<L>> {
         let hash = hash(key);
         self.taken(hash).bucket.find(key, hash)
     }
 
     /// The key's entry; a new one of that kind, if it had none.
     #[inline]
-    fn entry(&self, kind: L::Kind, key: usize) -> &'static Entry<L> {
+    fn entry(&self, kind: L::Kind, key: usize) -> &'static KeyedLock<L> {
         self.find(key).unwrap_or_else(|| self.put(kind, key))
     }
 
     #[cold]
     #[inline(never)]
-    fn put(&self, kind: L::Kind, key: usize) -> &'static Entry<L> {
+    fn put(&self, kind: L::Kind, key: usize) -> &'static KeyedLock<L> {
         let hash = hash(key);
         let (entry, used) = loop {
             let taken = self.taken(hash);
@@ -618,17 +618,17 @@ where
 
     /// The calling thread's last entry, if it is that key's.
     #[inline]
-    fn remembered(&self, key: usize) -> Option<&'static Entry<L>> {
+    fn remembered(&self, key: usize) -> Option<&'static KeyedLock<L>> {
         let me = thread();
         me.settle();
         let entry = me.caches[self.cache % CACHES].open()?.at_hand()?;
         // SAFETY: an entry of this table's pool, where nodes stay; this table alone puts it there.
-        let entry = unsafe { entry.cast::<Entry<L>>().as_ref() };
+        let entry = unsafe { entry.cast::<KeyedLock<L>>().as_ref() };
         (entry.key.load(Order::RELAXED) == key).then_some(entry)
     }
 
     #[inline]
-    fn remember(&self, entry: &'static Entry<L>) {
+    fn remember(&self, entry: &'static KeyedLock<L>) {
         if let Some(cache) = thread().caches[self.cache % CACHES].open() {
             cache.put_at_hand(NonNull::from(entry).cast());
         }
@@ -640,7 +640,7 @@ where
         &self,
         kind: L::Kind,
         key: usize,
-        waits: impl Fn(&'static Entry<L>) -> Option<Result<(), Refusal>>,
+        waits: impl Fn(&'static KeyedLock<L>) -> Option<Result<(), Refusal>>,
     ) -> Result<Held<L>, Refusal> {
         if key == 0 {
             return Err(Refusal::NoKey);
@@ -672,7 +672,7 @@ where
     #[inline(never)]
     fn waits(
         &self,
-        entry: &'static Entry<L>,
+        entry: &'static KeyedLock<L>,
         key: usize,
         how: impl Fn(&L) -> Result<(), Refusal>,
     ) -> Option<Result<(), Refusal>> {
@@ -849,7 +849,7 @@ where
 
 /// Checks the kind of an entry's lock.
 #[inline]
-fn of_kind<L: Lockable>(entry: &Entry<L>, kind: L::Kind) -> Result<(), Refusal> {
+fn of_kind<L: Lockable>(entry: &KeyedLock<L>, kind: L::Kind) -> Result<(), Refusal> {
     if entry.lock.is(kind) || mutant(flaw::ANY_KIND) {
         return Ok(());
     }
@@ -860,7 +860,7 @@ fn of_kind<L: Lockable>(entry: &Entry<L>, kind: L::Kind) -> Result<(), Refusal> 
 #[derive(Debug)]
 #[must_use = "nothing else says which lock is held"]
 pub struct Held<L: 'static> {
-    entry: &'static Entry<L>,
+    entry: &'static KeyedLock<L>,
 }
 
 impl<L: Lockable> Held<L> {

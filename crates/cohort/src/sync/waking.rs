@@ -82,7 +82,7 @@ enum Stage {
 
 /// A future's list entry, inside the future.
 #[derive(Debug)]
-struct Entry {
+struct WaitingTask {
     ticket: AtomicU64,
     waits: Cell<Waits>,
     /// Pinned, since the list points to it.
@@ -94,14 +94,14 @@ struct Waits {
     stage: Stage,
     waker: Option<Waker>,
     /// Neighbours in the list, or null.
-    next: *const Entry,
-    previous: *const Entry,
+    next: *const WaitingTask,
+    previous: *const WaitingTask,
 }
 
 // SAFETY: the pointers are followed under the list's lock only.
 unsafe impl Send for Waits {}
 
-impl Entry {
+impl WaitingTask {
     fn new() -> Self {
         let waits = Waits {
             stage: Stage::Out,
@@ -130,10 +130,10 @@ impl Entry {
 /// The list, ordered by tickets. An entry does not move until it is unlinked.
 #[derive(Debug)]
 struct Tasks {
-    first: *const Entry,
-    last: *const Entry,
+    first: *const WaitingTask,
+    last: *const WaitingTask,
     /// The last entry that returned to a place before others; null if it is gone.
-    returned: *const Entry,
+    returned: *const WaitingTask,
     /// The number of called futures.
     called: usize,
     /// The last ticket drawn.
@@ -155,13 +155,13 @@ impl Tasks {
     }
 
     /// Returns the entry after `before`, or the first for null.
-    fn next(&self, before: *const Entry) -> *const Entry {
+    fn next(&self, before: *const WaitingTask) -> *const WaitingTask {
         // SAFETY: null, or in the list.
         unsafe { before.as_ref() }.map_or(self.first, |entry| entry.with(|waits| waits.next))
     }
 
     /// Links the entry after `before`, or as the first for null.
-    fn link(&mut self, entry: &Entry, before: *const Entry) {
+    fn link(&mut self, entry: &WaitingTask, before: *const WaitingTask) {
         let next = self.next(before);
         entry.with(|waits| (waits.previous, waits.next) = (before, next));
         self.join(before, entry);
@@ -169,7 +169,7 @@ impl Tasks {
     }
 
     /// Makes two entries neighbours; null is the beginning or the end.
-    fn join(&mut self, before: *const Entry, next: *const Entry) {
+    fn join(&mut self, before: *const WaitingTask, next: *const WaitingTask) {
         // SAFETY: null, or in the list; so for the next.
         match unsafe { before.as_ref() } {
             None => self.first = next,
@@ -183,10 +183,10 @@ impl Tasks {
     }
 
     /// Returns the last entry with a smaller ticket, or null; for a returning entry.
-    fn before(&self, ticket: u64) -> *const Entry {
+    fn before(&self, ticket: u64) -> *const WaitingTask {
         // SAFETY: null, or in the list.
         let is_before =
-            |entry: *const Entry| unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket);
+            |entry: *const WaitingTask| unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket);
         // Entries usually return in order.
         let mut last = if is_before(self.returned) {
             self.returned
@@ -203,7 +203,7 @@ impl Tasks {
     }
 
     /// Links the entry at the place of its ticket, with that waker; returns the previous waker.
-    fn put(&mut self, entry: &Entry, waker: Waker) -> Option<Waker> {
+    fn put(&mut self, entry: &WaitingTask, waker: Waker) -> Option<Waker> {
         let (stage, former) = entry.with(|waits| {
             let stage = mem::replace(&mut waits.stage, Stage::Waiting);
             (stage, waits.waker.replace(waker))
@@ -225,7 +225,7 @@ impl Tasks {
     }
 
     /// Unlinks the entry and sets its stage; returns its waker.
-    fn unlink(&mut self, entry: &Entry, stage: Stage) -> Option<Waker> {
+    fn unlink(&mut self, entry: &WaitingTask, stage: Stage) -> Option<Waker> {
         let (previous, next, waker) = entry.with(|waits| {
             waits.stage = stage;
             (waits.previous, waits.next, waits.waker.take())
@@ -238,7 +238,7 @@ impl Tasks {
     }
 
     /// Ends the entry's wait; returns its waker, and whether it was called.
-    fn take_out(&mut self, entry: &Entry) -> (Option<Waker>, bool) {
+    fn take_out(&mut self, entry: &WaitingTask) -> (Option<Waker>, bool) {
         match entry.with(|waits| waits.stage) {
             Stage::Out => (None, false),
             Stage::Waiting => (self.unlink(entry, Stage::Out), false),
@@ -475,7 +475,7 @@ forwards! {
 #[must_use = "nothing is locked before the first poll"]
 pub struct LockAsync<'a, T: ?Sized, L> {
     mutex: &'a Mutex<T, Waking<L>>,
-    entry: Entry,
+    entry: WaitingTask,
 }
 
 impl<T: ?Sized, L> fmt::Debug for LockAsync<'_, T, L> {
@@ -574,7 +574,7 @@ impl<T: ?Sized, L: RawTry + ThreadOblivious> Mutex<T, Waking<L>> {
     pub fn lock_async(&self) -> LockAsync<'_, T, L> {
         LockAsync {
             mutex: self,
-            entry: Entry::new(),
+            entry: WaitingTask::new(),
         }
     }
 }

@@ -403,13 +403,7 @@ fn workload(name: &str) -> &'static Info {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
+    use crate::rounds::Silent;
 
     fn plan() -> EnvelopePlan {
         let machine = cohort_machine::description::shipped::find("i5-12500").unwrap();

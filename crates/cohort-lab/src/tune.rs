@@ -676,7 +676,7 @@ mod tests {
     use super::*;
     use crate::bench;
     use crate::bench::simulated::{self, Course};
-    use crate::rounds::Observer;
+    use crate::rounds::Silent;
     use crate::world::simulated::Simulator;
     use crate::world::{Placement, Wait};
     use cohort_machine::description::shipped;
@@ -841,13 +841,6 @@ mod tests {
         assert_eq!(sorted(&Policy::Low), [1, 2, 8, 16]);
         assert_eq!(sorted(&Policy::High), [16, 32, 64, 96, 127]);
         assert_eq!(sorted(&Policy::Said(vec![(8, 1.0)])), [8]);
-    }
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
     fn run(plan: &TunePlan, simulator: &Arc<Simulator>) -> Tuned {

@@ -5,7 +5,6 @@ mod heard;
 mod system;
 
 use super::raw::{self, Polling};
-use super::served;
 use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
@@ -13,6 +12,7 @@ use super::{
 use crate::disturb::Watch;
 use crate::work::Pace;
 pub use clock::Clock;
+use makers::Wanted;
 use cohort as locks;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
@@ -164,30 +164,23 @@ impl World for Native {
         if let Some(system) = system::lock(name) {
             return Some(system);
         }
-        if self.settings.served && !served::is_itself(name) {
-            return makers::served::make(self, name);
-        }
-        if let Some(shared) = makers::shared::make(self, name, threads) {
-            return Some(shared);
-        }
-        let spins = self.settings.wait.never_sleeps();
         let thresholds = self.settings.tunings.sanl;
-        if let Some(delegate) = makers::delegates::make(self, name, threads, spins, &thresholds) {
-            self.unattended.note(&delegate);
-            return Some(delegate);
-        }
-        if let Some(lock) = makers::in_mode::make(self, name, threads) {
-            return Some(lock);
-        }
-        match cohort::catalogue::find(name) {
-            Some(info) => makers::listed::make(self, info.identifier, threads, spins),
-            None => {
-                let name = cohort::catalogue::read(name).ok()?;
-                let levels = super::names::levels_on(&name, &self.host.topology);
-                makers::trees::make(self, &name, threads, spins)
-                    .or_else(|| makers::compositions::make(self, &levels, &name, threads, spins, false))
-            }
-        }
+        let wanted = Wanted {
+            name,
+            threads,
+            spins: self.settings.wait.never_sleeps(),
+            served: self.settings.served,
+            thresholds: &thresholds,
+        };
+        let lock = makers::lock(self, &wanted, |world| {
+            let name = cohort::catalogue::read(name).ok()?;
+            let levels = super::names::levels_on(&name, &world.host.topology);
+            makers::trees::make(world, &name, threads, wanted.spins).or_else(|| {
+                makers::compositions::make(world, &levels, &name, threads, wanted.spins, false)
+            })
+        })?;
+        self.unattended.note(&lock);
+        Some(lock)
     }
 
     fn play<R: Default + Send + 'static>(

@@ -14,7 +14,6 @@ pub use room::Crowded;
 
 use super::names::assigned;
 use super::raw::{self, Polling};
-use super::served;
 use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
@@ -29,6 +28,7 @@ use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine as locks;
 use cohort_on_machine::door::Spinner;
 use lines::Arena;
+use makers::Wanted;
 use std::alloc::Layout;
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
@@ -206,26 +206,20 @@ impl World for Simulated {
         if name == NO_LOCK {
             return Some(raw::open());
         }
-        if self.settings.served && !served::is_itself(name) {
-            return makers::served::make(self, name);
-        }
-        if let Some(shared) = makers::shared::make(self, name, threads) {
-            return Some(shared);
-        }
-        let spins = self.settings.wait.never_sleeps();
         let thresholds = self.settings.tunings.sanl;
-        if let Some(delegate) = makers::delegates::make(self, name, threads, spins, &thresholds) {
-            self.unattended.note(&delegate);
-            return Some(delegate);
-        }
-        if let Some(lock) = makers::in_mode::make(self, name, threads) {
-            return Some(lock);
-        }
-        match cohort_on_machine::catalogue::find(name) {
-            Some(info) => makers::listed::make(self, info.identifier, threads, spins),
-            None => baselines::make(self, &baseline(name), threads, spins)
-                .or_else(|| self.composition(name, threads, spins)),
-        }
+        let wanted = Wanted {
+            name,
+            threads,
+            spins: self.settings.wait.never_sleeps(),
+            served: self.settings.served,
+            thresholds: &thresholds,
+        };
+        let lock = makers::lock(self, &wanted, |world| {
+            baselines::make(world, &baseline(name), threads, wanted.spins)
+                .or_else(|| world.composition(name, threads, wanted.spins))
+        })?;
+        self.unattended.note(&lock);
+        Some(lock)
     }
 
     fn play<R: Default + Send + 'static>(

@@ -7,6 +7,8 @@
 mod clients;
 #[path = "../../cohort-on-loom/clients/delegate.rs"]
 mod delegate;
+#[path = "support/kept.rs"]
+mod kept;
 
 use clients::condvar::{Looking, Queued};
 use clients::near_wrap::NearWrap;
@@ -41,34 +43,11 @@ use std::time::Duration;
 
 /// What the clients need of their world.
 mod world {
+    pub use crate::kept::Kept;
     use crate::locks::host::{Arena, Census};
     use crate::locks::{Clock, Deadline};
     use std::cell::Cell;
     use std::sync::{Arc, Mutex};
-
-    /// Memory of its own; here any box.
-    #[derive(Debug)]
-    pub struct Kept<T>(Box<T>);
-
-    impl<T> Kept<T> {
-        /// Keeps `value`.
-        pub fn new(value: T) -> Self {
-            Self(Box::new(value))
-        }
-    }
-
-    impl<T> core::ops::Deref for Kept<T> {
-        type Target = T;
-        fn deref(&self) -> &T {
-            &self.0
-        }
-    }
-
-    impl<T> core::ops::DerefMut for Kept<T> {
-        fn deref_mut(&mut self) -> &mut T {
-            &mut self.0
-        }
-    }
 
     /// Runs `body` on that many threads, each with its number.
     pub fn together<R: Send + 'static>(

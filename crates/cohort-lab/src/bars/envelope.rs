@@ -199,7 +199,7 @@ fn named(of: &dyn Fn(&str) -> Vec<(String, f64)>) -> Vec<(String, f64)> {
 mod tests {
     use super::*;
     use crate::envelope::{REFERENCE, Run, measure};
-    use crate::rounds::Observer;
+    use crate::rounds::Silent;
     use crate::world::Placement;
     use std::collections::BTreeSet;
 
@@ -279,13 +279,6 @@ mod tests {
         points.push(point(16, 3.0));
         let crowded = lowest(Reach::MachineOfSystemCrowded, &points);
         assert!((crowded.expect("it has the figure") - 3.0).abs() < 1e-9);
-    }
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
     /// The least throughput relative to posix.

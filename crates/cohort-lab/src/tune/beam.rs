@@ -3,21 +3,12 @@
 use super::field::short;
 use super::{TunePlan, Policy, Score, Tuned};
 use crate::plot::figure;
-use crate::plot::sheet::{self, Drawn, FAINT, GRID, INK};
+use crate::plot::sheet::{self, COLOURS, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 560);
 const GREY: RGBColor = RGBColor(148, 163, 184);
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(15, 118, 110),
-    RGBColor(180, 83, 9),
-    RGBColor(190, 24, 93),
-    RGBColor(67, 56, 202),
-    RGBColor(2, 132, 199),
-    RGBColor(77, 124, 15),
-    RGBColor(120, 53, 15),
-];
 
 /// Writes the beam as SVG.
 ///
@@ -98,12 +89,6 @@ fn svg(plan: &TunePlan, tuned: &Tuned, on: &str) -> Drawn<String> {
                 .label(label.clone())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerLeft)
-            .background_style(WHITE.mix(0.8))
-            .label_font(("sans-serif", 12).into_font().color(&INK))
-            .draw()?;
-        Ok(())
+        sheet::legend(&mut chart, SeriesLabelPosition::LowerLeft)
     })
 }

@@ -1,5 +1,6 @@
 //! The clients' backend: threads of a simulated machine.
 
+pub use crate::kept::Kept;
 use crate::locks::host::{Arena, Census};
 use crate::locks::{Clock, Deadline};
 use cohort_machine::{Hardware, Memory, Options, Outcome, Run};
@@ -36,30 +37,6 @@ pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Out
     client();
     PLACE.set(None);
     place.outcomes.take()
-}
-
-/// Memory that outlives failures; here a box.
-#[derive(Debug)]
-pub struct Kept<T>(Box<T>);
-
-impl<T> Kept<T> {
-    /// Keeps `value`.
-    pub fn new(value: T) -> Self {
-        Self(Box::new(value))
-    }
-}
-
-impl<T> core::ops::Deref for Kept<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> core::ops::DerefMut for Kept<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
 }
 
 /// Runs `body` on so many threads, each with its number.

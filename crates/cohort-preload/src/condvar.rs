@@ -335,7 +335,7 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
 
 /// Whether Cohort serves the condition, and acquisitions are not counted.
 #[inline(always)]
-fn is_plainly_ours(cond: &Cond) -> bool {
+fn is_plain_ours(cond: &Cond) -> bool {
     is_plain() && cond.flags().load(Relaxed) & COND_SHARED == 0
 }
 
@@ -347,7 +347,7 @@ fn is_plainly_ours(cond: &Cond) -> bool {
 pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*cond };
-    if is_plainly_ours(object) && !object.queue.is_awaited() {
+    if is_plain_ours(object) && !object.queue.is_awaited() {
         return 0;
     }
     // SAFETY: passed on.
@@ -378,7 +378,7 @@ unsafe fn signal_other(cond: *mut Cond) -> c_int {
 pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*cond };
-    if is_plainly_ours(object) && !object.queue.is_awaited() {
+    if is_plain_ours(object) && !object.queue.is_awaited() {
         return 0;
     }
     // SAFETY: passed on.

@@ -752,7 +752,7 @@ fn unlock_plain(mutex: &Mutex) -> c_int {
     match unsafe { mutex.futex.release_quickly(&()) } {
         Quick::Released => 0,
         Quick::MarkLost => answer_lost_mark(mutex),
-        Quick::Refused => unlock_attentively(mutex),
+        Quick::Refused => unlock_attentive(mutex),
     }
 }
 
@@ -763,13 +763,13 @@ fn unlock_single_threaded(mutex: &Mutex) -> c_int {
     if unsafe { mutex.futex.release_alone() } {
         0
     } else {
-        unlock_attentively(mutex)
+        unlock_attentive(mutex)
     }
 }
 
 /// [`pthread_mutex_unlock`] for a plain mutex under the default lock, by a read-modify-write.
 #[inline(never)]
-fn unlock_attentively(mutex: &Mutex) -> c_int {
+fn unlock_attentive(mutex: &Mutex) -> c_int {
     // SAFETY: the program unlocks what it locked.
     unsafe { mutex.futex.release_attentive() };
     done()

@@ -46,12 +46,12 @@ pub unsafe extern "C" fn pthread_spin_lock(lock: *mut Spin) -> c_int {
         return 0;
     }
     // SAFETY: passed on.
-    unsafe { lock_slowly(lock) }
+    unsafe { lock_slow(lock) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn lock_slowly(lock: *mut Spin) -> c_int {
+unsafe fn lock_slow(lock: *mut Spin) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_spin_lock(lock) };

@@ -626,7 +626,7 @@ stress! {
     };
     rwlock_is_read_again: rwlock::is_read_again::<RawRwLock>(60_000);
     cohorts_readers_share: { apart(); rwlock::shares::<CRwNp>(THREADS, 2, 30_000, 1) };
-    cohorts_readers_give_way: { apart(); rwlock::shares_strictly::<CRwWp>(THREADS, 2, 30_000) };
+    cohorts_readers_give_way: { apart(); rwlock::shares_without_recursion::<CRwWp>(THREADS, 2, 30_000) };
     cohorts_of_four_levels: { apart(); rwlock::shares::<CohortRw<Four>>(THREADS, 3, 30_000, 1) };
     cohorts_let_go: { apart(); rwlock::lets_go::<CRwNp>(THREADS, 3, 20_000, 3) };
     cohorts_let_writers_go: { apart(); rwlock::lets_writers_go::<CRwWp>(THREADS, 20_000) };
@@ -634,7 +634,7 @@ stress! {
     cohorts_are_tried: { apart(); rwlock::is_tried::<CRwWp>(THREADS, 30_000) };
     cohorts_are_read_again: { apart(); rwlock::is_read_again::<CRwNp>(30_000) };
     object_readers_share: { apart(); rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(THREADS, 2, 30_000, 1) };
-    object_readers_give_way: { apart(); rwlock::shares_strictly::<Beginning<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
+    object_readers_give_way: { apart(); rwlock::shares_without_recursion::<Beginning<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
     object_of_four_levels: { apart(); rwlock::shares::<Beginning<Four, true, CROWDED>>(THREADS, 3, 30_000, 1) };
     object_lets_go: { apart(); rwlock::lets_go::<Beginning<Mcs, true, NAMED>>(THREADS, 3, 20_000, 3) };
     object_of_a_host: host::excludes(object::hosted(host::inflated::<Mcs>()), THREADS, 30_000, 1);
@@ -675,11 +675,11 @@ stress! {
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     arena_returns_what_was_left: arena::returns_what_was_left(200_000);
     mcs_claimed: host::is_claimed(host::in_place::<Mcs>(), THREADS, 2_000, CLAIMS);
-    ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
+    ticket_claimed: host::is_claimed(host::in_place_fast::<Ticket>(), THREADS, 2_000, CLAIMS);
     hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);
     claimed_by_many: host::is_claimed_by_many(host::inflated::<CTktMcs>(), [None; THREADS]);
     mcs_in_scarcity: host::excludes_in_scarcity(host::in_place::<Mcs>(), THREADS, 5_000);
     hmcs_in_scarcity: host::excludes_in_scarcity(host::inflated::<Hmcs3>(), THREADS, 5_000);
-    ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
-    tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);
+    ticket_shortly_in_place: host::excludes(host::in_place_fast::<Ticket>(), THREADS, 20_000, 1);
+    tas_shortly_in_place: host::excludes(host::in_place_fast::<Tas>(), THREADS, 200_000, 1);
 }

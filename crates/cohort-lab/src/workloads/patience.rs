@@ -52,7 +52,7 @@ struct Native {
 impl Timed for Native {
     fn with_within(&self, patience: Duration, section: impl FnOnce()) -> bool {
         let taken = if self.steadily {
-            self.mutex.lock_within_steadily(patience)
+            self.mutex.lock_within_monotonic(patience)
         } else {
             self.mutex.lock_within(patience)
         };

@@ -71,7 +71,7 @@ impl Mutex {
     }
 
     /// As [`lock_within`](Self::lock_within), by the monotonic clock.
-    pub fn lock_within_steadily(&self, patience: Duration) -> bool {
+    pub fn lock_within_monotonic(&self, patience: Duration) -> bool {
         unsafe extern "C" {
             fn pthread_mutex_clocklock(
                 mutex: *mut libc::pthread_mutex_t,

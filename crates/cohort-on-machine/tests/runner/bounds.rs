@@ -632,7 +632,7 @@ fn spend(nanoseconds: u64) {
 }
 
 /// A waiter with a deadline acquires soon, however busy the queue keeps the lock.
-fn is_served_soon(host: impl Host) {
+fn is_served_in_time(host: impl Host) {
     let shared = Arc::new((host, AtomicU32::new(0)));
     together(QUEUE + 1, move |thread| {
         let (host, over) = &*shared;
@@ -657,9 +657,9 @@ fn is_served_soon(host: impl Host) {
 
 /// For hosted locks in place and inflated.
 pub fn serves_claims_soon() {
-    is_served_soon(host::in_place::<Ticket>());
-    is_served_soon(host::in_place::<Mcs>());
-    is_served_soon(host::inflated::<Mcs>());
+    is_served_in_time(host::in_place::<Ticket>());
+    is_served_in_time(host::in_place::<Mcs>());
+    is_served_in_time(host::inflated::<Mcs>());
 }
 
 /// All threads but one claim, and critical sections are so long that claims are always due. The

@@ -14,7 +14,7 @@ models![
     }),
     quick("claim::ticket", DUE, || {
         host::is_claimed(
-            host::shortly_in_place::<Ticket>(),
+            host::in_place_fast::<Ticket>(),
             2,
             2,
             [Some(host::NEVER)],

@@ -413,7 +413,7 @@ impl Futex {
 
     /// As [`release_queued`](Self::release_queued), but hands the lock to a sleeper if there is
     /// one.
-    pub(crate) fn release_queued_fairly(&self) {
+    pub(crate) fn release_queued_fair(&self) {
         self.word.fetch_and(!QUEUED, Order::RELAXED);
         self.hand_to_sleeper();
     }

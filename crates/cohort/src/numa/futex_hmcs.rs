@@ -713,7 +713,7 @@ impl Carried for Word<'_> {
             return;
         }
         match self.futex {
-            Some(futex) if self.fairly => futex.release_queued_fairly(),
+            Some(futex) if self.fairly => futex.release_queued_fair(),
             Some(futex) => futex.release_queued(),
             None => {}
         }
@@ -863,7 +863,7 @@ impl FutexHmcs {
     fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
         let visits = !waits_often();
         let outcome = if patience.is_endless() && has_queues() {
-            self.wait_endlessly(visits, tells)
+            self.wait_endless(visits, tells)
         } else {
             self.futex.wait_long(patience, visits)
         };
@@ -873,7 +873,7 @@ impl FutexHmcs {
 
     /// Blocks until the lock is held.  A thread that rarely waits tries the word first; it does not
     /// while the queue passes the word on, since the word is not free then.
-    fn wait_endlessly(&self, visits: bool, tells: bool) -> Outcome {
+    fn wait_endless(&self, visits: bool, tells: bool) -> Outcome {
         let mut spinner = Spinner::new();
         for _ in 0..JOINS {
             if visits
@@ -1036,7 +1036,7 @@ impl FutexHmcs {
     #[inline(never)]
     pub unsafe fn release_attentive(&self) {
         if is_special_release() {
-            return self.release_specially();
+            return self.release_special();
         }
         // A load of the word waits for the exchange that acquired it, and lengthens a short section
         // by half.  On machines with queues, exchanges that must fail cost more than that.
@@ -1050,7 +1050,7 @@ impl FutexHmcs {
     /// As above, if the release is [special](is_special_release).
     #[cold]
     #[inline(never)]
-    fn release_specially(&self) {
+    fn release_special(&self) {
         if self.futex.is_queued() {
             self.release_in_queue(false);
             return;

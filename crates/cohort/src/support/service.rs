@@ -489,7 +489,7 @@ where
     /// The entry of a key that was not visible; `None` if it has none.
     #[cold]
     #[inline(never)]
-    fn find_surely(&self, key: usize) -> Option<&'static KeyedLock<L>> {
+    fn find_exclusive(&self, key: usize) -> Option<&'static KeyedLock<L>> {
         let hash = hash(key);
         self.taken(hash).bucket.find(key, hash)
     }
@@ -753,7 +753,7 @@ where
             return Err(Refusal::NoKey);
         }
         let seen = self.remembered(key).or_else(|| self.find(key));
-        let entry = seen.or_else(|| self.find_surely(key));
+        let entry = seen.or_else(|| self.find_exclusive(key));
         let entry = entry.ok_or(Refusal::NotHeld)?;
         of_kind(entry, kind)?;
         // SAFETY: the caller's; a key with a held lock keeps its entry.
@@ -776,7 +776,7 @@ where
             return Err(Refusal::NoKey);
         }
         loop {
-            let seen = self.find(key).or_else(|| self.find_surely(key));
+            let seen = self.find(key).or_else(|| self.find_exclusive(key));
             let Some(entry) = seen else {
                 return Ok(());
             };

@@ -263,7 +263,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     where
         L: ReleaseFairly,
     {
-        self.hold.leave_fairly();
+        self.hold.leave_fair();
     }
 
     /// Ends a forgotten guard of the calling thread.
@@ -420,7 +420,7 @@ impl<L: RawLock> Hold<L> {
     }
 
     /// Ends a guard of the calling thread, by a fair release if it is the last.
-    fn leave_fairly(&self)
+    fn leave_fair(&self)
     where
         L: ReleaseFairly,
     {
@@ -553,7 +553,7 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
     where
         L: ReleaseFairly,
     {
-        this.mutex.hold.without_one(Hold::leave_fairly, pause)
+        this.mutex.hold.without_one(Hold::leave_fair, pause)
     }
 
     /// Hands the mutex to a waiter, if there is one and this is the thread's only guard, and blocks
@@ -590,7 +590,7 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
     {
         let hold = &this.mutex.hold;
         mem::forget(this);
-        hold.leave_fairly();
+        hold.leave_fair();
     }
 }
 
@@ -611,7 +611,7 @@ impl<'a, T: ?Sized, L: RawLock> MappedReentrantMutexGuard<'a, T, L> {
     {
         let hold = this.hold;
         mem::forget(this);
-        hold.leave_fairly();
+        hold.leave_fair();
     }
 
     /// Narrows the guard to a part of its part, if there is one.

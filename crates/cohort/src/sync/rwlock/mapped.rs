@@ -165,7 +165,7 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for one of the readers.
-        unsafe { lock.end_read_fairly() };
+        unsafe { lock.end_read_fair() };
     }
 
     /// Narrows the guard to a part of the part.
@@ -229,7 +229,7 @@ impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for the writer.
-        unsafe { lock.end_write_fairly() };
+        unsafe { lock.end_write_fair() };
     }
 
     /// Narrows the guard to a part of the part.

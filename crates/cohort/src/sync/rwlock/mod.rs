@@ -460,7 +460,7 @@ impl<T: ?Sized> RwLock<T> {
     /// As [`force_unlock_read`](Self::force_unlock_read).
     pub unsafe fn force_unlock_read_fair(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.end_read_fairly() };
+        unsafe { self.lock.end_read_fair() };
     }
 
     /// Ends a write after its guard was forgotten, as [`WriteGuard::unlock_fair`] does.
@@ -477,7 +477,7 @@ impl<T: ?Sized> RwLock<T> {
     /// As [`force_unlock_write`](Self::force_unlock_write).
     pub unsafe fn force_unlock_write_fair(&self) {
         // SAFETY: the caller's.
-        unsafe { self.lock.end_write_fairly() };
+        unsafe { self.lock.end_write_fair() };
     }
 
     /// Recreates a forgotten read guard.
@@ -760,7 +760,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads, is borrowed, and is given back when it reads again.
-        unsafe { lock.end_read_fairly() };
+        unsafe { lock.end_read_fair() };
         let _last = Defer(|| lock.begin_read_at_last());
         pause()
     }
@@ -780,7 +780,7 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for one of the readers.
-        unsafe { lock.lock.end_read_fairly() };
+        unsafe { lock.lock.end_read_fair() };
     }
 
     /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be read
@@ -848,7 +848,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard writes, is borrowed, and is given back when it writes again.
-        unsafe { lock.end_write_fairly() };
+        unsafe { lock.end_write_fair() };
         let _last = Defer(|| {
             let _ = lock.begin_write(Doing::Write, &Patience::ENDLESS);
         });
@@ -869,7 +869,7 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard stood for the writer.
-        unsafe { lock.lock.end_write_fairly() };
+        unsafe { lock.lock.end_write_fair() };
     }
 
     /// Lets a waiter acquire the lock, if there is one, and blocks until the data may be written

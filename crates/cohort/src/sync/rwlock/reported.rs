@@ -22,7 +22,7 @@ pub fn writing<L: RawShared>(lock: &L, doing: Doing, acquire: impl FnOnce() -> b
 
 /// Acquires the lock for upgradable reading as `acquire` does.
 #[inline(always)]
-pub fn reading_upgradably(lock: &RawRwLock, doing: Doing, acquire: impl FnOnce() -> bool) -> bool {
+pub fn upgradable_reading(lock: &RawRwLock, doing: Doing, acquire: impl FnOnce() -> bool) -> bool {
     let keeps_out = || lock.is_write_locked();
     let how = How::OwnUpgradable;
     recorder::acquiring(doing, how, address(lock), keeps_out, acquire)
@@ -93,16 +93,16 @@ impl RawRwLock {
     }
 
     #[inline(always)]
-    pub(super) fn begin_read_upgradably(&self, doing: Doing, patience: &Patience) -> bool {
+    pub(super) fn begin_upgradable_read(&self, doing: Doing, patience: &Patience) -> bool {
         let read = || self.read_upgradably(patience) == Outcome::Acquired;
-        reading_upgradably(self, doing, read)
+        upgradable_reading(self, doing, read)
     }
 
-    /// [`begin_read_upgradably`](Self::begin_read_upgradably), even while the lock has the greatest
+    /// [`begin_upgradable_read`](Self::begin_upgradable_read), even while the lock has the greatest
     /// number of readers.
     #[inline(always)]
-    pub(super) fn begin_read_upgradably_at_last(&self) {
-        reading_upgradably(self, Doing::ReadUpgradably, || {
+    pub(super) fn begin_upgradable_read_at_last(&self) {
+        upgradable_reading(self, Doing::ReadUpgradably, || {
             read_at_last(|| self.read_upgradably(&Patience::ENDLESS));
             true
         });
@@ -129,7 +129,7 @@ impl RawRwLock {
     /// # Safety
     /// As [`release_read_fairly`](Self::release_read_fairly).
     #[inline(always)]
-    pub(super) unsafe fn end_read_fairly(&self) {
+    pub(super) unsafe fn end_read_fair(&self) {
         // SAFETY: the caller's.
         releasing(self, How::OwnRead, || unsafe { self.release_read_fairly() });
     }
@@ -145,7 +145,7 @@ impl RawRwLock {
     /// # Safety
     /// As [`release_write_fairly`](Self::release_write_fairly).
     #[inline(always)]
-    pub(super) unsafe fn end_write_fairly(&self) {
+    pub(super) unsafe fn end_write_fair(&self) {
         // SAFETY: the caller's.
         releasing(self, How::OwnWrite, || unsafe {
             self.release_write_fairly()
@@ -157,7 +157,7 @@ impl RawRwLock {
     /// # Safety
     /// The caller reads upgradably.
     #[inline(always)]
-    pub(super) unsafe fn end_read_upgradably(&self) {
+    pub(super) unsafe fn end_upgradable_read(&self) {
         // SAFETY: the caller's.
         releasing(self, How::OwnUpgradable, || unsafe {
             self.end_upgradable();
@@ -165,12 +165,12 @@ impl RawRwLock {
         });
     }
 
-    /// [`end_read_upgradably`](Self::end_read_upgradably), fairly.
+    /// [`end_upgradable_read`](Self::end_upgradable_read), fairly.
     ///
     /// # Safety
     /// The caller reads upgradably.
     #[inline(always)]
-    pub(super) unsafe fn end_read_upgradably_fairly(&self) {
+    pub(super) unsafe fn end_upgradable_read_fair(&self) {
         // SAFETY: the caller's.
         releasing(self, How::OwnUpgradable, || unsafe {
             self.end_upgradable_fairly();

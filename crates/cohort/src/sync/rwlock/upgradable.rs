@@ -1,6 +1,6 @@
 //! Reads of an [`RwLock`] that may become writes, and writes that become reads.
 
-use super::reported::{changing, reading_upgradably, upgrading};
+use super::reported::{changing, upgradable_reading, upgrading};
 use super::{ReadGuard, RwLock, WriteGuard};
 use crate::door::recorder::{Doing, How};
 use crate::rwlock::TOO_MANY;
@@ -86,7 +86,7 @@ impl<T: ?Sized> RwLock<T> {
     #[cfg_attr(observed, inline(always))]
     pub fn upgradable_read(&self) -> UpgradableGuard<'_, T> {
         let doing = Doing::ReadUpgradably;
-        let taken = self.lock.begin_read_upgradably(doing, &Patience::ENDLESS);
+        let taken = self.lock.begin_upgradable_read(doing, &Patience::ENDLESS);
         self.upgradable(taken)
             .unwrap_or_else(|| panic!("{TOO_MANY}"))
     }
@@ -104,7 +104,7 @@ impl<T: ?Sized> RwLock<T> {
     #[cfg_attr(observed, inline(always))]
     pub fn try_upgradable_read(&self) -> Option<UpgradableGuard<'_, T>> {
         let read = || self.lock.try_read_upgradably();
-        self.upgradable(reading_upgradably(&self.lock, Doing::Nothing, read))
+        self.upgradable(upgradable_reading(&self.lock, Doing::Nothing, read))
     }
 
     /// The same, for at most `timeout`.
@@ -119,7 +119,7 @@ impl<T: ?Sized> RwLock<T> {
     #[cfg_attr(observed, inline(always))]
     pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<UpgradableGuard<'_, T>> {
         let patience = patience(timeout);
-        self.upgradable(self.lock.begin_read_upgradably(Doing::Timed, &patience))
+        self.upgradable(self.lock.begin_upgradable_read(Doing::Timed, &patience))
     }
 }
 
@@ -325,8 +325,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
-        unsafe { lock.end_read_upgradably() };
-        let _last = Defer(|| lock.begin_read_upgradably_at_last());
+        unsafe { lock.end_upgradable_read() };
+        let _last = Defer(|| lock.begin_upgradable_read_at_last());
         pause()
     }
 
@@ -343,8 +343,8 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
         let lock = &this.lock.lock;
         // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
-        unsafe { lock.end_read_upgradably_fairly() };
-        let _last = Defer(|| lock.begin_read_upgradably_at_last());
+        unsafe { lock.end_upgradable_read_fair() };
+        let _last = Defer(|| lock.begin_upgradable_read_at_last());
         pause()
     }
 
@@ -362,7 +362,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
         // SAFETY: the guard read upgradably, and stood for one of the readers.
-        unsafe { lock.lock.end_read_upgradably_fairly() };
+        unsafe { lock.lock.end_upgradable_read_fair() };
     }
 
     /// Lets the lock's waiters acquire it, and blocks until the data may be read upgradably again.
@@ -451,7 +451,7 @@ impl<T: ?Sized> Deref for UpgradableGuard<'_, T> {
 impl<T: ?Sized> Drop for UpgradableGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the guard reads upgradably, and stands for one of the readers.
-        unsafe { self.lock.lock.end_read_upgradably() };
+        unsafe { self.lock.lock.end_upgradable_read() };
     }
 }
 

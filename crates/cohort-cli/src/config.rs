@@ -41,7 +41,7 @@ use crate::wait::Wait;
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 use cohort_measure::tuned::file::Origin;
-use cohort_measure::tuned::glk as glk_file;
+use cohort_measure::tuned::origin::Origin as TunedOn;
 use cohort_measure::tuned::sanl as sanl_file;
 use glk::Glk;
 use serde::Deserialize;
@@ -241,7 +241,7 @@ impl Configuration {
     }
 
     /// Where that is from, if it is written.
-    pub fn glk_tuned(&self) -> Option<&glk_file::Origin> {
+    pub fn glk_tuned(&self) -> Option<&TunedOn> {
         self.glk.as_ref()?.get_ref().tuned()
     }
 
@@ -251,7 +251,7 @@ impl Configuration {
     }
 
     /// Their origin, if given.
-    pub fn sanl_tuned(&self) -> Option<&sanl_file::Origin> {
+    pub fn sanl_tuned(&self) -> Option<&TunedOn> {
         self.sanl_table.as_ref()?.tuned.as_ref()
     }
 

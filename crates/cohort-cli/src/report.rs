@@ -14,7 +14,7 @@ use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
-use cohort::report::{ServedKind, MAGIC, NAME_BYTES, Report};
+use cohort::report::{MAGIC, NAME_BYTES, Report, ServedKind};
 use counts::{Counts, uncounted};
 use numbers::{grouped, percent};
 use std::collections::BTreeSet;

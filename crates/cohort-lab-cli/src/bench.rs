@@ -28,7 +28,7 @@ use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{NO_LOCK, Placement, Topology, Tunings, Wait};
+use cohort_lab::world::{NO_LOCK, Placement, Tunings, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::nearest;
 use std::ops::RangeInclusive;
@@ -508,7 +508,12 @@ fn printed_there(name: &str) -> Result<String, Problem> {
     Choice::named(name).map(|choice| choice.name().to_owned())
 }
 
-fn printed(name: &str, info: &Info, place: &Testbed, wait: Option<Wait>) -> Result<String, Problem> {
+fn printed(
+    name: &str,
+    info: &Info,
+    place: &Testbed,
+    wait: Option<Wait>,
+) -> Result<String, Problem> {
     if name == NO_LOCK {
         if info.name == "pingpong" {
             return Ok(name.to_owned());

@@ -27,7 +27,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::tune::field::RIVALS;
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::shape::Shape;
-use cohort_lab::tune::{self, Effort, TunePlan, Policy, Tuned, beam};
+use cohort_lab::tune::{self, Effort, Policy, TunePlan, Tuned, beam};
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::description::nearest;

@@ -332,7 +332,12 @@ pub fn measure(
     Ok((envelope, signal))
 }
 
-fn play(plan: &EnvelopePlan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Result<Run, String> {
+fn play(
+    plan: &EnvelopePlan,
+    spot: &Spot,
+    form: &Contestant,
+    at: &Arc<Simulator>,
+) -> Result<Run, String> {
     let is_crowded = spot.threads > at.topology().cpus().len();
     let served = plan.served && form.is_judged;
     let course = Course {

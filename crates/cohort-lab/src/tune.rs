@@ -25,7 +25,7 @@ pub mod field;
 pub mod glk;
 pub mod sanl;
 
-pub use cohort_measure::tuned::{best, file, shape};
+pub use cohort_measure::tuned::{best, file, origin, shape};
 
 use crate::bench::report::Point;
 use crate::bench::{Info, Knobs, Setting};
@@ -318,7 +318,11 @@ pub fn expected(plan: &TunePlan, rivals: usize) -> usize {
 ///
 /// # Errors
 /// The first of `measure`.
-pub fn tune<E>(plan: &TunePlan, rivals: &[String], measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
+pub fn tune<E>(
+    plan: &TunePlan,
+    rivals: &[String],
+    measure: &mut Measure<'_, E>,
+) -> Result<Tuned, E> {
     let mut field = field::entries(&plan.levels, &plan.basic);
     field.extend(rivals.iter().map(|name| Contender::rival(name)));
     search(plan, field, measure)
@@ -328,7 +332,11 @@ pub fn tune<E>(plan: &TunePlan, rivals: &[String], measure: &mut Measure<'_, E>)
 ///
 /// # Errors
 /// The first of `measure`.
-pub fn search<E>(plan: &TunePlan, field: Vec<Contender>, measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
+pub fn search<E>(
+    plan: &TunePlan,
+    field: Vec<Contender>,
+    measure: &mut Measure<'_, E>,
+) -> Result<Tuned, E> {
     let field = field.into_iter();
     let mut scores: Vec<Score> = field
         .map(|entry| Score::new(entry, plan.policies.len()))

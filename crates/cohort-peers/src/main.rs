@@ -17,7 +17,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::workloads::Burners;
 use load::Load;
 use measure::Setup;
-use peers::{PeerKind, PEERS};
+use peers::{PEERS, PeerKind};
 use points::{Grid, Point};
 use std::path::PathBuf;
 use std::process::ExitCode;

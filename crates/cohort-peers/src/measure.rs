@@ -1,6 +1,6 @@
 //! Every lock at every point, by interleaved rounds.
 
-use crate::peers::{PeerKind, Origin, PEERS, Peer};
+use crate::peers::{Origin, PEERS, Peer, PeerKind};
 use crate::points::{Figure, Locks, Point};
 use cohort_lab::interrupt::Interrupted;
 use cohort_lab::rounds::{self, Contestant, Observer, Series};

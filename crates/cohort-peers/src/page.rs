@@ -76,7 +76,10 @@ pub fn page(tables: &[Table], rounds: usize) -> String {
          Cohort's. `pthread-…` is the preloaded library's default under the C library's names.\n",
         machine()
     );
-    for (title, kind) in [("Mutexes", PeerKind::Sleeping), ("Rwlocks", PeerKind::Shared)] {
+    for (title, kind) in [
+        ("Mutexes", PeerKind::Sleeping),
+        ("Rwlocks", PeerKind::Shared),
+    ] {
         let of_kind = |table: &&Table| table.rows.first().is_some_and(|row| row.kind == kind);
         let tables: Vec<&Table> = tables.iter().filter(of_kind).collect();
         let has = |figure| tables.iter().filter(move |table| table.figure == figure);

@@ -8,9 +8,9 @@ use cohort::TwoForms;
 use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
 use cohort::wait::MayPark;
-use cohort_lab::workloads::address::{InPlace, GlkObject};
+use cohort_lab::workloads::address::{GlkObject, InPlace};
 use cohort_lab::workloads::pthread::RwLock;
-use cohort_lab::workloads::{CachePadded, MutexKind as Mutexes, Mutex, Outcome, Raw};
+use cohort_lab::workloads::{CachePadded, Mutex, MutexKind as Mutexes, Outcome, Raw};
 use serde::Serialize;
 use std::ffi::CStr;
 
@@ -124,7 +124,10 @@ impl Peer {
     /// Whether its waiters finally leave their CPUs, so that a crowd larger than the number of CPUs
     /// goes on.
     pub fn yields(&self) -> bool {
-        let finally = matches!(self.kind, PeerKind::Sleeping | PeerKind::Shared | PeerKind::Keyed);
+        let finally = matches!(
+            self.kind,
+            PeerKind::Sleeping | PeerKind::Shared | PeerKind::Keyed
+        );
         finally || self.is_ours() || self.name.ends_with("-yield") || self.from == TBB
     }
 

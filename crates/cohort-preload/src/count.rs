@@ -9,7 +9,7 @@ use cohort::door::{
 };
 use cohort::host::Generation;
 use cohort::host::served::Service;
-use cohort::report::{ServedKind, MAGIC, Memory, Report, SHARDS, Shard};
+use cohort::report::{MAGIC, Memory, Report, SHARDS, ServedKind, Shard};
 use core::ffi::CStr;
 use core::mem::offset_of;
 use core::ptr;

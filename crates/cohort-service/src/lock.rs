@@ -176,7 +176,10 @@ impl Lockable for Lock {
         }
     }
 
-    fn take(kind: Self::Kind, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self> {
+    fn take(
+        kind: Self::Kind,
+        pool: &(impl Pool<KeyedLock<Self>> + ?Sized),
+    ) -> &'static KeyedLock<Self> {
         kind.map_or_else(|| pool.take(), Algorithm::take)
     }
 

@@ -192,7 +192,12 @@ pub fn soak<L: AbortableDelegate + Sync>(soak: &Soak) {
 }
 
 /// Operations that may time out.
-fn leave_in_time<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, thread: usize, dice: &mut Dice) {
+fn leave_in_time<L: AbortableDelegate>(
+    lock: &Shared<L>,
+    soak: &Soak,
+    thread: usize,
+    dice: &mut Dice,
+) {
     if dice.one_in(4) {
         soak.note(thread, &"try_run_when_for");
         run_when(lock, soak, dice);

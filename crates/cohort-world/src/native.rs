@@ -12,13 +12,13 @@ use super::{
 use crate::disturb::Watch;
 use crate::work::Pace;
 pub use clock::Clock;
-use makers::Wanted;
 use cohort as locks;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
 use cohort::{Counter, Deadline};
 use cohort_topology::here;
 pub use heard::listen;
+use makers::Wanted;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -107,7 +107,10 @@ pub struct Native {
 }
 
 #[path = "makers/mod.rs"]
-#[allow(clippy::duplicate_mod, reason = "compiled once for each build of the locks")]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "compiled once for each build of the locks"
+)]
 mod makers;
 
 /// The text of the running composition; runs on this machine are sequential.

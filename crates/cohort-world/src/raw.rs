@@ -387,7 +387,8 @@ pub(crate) use lock_maker;
 type Run<D> = fn(&D, &mut <D as Delegate>::Context, Section<'_>);
 
 /// The timed form of [`Run`].
-pub(crate) type RunWithin<D> = fn(&D, &mut <D as Delegate>::Context, Section<'_>, &Patience) -> Outcome;
+pub(crate) type RunWithin<D> =
+    fn(&D, &mut <D as Delegate>::Context, Section<'_>, &Patience) -> Outcome;
 
 /// The delegate, for a server.
 pub(crate) type Serves<D> = fn(&D) -> &dyn Server;
@@ -463,7 +464,10 @@ impl<D: Delegate> Brought<D> {
 
     /// # Safety
     /// Only the thread of that number uses its context, for one call at a time.
-    #[expect(clippy::mut_from_ref, reason = "the context is beside the lock, in the room")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the context is beside the lock, in the room"
+    )]
     unsafe fn context(&self, thread: usize) -> &mut D::Context {
         // SAFETY: `brought` put one there, and the caller's.
         unsafe { self.contexts[thread].at.cast().as_mut() }

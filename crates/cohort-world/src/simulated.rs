@@ -138,7 +138,10 @@ pub struct Simulated {
 }
 
 #[path = "makers/mod.rs"]
-#[allow(clippy::duplicate_mod, reason = "compiled once for each build of the locks")]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "compiled once for each build of the locks"
+)]
 mod makers;
 
 /// The locks of this build beside the catalogue.

@@ -5,7 +5,7 @@ use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
 use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_LOCKS, Servable};
 use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe, TREE_LEVELS};
-use cohort::tree::{Abandonment, TreeKind, Tree};
+use cohort::tree::{Abandonment, Tree, TreeKind};
 
 /// The number of random names.
 const NAMES: u64 = 20_000;

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::profile::merge::label;
 use crate::program::{Program, own_path, runtime};
 use crate::report::counts::Counts;
-use crate::top::frame::{Looks, WaitSite, Row};
+use crate::top::frame::{Looks, Row, WaitSite};
 use crate::top::text;
 use cohort_measure::compare::{Comparison, times};
 use serde::Serialize;

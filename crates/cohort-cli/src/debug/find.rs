@@ -245,7 +245,8 @@ impl Finder {
                 self.suppressed += usize::from(!is_known);
                 continue;
             }
-            seen.is_explained |= matches!(finding.kind, FindingKind::Deadlock | FindingKind::Asleep);
+            seen.is_explained |=
+                matches!(finding.kind, FindingKind::Deadlock | FindingKind::Asleep);
             if !self.silent {
                 self.to.say(&text(&finding));
             }

@@ -170,7 +170,11 @@ mod tests {
     #[test]
     fn what_is_suggested_covers_what_was_found_and_nothing_else() {
         let found = [
-            finding(FindingKind::Order, &["accounts", "journal"], &["transfer", "main"]),
+            finding(
+                FindingKind::Order,
+                &["accounts", "journal"],
+                &["transfer", "main"],
+            ),
             finding(FindingKind::LockTwice, &["0x7f00"], &["append", "main"]),
         ];
         let text = suggested(&found);
@@ -178,7 +182,11 @@ mod tests {
         assert!(found.iter().all(|finding| read.cover(finding)));
         assert_eq!(read.unused().count(), 0);
         for other in [
-            finding(FindingKind::Deadlock, &["accounts", "journal"], &["transfer"]),
+            finding(
+                FindingKind::Deadlock,
+                &["accounts", "journal"],
+                &["transfer"],
+            ),
             finding(FindingKind::Order, &["accounts", "ledger"], &["transfer"]),
             finding(FindingKind::Order, &["accounts", "journal"], &["audit"]),
             finding(FindingKind::LockTwice, &["0x7f00"], &["main"]),

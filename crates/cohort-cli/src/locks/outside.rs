@@ -1,6 +1,6 @@
 //! Locks of a process outside Cohort, by the C library's data in them.
 
-use super::find::{ObjectKind, Lock, Member};
+use super::find::{Lock, Member, ObjectKind};
 use crate::outside::Process;
 use crate::outside::glibc::FutexUse;
 use crate::outside::looker::Looker;

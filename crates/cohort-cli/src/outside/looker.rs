@@ -8,7 +8,7 @@ use crate::observe::stacks::{Frame, Stacks};
 use crate::problem::Problem;
 use crate::profile::NamedBy;
 use crate::profile::merge::label;
-use crate::top::frame::{Holder, Looks, WaitSite, Row, Seen};
+use crate::top::frame::{Holder, Looks, Row, Seen, WaitSite};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};

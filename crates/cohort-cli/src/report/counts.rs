@@ -1,7 +1,7 @@
 //! The totals of a report, and what they say about a gain.
 
 use super::numbers::{grouped, percent};
-use cohort::report::{ServedKind, Report};
+use cohort::report::{Report, ServedKind};
 use serde::Serialize;
 
 /// Below this share of contended acquisitions, few threads ever wait.

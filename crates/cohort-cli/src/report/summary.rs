@@ -6,7 +6,7 @@ use crate::program::shown;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
-use cohort::report::{ServedKind, Report};
+use cohort::report::{Report, ServedKind};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::sync::atomic::Ordering::Relaxed;

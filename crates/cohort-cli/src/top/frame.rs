@@ -421,7 +421,13 @@ fn first_frame(process: &mut Process, site: u64) -> Frame {
 }
 
 /// Adds to a site's entry, or a new entry.
-fn add(places: &mut Vec<WaitSite>, process: &mut Process, site: u64, lost: f64, frames: Vec<Frame>) {
+fn add(
+    places: &mut Vec<WaitSite>,
+    process: &mut Process,
+    site: u64,
+    lost: f64,
+    frames: Vec<Frame>,
+) {
     let (address, how) = Hold::unpack(site);
     let how = merge::taken_for(how);
     let frames = if frames.is_empty() {

@@ -1,7 +1,7 @@
 //! Observed lock operations as text.
 
 use super::Sort;
-use super::frame::{WaitSite, Row, Seen};
+use super::frame::{Row, Seen, WaitSite};
 use crate::page;
 use crate::profile::merge::label;
 use crate::profile::text::{count, seconds, share};

@@ -80,14 +80,12 @@ fn a_program_is_profiled_first() {
 fn what_pays_has_a_line_with_its_reason() {
     let (folder, file) = profile(|_| ());
     let (written, advice) = advised(&folder, &file);
-    advice
-        .code(0)
-        .stdout(
-            contains("assigns 2 of 3 locks")
-                .and(contains("stats_lock: mcs; queue 4.5, held 2.8 µs"))
-                .and(contains("slow: nothing; held 3.0 ms"))
-                .and(contains("-- prog -x\n")),
-        );
+    advice.code(0).stdout(
+        contains("assigns 2 of 3 locks")
+            .and(contains("stats_lock: mcs; queue 4.5, held 2.8 µs"))
+            .and(contains("slow: nothing; held 3.0 ms"))
+            .and(contains("-- prog -x\n")),
+    );
     let text = std::fs::read_to_string(&written).expect("it was written");
     let lines: toml::Table = toml::from_str(&text).expect("TOML");
     let lines = lines["mutex"].as_array().expect("lines");
@@ -110,11 +108,9 @@ fn what_pays_has_a_line_with_its_reason() {
 fn where_nothing_pays_that_is_said() {
     let (folder, file) = profile(|all| all["threads"] = json!(9));
     let (written, advice) = advised(&folder, &file);
-    advice
-        .code(0)
-        .stdout(
-            starts_with("No mutex gains from another lock").and(contains("9 threads on 8 CPUs")),
-        );
+    advice.code(0).stdout(
+        starts_with("No mutex gains from another lock").and(contains("9 threads on 8 CPUs")),
+    );
     cohort()
         .args(["run", "--config"])
         .arg(&written)

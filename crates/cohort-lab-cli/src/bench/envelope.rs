@@ -6,7 +6,7 @@ use cohort_cli::problem::Problem;
 use cohort_lab::bench::Knobs;
 use cohort_lab::envelope::grid::WORKLOADS;
 use cohort_lab::envelope::{
-    CANDIDATES, Envelope, Extent, Grid, JUDGED, EnvelopePlan, Point, REFERENCE, heat, mean, measure,
+    CANDIDATES, Envelope, EnvelopePlan, Extent, Grid, JUDGED, Point, REFERENCE, heat, mean, measure,
 };
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;

@@ -13,7 +13,7 @@ use cohort_lab::bench::report::Point;
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::explain::{self, CONTROL, Explained, Gain, ExplainPlan, Where};
+use cohort_lab::tune::explain::{self, CONTROL, ExplainPlan, Explained, Gain, Where};
 use cohort_lab::tune::field;
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::shape::Shape;

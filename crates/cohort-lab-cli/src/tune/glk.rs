@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let machine = place.name();
     let tuning = analysis.tuning();
     let found = Found {
         glk: Numbers {
@@ -96,16 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     common.show(
         &place,
         |plot| picture::save(&analysis, machine, plot),
-        |command, shape| {
-            file::text(
-                command,
-                &analysis.tuning(),
-                machine,
-                fingerprint,
-                shape,
-                plan.seed,
-            )
-        },
+        |command, origin| file::text(command, &analysis.tuning(), &origin),
         found,
         || text(&analysis, &plan, &place),
     )?;

@@ -10,7 +10,8 @@ use cohort_lab::bench::simulated::Until;
 use cohort_lab::options;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::sanl::{self, LOCKS, SanlPlan, Profile, file, picture};
+use cohort_lab::tune::origin::Origin;
+use cohort_lab::tune::sanl::{self, LOCKS, Profile, SanlPlan, file, picture};
 use cohort_lab::world::native::Settings;
 use cohort_lab::world::{Placement, Tunings, Wait};
 use serde::Serialize;
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let machine = place.name();
     let found = Found {
         locks: LOCKS,
         profile: &profile,
@@ -77,16 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     common.show(
         &place,
         |plot| picture::save(&profile, machine, plot),
-        |command, shape| {
-            file::text(
-                command,
-                &profile.thresholds(),
-                profile.threads,
-                machine,
-                fingerprint,
-                shape,
-                plan.seed,
-            )
+        |command, origin| {
+            let threads = Some(profile.threads);
+            let origin = Origin { threads, ..origin };
+            file::text(command, &profile.thresholds(), &origin)
         },
         found,
         || text(&profile, &place),

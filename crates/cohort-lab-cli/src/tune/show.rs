@@ -5,7 +5,7 @@ use cohort::name::PREFIX;
 use cohort_cli::page;
 use cohort_lab::tune::field::{self, short};
 use cohort_lab::tune::file::File;
-use cohort_lab::tune::{Best, TunePlan, Policy, Score, Tuned, explain};
+use cohort_lab::tune::{Best, Policy, Score, TunePlan, Tuned, explain};
 use serde::Serialize;
 
 /// The number of compositions shown.

@@ -1,7 +1,9 @@
 //! Targets of the default lock over the envelope's grid.
 
 use super::reading::{Reading, UNFELT};
-use crate::envelope::{CANDIDATES, Envelope, Extent, Grid, JUDGED, EnvelopePlan, Point, grid, mean};
+use crate::envelope::{
+    CANDIDATES, Envelope, EnvelopePlan, Extent, Grid, JUDGED, Point, grid, mean,
+};
 use crate::stats::Estimate;
 use cohort_machine::description::Machine;
 use cohort_machine::description::shipped::{self, MACHINES, SERVERS};

@@ -101,8 +101,8 @@ pub fn measure_until(
 mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
-    use crate::rounds::Silent;
     use crate::bench::Knobs;
+    use crate::rounds::Silent;
     use crate::world::NO_LOCK;
     use crate::world::{Placement, Tunings, Wait};
 

@@ -19,7 +19,7 @@ use crate::bench::simulated::Failure;
 use crate::bench::{self, Setting, report};
 use crate::discover::{self, Stop};
 use crate::rounds::Observer;
-use crate::tune::{self, TunePlan, Policy, field, sanl};
+use crate::tune::{self, Policy, TunePlan, field, sanl};
 use crate::world::{Placement, Wait};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX};

@@ -1,7 +1,7 @@
 //! The beam (Chehab et al. 2021 figure 9): every composition in grey, with highlights.
 
 use super::field::short;
-use super::{TunePlan, Policy, Score, Tuned};
+use super::{Policy, Score, TunePlan, Tuned};
 use crate::plot::figure;
 use crate::plot::sheet::{self, COLOURS, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;

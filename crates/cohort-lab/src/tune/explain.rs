@@ -188,7 +188,10 @@ fn variants(lock: &str) -> Option<Vec<Variant>> {
 ///
 /// # Errors
 /// The first of `measure`; or the lock is no composition with levels.
-pub fn explain<E: From<String>>(plan: &ExplainPlan, measure: &mut Measure<'_, E>) -> Result<Explained, E> {
+pub fn explain<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Explained, E> {
     let no_parts = || format!("`{}` is not a composition with levels", plan.lock);
     let (locks, below) = field::parts(&plan.lock).ok_or_else(no_parts)?;
     let variants = variants(&plan.lock).ok_or_else(no_parts)?;
@@ -273,7 +276,10 @@ fn weighed(plan: &ExplainPlan, of: &[Point], over: &[Point]) -> Gain {
     }
 }
 
-fn bounds<E: From<String>>(plan: &ExplainPlan, measure: &mut Measure<'_, E>) -> Result<Vec<Bound>, E> {
+fn bounds<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Vec<Bound>, E> {
     let names: Vec<String> = BOUNDS.map(|bound| format!("{}/{bound}", plan.lock)).into();
     let most: Vec<usize> = plan.threads.last().copied().into_iter().collect();
     let points = run(plan, measure, Where::Home, plan.info, &names, &most)?;
@@ -295,7 +301,10 @@ fn bounds<E: From<String>>(plan: &ExplainPlan, measure: &mut Measure<'_, E>) -> 
     Ok(all.map(bound).collect())
 }
 
-fn control<E: From<String>>(plan: &ExplainPlan, measure: &mut Measure<'_, E>) -> Result<Vec<Control>, E> {
+fn control<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Vec<Control>, E> {
     let info = bench::find(CONTROL).ok_or_else(|| format!("unknown workload {CONTROL}"))?;
     let threads = some(&plan.threads);
     let mut names = vec![plan.lock.clone()];

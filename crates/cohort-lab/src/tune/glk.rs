@@ -220,7 +220,10 @@ type Measure<'a, E> = dyn FnMut(&[Setting], Option<Wait>, &Tunings) -> Result<Ve
 ///
 /// # Errors
 /// Those of `measure`.
-pub fn analyse<E: From<String>>(plan: &GlkPlan, measure: &mut Measure<'_, E>) -> Result<Analysis, E> {
+pub fn analyse<E: From<String>>(
+    plan: &GlkPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Analysis, E> {
     let mut rates = |settings: &[Setting], wait, glk: &Tuning| {
         let tunings = Tunings {
             glk: *glk,

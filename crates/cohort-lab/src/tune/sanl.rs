@@ -181,7 +181,10 @@ type Measure<'a, E> = dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E
 ///
 /// # Errors
 /// Those of `measure`.
-pub fn profile<E: From<String>>(plan: &SanlPlan, measure: &mut Measure<'_, E>) -> Result<Profile, E> {
+pub fn profile<E: From<String>>(
+    plan: &SanlPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Profile, E> {
     let bringing = Thresholds {
         brings: 0,
         ..Thresholds::USUAL

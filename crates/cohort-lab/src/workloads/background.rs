@@ -124,7 +124,7 @@ fn burner() -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{MutexKind, Mutex};
+    use super::super::{Mutex, MutexKind};
     use super::*;
     use crate::world::work::Pace;
     use rustix::process::{Pid, test_kill_process};

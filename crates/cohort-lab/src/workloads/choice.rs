@@ -1,6 +1,6 @@
 //! The lock that a load runs under.
 
-use super::pthread::{MutexKind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{Actor, CachePadded, Exclusion, Outcome, Raw};
 use cohort::Delegated;
 

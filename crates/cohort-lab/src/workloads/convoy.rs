@@ -8,7 +8,7 @@
 //! chance.
 
 use super::Outcome;
-use super::pthread::{Condition, MutexKind, Mutex, Semaphore};
+use super::pthread::{Condition, Mutex, MutexKind, Semaphore};
 use crate::world::work::{Pace, Work};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};

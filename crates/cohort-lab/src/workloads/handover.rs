@@ -11,7 +11,7 @@
 //! A thread's own preemption shows in the percentiles beyond the median. On a busy machine, only
 //! the median is meaningful.
 
-use super::pthread::{MutexKind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{CachePadded, Exclusion, Latency, Outcome};
 use super::{Times, times};
 use crate::options::seconds;

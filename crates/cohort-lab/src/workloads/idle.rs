@@ -1,7 +1,7 @@
 //! Memory of mutexes that were used and are free.
 
 use super::Outcome;
-use super::pthread::{MutexKind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use std::time::Instant;
 
 /// Options of the load.

@@ -1,7 +1,7 @@
 //! Threads acquire one mutex, each with a timeout.
 
 use super::crowd::{Crowd, Member};
-use super::pthread::{MutexKind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{CachePadded, Outcome};
 use crate::world::work::Pace;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! A thread with a timeout acquires a mutex that other threads use all the time.
 
 use super::background::Hogs;
-use super::pthread::{MutexKind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{LONGEST, times};
 use super::{Latency, Outcome};
 use crate::options::seconds;

@@ -3,7 +3,7 @@
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
-use super::pthread::{MutexKind, Mutex, RwLock};
+use super::pthread::{Mutex, MutexKind, RwLock};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};

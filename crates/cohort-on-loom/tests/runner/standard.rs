@@ -124,20 +124,38 @@ impl OfLock<'_> {
 
 /// The models of a capability or a storage.
 macro_rules! owed {
-    ($of:ident $lock:ty: RawTry) => { $of.tried::<$lock>() };
-    ($of:ident $lock:ty: Abortable) => { $of.abortable::<$lock>() };
-    ($of:ident $lock:ty: DetectsWaiters) => { $of.detects_waiters::<$lock>() };
-    ($of:ident $lock:ty: Inherit) => { $of.inherited::<$lock>() };
+    ($of:ident $lock:ty: RawTry) => {
+        $of.tried::<$lock>()
+    };
+    ($of:ident $lock:ty: Abortable) => {
+        $of.abortable::<$lock>()
+    };
+    ($of:ident $lock:ty: DetectsWaiters) => {
+        $of.detects_waiters::<$lock>()
+    };
+    ($of:ident $lock:ty: Inherit) => {
+        $of.inherited::<$lock>()
+    };
     // What these promise shows in every model, or on the simulated machine only.
     ($of:ident $lock:ty: BoundedAbort) => {};
     ($of:ident $lock:ty: ThreadOblivious) => {};
     ($of:ident $lock:ty: Fair) => {};
-    ($of:ident $lock:ty: Word) => { $of.in_word::<$lock>() };
-    ($of:ident $lock:ty: InPlace) => { $of.in_place::<$lock>() };
-    ($of:ident $lock:ty: Inflated) => { $of.inflated::<$lock>() };
-    ($of:ident $lock:ty: Apart) => { $of.inflated::<$lock>() };
+    ($of:ident $lock:ty: Word) => {
+        $of.in_word::<$lock>()
+    };
+    ($of:ident $lock:ty: InPlace) => {
+        $of.in_place::<$lock>()
+    };
+    ($of:ident $lock:ty: Inflated) => {
+        $of.inflated::<$lock>()
+    };
+    ($of:ident $lock:ty: Apart) => {
+        $of.inflated::<$lock>()
+    };
     // A host could have it, though no program's does.
-    ($of:ident $lock:ty: Nowhere) => { $of.in_place::<$lock>() };
+    ($of:ident $lock:ty: Nowhere) => {
+        $of.in_place::<$lock>()
+    };
 }
 
 macro_rules! all {

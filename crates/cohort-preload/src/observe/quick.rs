@@ -70,7 +70,9 @@ pub unsafe fn lock(
             }
             Took::Lock
         }
-        Form::Order if !own.is_free() || is_given(mutex as usize) => Took::Nothing(SlowPath::Unusual),
+        Form::Order if !own.is_free() || is_given(mutex as usize) => {
+            Took::Nothing(SlowPath::Unusual)
+        }
         // The slow path looks for the mark.
         Form::Owner | Form::Order if kind == NORMAL && marks::are_there() => {
             Took::Nothing(SlowPath::Unusual)

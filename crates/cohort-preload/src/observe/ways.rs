@@ -5,7 +5,7 @@
 //! form. Under another lock than the default, mutexes take the general slow path.
 
 use super::own::{Form, any};
-use super::quick::{self, Took, SlowPath, count_first, draw_first, took_marked};
+use super::quick::{self, SlowPath, Took, count_first, draw_first, took_marked};
 use super::slow::{
     goes_on, leave_from, leave_unusual, lock_begun, lock_from, lock_unusual, read_begun, read_from,
     read_unusual, unlock_from, unlock_unusual, write_begun, write_from, write_unusual,

@@ -10,7 +10,7 @@ use super::said::{Lock, Name};
 use super::words::{ENDLESS, NAIVE, PEERS, PESSIMISTIC};
 use crate::list::cut;
 use crate::recipe::{Bound, TREE_LEVELS};
-use crate::tree::{Abandonment, TreeKind, Tree};
+use crate::tree::{Abandonment, Tree, TreeKind};
 
 impl Catalogue {
     /// The tree of that name, before any `/`; `None` if it is no tree's name.

@@ -99,11 +99,7 @@ unsafe impl Tested for Lock {
         let outcome = self.object().write(&Patience::ENDLESS);
         debug_assert_eq!(outcome, Outcome::Acquired);
     }
-    fn acquire_within(
-        &self,
-        _thread: usize,
-        patience: &Patience,
-    ) -> Option<cohort::Outcome> {
+    fn acquire_within(&self, _thread: usize, patience: &Patience) -> Option<cohort::Outcome> {
         Some(self.object().write(patience))
     }
     unsafe fn release(&self, _thread: usize) {
@@ -133,5 +129,9 @@ pub fn lock(room: &mut dyn Room, name: &str) -> Option<Arc<dyn Tested>> {
     body.put(Body::default());
     let table = room.block(Layout::new::<Readers>());
     table.put(Readers::new());
-    Some(Arc::new(Lock { body, table, is_neutral }))
+    Some(Arc::new(Lock {
+        body,
+        table,
+        is_neutral,
+    }))
 }

@@ -5,7 +5,7 @@ use super::locks::compose::stacked::{Stacked, Unsaid};
 use super::locks::compose::{
     AbortableVisitor, Plan, Shareable, Visitor, WithBypass, abortables, cohorting, generated,
 };
-use super::locks::wait::{MayPark, Parking, SpinOnly};
+use super::locks::wait::{MayPark, SpinOnly};
 use crate::raw::{abortable, tried};
 use crate::{Room, Tested};
 use cohort::name::{Build, BypassPolicy, Lock, Name};
@@ -54,7 +54,7 @@ pub fn make(
 }
 
 /// Creates a cohort lock of the catalogue, with that bypass.
-fn listed<P: Parking>(
+fn listed<P: abortables::Form>(
     lock: &str,
     bypass: Option<BypassPolicy>,
     making: Making<'_>,
@@ -64,9 +64,7 @@ fn listed<P: Parking>(
     }
     match bypass {
         None => cohorting::find::<P, _>(lock, making),
-        Some(BypassPolicy::Always) => {
-            cohorting::find::<P, _>(lock, WithBypass::<_, false>(making))
-        }
+        Some(BypassPolicy::Always) => cohorting::find::<P, _>(lock, WithBypass::<_, false>(making)),
         Some(BypassPolicy::Adaptive) => {
             cohorting::find::<P, _>(lock, WithBypass::<_, true>(making))
         }

@@ -74,11 +74,7 @@ impl Judge for FromMcs {
     }
 }
 
-pub fn make(
-    room: &mut dyn Room,
-    name: &str,
-    threads: usize,
-) -> Option<Arc<dyn Tested>> {
+pub fn make(room: &mut dyn Room, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
     match name {
         IN_TICKET => Some(tested(room, Glk::<InTicket>::default(), threads)),
         IN_MCS => Some(tested(room, Glk::<InMcs>::default(), threads)),

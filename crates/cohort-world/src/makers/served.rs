@@ -55,10 +55,12 @@ unsafe impl<S: Serves> Tested for Mutex<S> {
 
     fn acquire_within(&self, _thread: usize, patience: &Patience) -> Option<Outcome> {
         // SAFETY: as above.
-        Some(match unsafe { self.by.lock_within(self.object(), patience) } {
-            true => Outcome::Acquired,
-            false => Outcome::GaveUp,
-        })
+        Some(
+            match unsafe { self.by.lock_within(self.object(), patience) } {
+                true => Outcome::Acquired,
+                false => Outcome::GaveUp,
+            },
+        )
     }
 
     unsafe fn release(&self, _thread: usize) {

@@ -184,7 +184,12 @@ impl<P: Form> AClh<P> {
     }
 
     /// Leaves the queue, unless the node before has been released or abandoned.
-    fn leave(&self, before: &'static AClhNode<P>, node: &'static AClhNode<P>, cx: &Owned<AClhNode<P>>) -> bool {
+    fn leave(
+        &self,
+        before: &'static AClhNode<P>,
+        node: &'static AClhNode<P>,
+        cx: &Owned<AClhNode<P>>,
+    ) -> bool {
         let tells = !mutant(flaw::LEAVE_UNTOLD);
         if tells
             && !before

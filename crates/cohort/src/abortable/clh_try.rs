@@ -238,7 +238,12 @@ impl<P: Form> ClhTry<P> {
     }
 
     /// Whether the queue ended at that node; if so, it ends `elsewhere` from then on.
-    fn ends_at(&self, node: &'static ClhTryNode<P>, elsewhere: *mut ClhTryNode<P>, order: Order) -> bool {
+    fn ends_at(
+        &self,
+        node: &'static ClhTryNode<P>,
+        elsewhere: *mut ClhTryNode<P>,
+        order: Order,
+    ) -> bool {
         self.tail.load(Order::RELAXED) == pointer(node)
             && self
                 .tail

@@ -21,7 +21,7 @@
 use crate::door::{flaws, mutant};
 use crate::host::Arena;
 use crate::numa::HmcsT1;
-use crate::numa::hmcs_t::{Form, HmcsTContext, Left, HmcsTNode};
+use crate::numa::hmcs_t::{Form, HmcsTContext, HmcsTNode, Left};
 use crate::wait::{MayPark, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock,

@@ -208,7 +208,11 @@ impl<P: Parking> McsTry<P> {
 impl<P: Parking> McsTry<P> {
     /// Removes a node from the queue's end, which is `elsewhere` from then on; or takes its link
     /// and returns the successor, which stays.
-    fn take_out(&self, node: &McsTryNode<P>, elsewhere: *mut McsTryNode<P>) -> Option<&McsTryNode<P>> {
+    fn take_out(
+        &self,
+        node: &McsTryNode<P>,
+        elsewhere: *mut McsTryNode<P>,
+    ) -> Option<&McsTryNode<P>> {
         let mut spinner = Spinner::new();
         loop {
             let next = node.next.load(Order::RELAXED);
@@ -231,7 +235,12 @@ impl<P: Parking> McsTry<P> {
     }
 
     /// Waits behind that node until the lock is held or patience runs out.
-    fn wait(&self, mut before: &McsTryNode<P>, node: &McsTryNode<P>, patience: &Patience) -> Outcome {
+    fn wait(
+        &self,
+        mut before: &McsTryNode<P>,
+        node: &McsTryNode<P>,
+        patience: &Patience,
+    ) -> Outcome {
         let told = |status| status == GRANTED || status == MOVED;
         loop {
             let in_time = node.status.wait_within(MCS_TRY_TOLD, CLASS, told, patience);

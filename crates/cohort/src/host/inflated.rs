@@ -48,7 +48,7 @@
 //! | `holder` | the holder, if the word counts users and one gate suffices | its record; 0: see [`Arrivals`] |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::comers::{Arrivals, Holder, Admission};
+use super::comers::{Admission, Arrivals, Holder};
 use super::gate::are_cpus_scarce;
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool, Try};
 use crate::door::{

@@ -667,7 +667,10 @@ impl<P: Form> Queue<P> {
 
     #[cold]
     #[inline(never)]
-    fn another(&self, claim: impl Fn(&HmcsTNode<P>) -> Option<Claimed>) -> (&'static HmcsTNode<P>, Claimed) {
+    fn another(
+        &self,
+        claim: impl Fn(&HmcsTNode<P>) -> Option<Claimed>,
+    ) -> (&'static HmcsTNode<P>, Claimed) {
         let Nodes {
             made, search_at, ..
         } = &self.nodes.0;
@@ -889,7 +892,10 @@ impl<P: Parking> PathUp<P> {
     }
 
     /// The acquisition's first cohort and its place there; `system` is its lock's top queue.
-    fn stands<'a>(&'a self, system: &'a Queue<P>) -> (Option<&'static Cohort<P>>, NamedNode<'a, P>) {
+    fn stands<'a>(
+        &'a self,
+        system: &'a Queue<P>,
+    ) -> (Option<&'static Cohort<P>>, NamedNode<'a, P>) {
         self.stands_in(self.cohort.load(Order::RELAXED), system)
     }
 
@@ -939,7 +945,8 @@ impl<P: Form> Queue<P> {
             (NamedNode::patient(&cx.mine), Claimed::Fresh)
         } else {
             let remembered = if leaf.is_some() { &cx.leaf } else { &cx.root };
-            let Some((node, claimed)) = queue.node(remembered, HmcsTNode::claim, Some(patience)) else {
+            let Some((node, claimed)) = queue.node(remembered, HmcsTNode::claim, Some(patience))
+            else {
                 cx.last.store(GAVE_UP, Order::RELAXED);
                 return (Outcome::GaveUp, 1);
             };

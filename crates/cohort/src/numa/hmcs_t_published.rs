@@ -420,7 +420,11 @@ impl<P: Form> PublishedContext<P> {
 
     /// As above, with the node from another lock, if any: it stays there unless it is recycled.
     #[cold]
-    fn node_at(&self, node: Option<&'static HmcsTPublishedNode<P>>, top: *mut Queue<P>) -> &'static HmcsTPublishedNode<P> {
+    fn node_at(
+        &self,
+        node: Option<&'static HmcsTPublishedNode<P>>,
+        top: *mut Queue<P>,
+    ) -> &'static HmcsTPublishedNode<P> {
         self.lock.store(top, Order::RELAXED);
         if let Some(node) = node
             && node.status.value(HMCS_TP_CLAIM) == RECYCLED
@@ -428,7 +432,10 @@ impl<P: Form> PublishedContext<P> {
             return node;
         }
         let node = P::nodes().take();
-        count(Counter::Bytes, Arena::<HmcsTPublishedNode<P>>::NODE_BYTES as u64);
+        count(
+            Counter::Bytes,
+            Arena::<HmcsTPublishedNode<P>>::NODE_BYTES as u64,
+        );
         node.status.reset(RECYCLED);
         self.node.store(node.pointer(), Order::RELAXED);
         node

@@ -97,7 +97,10 @@ pub trait Lockable: Default + Send + Sync + 'static {
     fn is(&self, kind: Self::Kind) -> bool;
 
     /// A free entry of that kind, from the table's pool if it holds that kind.
-    fn take(kind: Self::Kind, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self>;
+    fn take(
+        kind: Self::Kind,
+        pool: &(impl Pool<KeyedLock<Self>> + ?Sized),
+    ) -> &'static KeyedLock<Self>;
 
     /// Returns the entry to the pool of its kind.
     ///

@@ -184,9 +184,10 @@ impl Tasks {
 
     /// Returns the last entry with a smaller ticket, or null; for a returning entry.
     fn before(&self, ticket: u64) -> *const WaitingTask {
-        // SAFETY: null, or in the list.
-        let is_before =
-            |entry: *const WaitingTask| unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket);
+        let is_before = |entry: *const WaitingTask| {
+            // SAFETY: null, or in the list.
+            unsafe { entry.as_ref() }.is_some_and(|e| e.ticket() < ticket)
+        };
         // Entries usually return in order.
         let mut last = if is_before(self.returned) {
             self.returned

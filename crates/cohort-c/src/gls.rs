@@ -193,7 +193,7 @@ mod named {
     use crate::observed::{from_here, may_be_observed};
     use cohort::catalogue;
     use cohort::door::Doing;
-    use cohort_service::kind::Kind;
+    use cohort_service::kind::Algorithm;
 
     /// The index of the lock with that identifier.
     const fn place(identifier: &str) -> usize {
@@ -220,10 +220,10 @@ mod named {
                 use super::*;
 
                 /// `glk` is the kind of addresses without a chosen lock.
-                static KIND: Kind = if is(stringify!($name), "glk") {
-                    Kind::usual()
+                static KIND: Algorithm = if is(stringify!($name), "glk") {
+                    Algorithm::usual()
                 } else {
-                    Kind::new(&LOCKS[place(stringify!($name))])
+                    Algorithm::new(&LOCKS[place(stringify!($name))])
                 };
 
                 #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_lock"))]

@@ -303,7 +303,7 @@ pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_in
         Quick::Released => 0,
         // Calls of other functions are tail calls, so this function needs no frame.
         Quick::MarkLost => answer_lost_mark(mutex),
-        Quick::Refused => unlock_attentively(lock),
+        Quick::Refused => unlock_attentive(lock),
     }
 }
 
@@ -317,7 +317,7 @@ unsafe fn unlock_observed(at: &At, mutex: usize, _: usize, _: usize) -> c_int {
     let is_locked = lock.is_locked();
     at.unlock(How::Own, mutex, is_locked, || {
         if is_locked {
-            unlock_attentively(lock)
+            unlock_attentive(lock)
         } else {
             EPERM
         }
@@ -326,7 +326,7 @@ unsafe fn unlock_observed(at: &At, mutex: usize, _: usize, _: usize) -> c_int {
 
 /// [`cohort_mutex_unlock`] by a read-modify-write.
 #[inline(never)]
-fn unlock_attentively(lock: &FutexHmcs) -> c_int {
+fn unlock_attentive(lock: &FutexHmcs) -> c_int {
     // SAFETY: the program unlocks what it locked.
     unsafe { lock.release_attentive() };
     done()

@@ -33,7 +33,7 @@ mod glk;
 
 use crate::choice::Choice;
 use crate::cohorts;
-use crate::mutexes::{Line, Which};
+use crate::mutexes::{MutexesLock, Which};
 use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::toml_file::{at, misread, position, text};
@@ -41,7 +41,7 @@ use crate::wait::Wait;
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
 use cohort_measure::tuned::file::Origin;
-use cohort_measure::tuned::glk as glk_file;
+use cohort_measure::tuned::origin::Origin as TunedOn;
 use cohort_measure::tuned::sanl as sanl_file;
 use glk::Glk;
 use serde::Deserialize;
@@ -76,7 +76,7 @@ pub struct Configuration {
     mutex: Vec<Mutex>,
     /// The same, checked.
     #[serde(skip)]
-    mutexes: Vec<Line>,
+    mutexes: Vec<MutexesLock>,
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
@@ -214,7 +214,7 @@ impl Configuration {
                 ));
             }
             let (row, column) = position(text, said.span().start);
-            read.mutexes.push(Line {
+            read.mutexes.push(MutexesLock {
                 at: format!("{}:{row}:{column}", file.display()),
                 which,
                 lock: chosen.name().to_owned(),
@@ -241,7 +241,7 @@ impl Configuration {
     }
 
     /// Where that is from, if it is written.
-    pub fn glk_tuned(&self) -> Option<&glk_file::Origin> {
+    pub fn glk_tuned(&self) -> Option<&TunedOn> {
         self.glk.as_ref()?.get_ref().tuned()
     }
 
@@ -251,12 +251,12 @@ impl Configuration {
     }
 
     /// Their origin, if given.
-    pub fn sanl_tuned(&self) -> Option<&sanl_file::Origin> {
+    pub fn sanl_tuned(&self) -> Option<&TunedOn> {
         self.sanl_table.as_ref()?.tuned.as_ref()
     }
 
     /// The mutexes that have locks of their own.
-    pub fn mutexes(&self) -> &[Line] {
+    pub fn mutexes(&self) -> &[MutexesLock] {
         &self.mutexes
     }
 

@@ -8,7 +8,7 @@ use cohort::catalogue::{self, COPYING, DELEGATES, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name};
 use cohort::recipe::{Basic, LEVELS, TREE_LEVELS};
-use cohort::tree::Kind;
+use cohort::tree::TreeKind;
 use comfy_table::Cell;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ pub struct Arguments {
 
 /// A lock as JSON shows it; sizes are in bytes.
 #[derive(Serialize)]
-struct Entry {
+struct ListedLock {
     name: &'static str,
     aliases: &'static [&'static str],
     about: &'static str,
@@ -54,7 +54,7 @@ struct Entry {
     bytes_per_waiter: usize,
 }
 
-impl From<&'static LockInfo> for Entry {
+impl From<&'static LockInfo> for ListedLock {
     fn from(lock: &'static LockInfo) -> Self {
         Self {
             name: lock.name,
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let locks = chosen(&arguments.locks)?;
     if arguments.json {
-        let entries: Vec<Entry> = locks.into_iter().map(Entry::from).collect();
+        let entries: Vec<ListedLock> = locks.into_iter().map(ListedLock::from).collect();
         page::print_list(Origin::here(), "locks", &entries)?;
     } else if arguments.long || !arguments.locks.is_empty() {
         let entries: Vec<String> = locks.into_iter().map(entry).collect();
@@ -128,7 +128,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
 }
 
 /// A listed lock that is a tree of this kind, or the model for such trees.
-fn of_its_kind(kind: Kind) -> &'static str {
+fn of_its_kind(kind: TreeKind) -> &'static str {
     let like = |kind: &str| LOCKS.iter().find(|lock| lock.name.starts_with(kind));
     let kind = kind.name();
     let found = like(kind).or_else(|| like(kind.trim_start_matches('a')));
@@ -409,7 +409,7 @@ fn notes() -> String {
         LEVELS,
         Basic::ALL.map(Basic::name).join(", "),
         Basic::ABORTABLE.map(Basic::name).join(", "),
-        Kind::ALL.map(Kind::name).join("-, "),
+        TreeKind::ALL.map(TreeKind::name).join("-, "),
         TREE_LEVELS,
         Basic::STACKED[Basic::ALL.len()..]
             .iter()

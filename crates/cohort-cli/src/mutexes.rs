@@ -23,7 +23,7 @@ const RANGES: usize = 256;
 
 /// Line of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct MutexesLock {
     /// The place of the line: file, row and column.
     pub at: String,
     /// Its mutexes.
@@ -42,7 +42,7 @@ pub enum Which {
     Site(String),
 }
 
-impl Line {
+impl MutexesLock {
     fn problem(&self, why: &str) -> Problem {
         Problem::usage(format!("{}: {why}", self.at))
     }
@@ -52,7 +52,7 @@ impl Line {
 ///
 /// # Errors
 /// The first line beyond the limit.
-pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
+pub fn check(lines: &[MutexesLock], own: &Choice) -> Result<(), Problem> {
     if let (Choice::System, Some(first)) = (own, lines.first()) {
         return Err(first.problem(
             "the lock is `system`: the C library cannot serve individual mutexes; choose a lock \
@@ -101,7 +101,7 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
 ///
 /// # Errors
 /// A line has no match, or more matches than the library has room for.
-pub fn found(lines: &[Line], images: &[&Image]) -> Result<String, Problem> {
+pub fn found(lines: &[MutexesLock], images: &[&Image]) -> Result<String, Problem> {
     let mut paths = BTreeSet::new();
     for image in images {
         paths.extend(image.path.canonicalize());
@@ -293,8 +293,8 @@ impl File {
 mod tests {
     use super::*;
 
-    fn line(lock: &str) -> Line {
-        Line {
+    fn line(lock: &str) -> MutexesLock {
+        MutexesLock {
             at: "c.toml:2:1".to_owned(),
             which: Which::Name("m".to_owned()),
             lock: lock.to_owned(),
@@ -305,7 +305,7 @@ mod tests {
     fn a_process_has_a_few_locks() {
         let own = Choice::named("mcs").expect("a lock");
         let all = |locks: &[&str]| {
-            let lines: Vec<Line> = locks.iter().map(|lock| line(lock)).collect();
+            let lines: Vec<MutexesLock> = locks.iter().map(|lock| line(lock)).collect();
             check(&lines, &own).map_err(|problem| problem.to_string())
         };
         assert_eq!(all(&["mcs", "tas", "clh", "ticket", "k42", "tas"]), Ok(()));

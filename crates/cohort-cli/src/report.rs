@@ -14,7 +14,7 @@ use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
-use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
+use cohort::report::{MAGIC, NAME_BYTES, Report, ServedKind};
 use counts::{Counts, uncounted};
 use numbers::{grouped, percent};
 use std::collections::BTreeSet;
@@ -311,13 +311,13 @@ fn table(report: &Report) -> Option<String> {
     let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
     // It goes to standard error, which may be a file while standard output is a terminal.
     table.force_no_tty();
-    for kind in Kind::ALL {
+    for kind in ServedKind::ALL {
         let (acquired, contended) = report.total(kind);
         if acquired == 0 && contended == 0 {
             continue;
         }
         let (contended, share) = match kind {
-            Kind::Libc if uncounted(kind, contended) => ("?".to_owned(), "?".to_owned()),
+            ServedKind::Libc if uncounted(kind, contended) => ("?".to_owned(), "?".to_owned()),
             _ if uncounted(kind, contended) => ("-".to_owned(), "-".to_owned()),
             _ => (grouped(contended), percent(contended, acquired)),
         };
@@ -408,7 +408,7 @@ mod tests {
     fn counts_appear_by_kind() {
         let file = ReportFile::new().unwrap();
         let report = file.read().unwrap();
-        let counter = &report.shards[3].kinds[Kind::Normal as usize];
+        let counter = &report.shards[3].kinds[ServedKind::Normal as usize];
         counter.acquired.store(2000, Ordering::Relaxed);
         counter.contended.store(500, Ordering::Relaxed);
         let table = table(&report).unwrap();

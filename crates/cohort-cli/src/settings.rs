@@ -6,7 +6,7 @@ use crate::choice::{self, Choice, LockName};
 use crate::cohorts;
 use crate::config::{Configuration, check_executable};
 use crate::library::{self, Library};
-use crate::mutexes::{self, Line};
+use crate::mutexes::{self, MutexesLock};
 use crate::problem::{self, Problem};
 use crate::program::{self, Image, Program};
 use crate::rwlocks::Rwlocks;
@@ -88,7 +88,7 @@ pub struct Settings {
     /// Thresholds of `sanl`, if requested.
     pub sanl: Option<Thresholds>,
     /// The mutexes with individual locks.
-    pub mutexes: Vec<Line>,
+    pub mutexes: Vec<MutexesLock>,
     /// These in the library's format, after [`find_mutexes`](Self::find_mutexes).
     pub told: Option<String>,
     /// The configuration file that gives these settings their name.

@@ -6,6 +6,7 @@ mod show;
 
 use crate::machines::MACHINES;
 use crate::suggested::Suggested;
+use crate::testbed::Testbed;
 use clap::ValueHint;
 use clap::builder::PossibleValue;
 use cohort::catalogue::{self, LOCKS, SHARED, find_shared, read_delegate};
@@ -27,9 +28,9 @@ use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{NO_LOCK, Placement, Topology, Tunings, Wait};
+use cohort_lab::world::{NO_LOCK, Placement, Tunings, Wait};
 use cohort_lab::{interrupt, options};
-use cohort_machine::description::{Machine, nearest};
+use cohort_machine::description::nearest;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -191,32 +192,6 @@ const NAMES: Suggested = Suggested(|| {
         .collect()
 });
 
-/// Machine to measure.
-enum Place {
-    Here(Host),
-    There(Arc<Simulator>),
-}
-
-impl Place {
-    fn topology(&self) -> &Topology {
-        match self {
-            Self::Here(host) => host.topology(),
-            Self::There(simulator) => simulator.topology(),
-        }
-    }
-
-    fn cpus(&self) -> usize {
-        self.topology().cpus().len()
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Here(_) => "this machine",
-            Self::There(simulator) => &simulator.machine().name,
-        }
-    }
-}
-
 /// Executes `cohort bench`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.list {
@@ -242,13 +217,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
              timeouts",
         ));
     }
-    let place = match &arguments.on {
-        None => Place::Here(Host::look().map_err(Problem::refused)?),
-        Some(named) => {
-            let machine = Machine::open(named).map_err(Problem::usage)?;
-            Place::There(Arc::new(Simulator::new(machine)))
-        }
-    };
+    let place = Testbed::of(arguments.on.as_deref())?;
     let locks = locks(arguments, info, &place)?;
     if let Some(why) = locks
         .iter()
@@ -280,13 +249,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
     let measured = match &place {
-        Place::Here(host) => {
+        Testbed::Here(host) => {
             if arguments.detail {
                 listen();
             }
             here(arguments, info, host, &settings, tunings)?
         }
-        Place::There(simulator) => {
+        Testbed::There(simulator) => {
             let course = course(arguments, tunings, cohorts);
             there(info, simulator, &course, &settings)?
         }
@@ -314,13 +283,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         info,
         &common,
         match &place {
-            Place::Here(_) => "native".to_owned(),
-            Place::There(simulator) => simulator.machine().name.clone(),
+            Testbed::Here(_) => "native".to_owned(),
+            Testbed::There(simulator) => simulator.machine().name.clone(),
         },
         arguments.placement,
         arguments.seed,
     );
-    if let Place::There(simulator) = &place {
+    if let Testbed::There(simulator) = &place {
         report.hash = Some(simulator.machine().fingerprint.clone());
     }
     report.background = usize::from(arguments.background);
@@ -432,14 +401,14 @@ fn there(
 }
 
 /// The cohorts of each CPU by level, if from a file; set immediately if this machine is measured.
-fn cohorts(arguments: &Arguments, place: &Place) -> Result<Vec<(String, Vec<usize>)>, Problem> {
+fn cohorts(arguments: &Arguments, place: &Testbed) -> Result<Vec<(String, Vec<usize>)>, Problem> {
     let Some(file) = &arguments.cohorts else {
         return Ok(Vec::new());
     };
     let text = cohorts::text(file)?;
     match place {
-        Place::Here(_) => cohorts::tell(&text).map(|()| Vec::new()),
-        Place::There(simulator) => cohorts::table(&text, simulator.topology().cpus().len()),
+        Testbed::Here(_) => cohorts::tell(&text).map(|()| Vec::new()),
+        Testbed::There(simulator) => cohorts::table(&text, simulator.topology().cpus().len()),
     }
 }
 
@@ -453,7 +422,7 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 }
 
 /// The printed names of the locks, each once; all locks by default.
-fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
+fn locks(arguments: &Arguments, info: &Info, place: &Testbed) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
     let has_readers = info.takes.contains(&"reads");
     let all = || -> Vec<String> {
@@ -489,11 +458,11 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
 /// and omits it from `all`.
 fn with_room(
     arguments: &Arguments,
-    place: &Place,
+    place: &Testbed,
     cohorts: &[(String, Vec<usize>)],
     mut locks: Vec<String>,
 ) -> Result<Vec<String>, Problem> {
-    let (Place::There(simulator), Some(named)) = (place, &arguments.on) else {
+    let (Testbed::There(simulator), Some(named)) = (place, &arguments.on) else {
         return Ok(locks);
     };
     let all = arguments.locks.iter().any(|name| name == choice::ALL);
@@ -539,7 +508,12 @@ fn printed_there(name: &str) -> Result<String, Problem> {
     Choice::named(name).map(|choice| choice.name().to_owned())
 }
 
-fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
+fn printed(
+    name: &str,
+    info: &Info,
+    place: &Testbed,
+    wait: Option<Wait>,
+) -> Result<String, Problem> {
     if name == NO_LOCK {
         if info.name == "pingpong" {
             return Ok(name.to_owned());
@@ -581,8 +555,8 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     }
     if is_baseline(name) && catalogue::find(name).is_none() {
         return match place {
-            Place::There(_) => Ok(name.to_owned()),
-            Place::Here(_) => Err(Problem::usage(format!(
+            Testbed::There(_) => Ok(name.to_owned()),
+            Testbed::Here(_) => Err(Problem::usage(format!(
                 "`{name}` models another library's lock on simulated machines; add --on, or use \
                  `posix`"
             ))),
@@ -592,8 +566,8 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     match read.lock {
         Lock::Best { .. } => {
             let found = match place {
-                Place::Here(host) => best::here(name, host.topology())?,
-                Place::There(simulator) => best::there(name, simulator.topology())?,
+                Testbed::Here(host) => best::here(name, host.topology())?,
+                Testbed::There(simulator) => best::there(name, simulator.topology())?,
             };
             best::tell(name, &found);
             let best = catalogue::read(&found.lock).map_err(|why| choice::wrong(name, &why))?;
@@ -607,14 +581,14 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
 fn measured(
     name: &Name<'_>,
     typed: &str,
-    place: &Place,
+    place: &Testbed,
     wait: Option<Wait>,
 ) -> Result<String, Problem> {
-    if let (Place::Here(_), Err(why)) = (place, name.told()) {
+    if let (Testbed::Here(_), Err(why)) = (place, name.told()) {
         return Err(Problem::usage(format!("the lock `{typed}`: {why}")));
     }
     match place {
-        Place::Here(_) if name.assignment.is_some() => Err(Problem::usage(format!(
+        Testbed::Here(_) if name.assignment.is_some() => Err(Problem::usage(format!(
             "the lock `{typed}`: on this machine the cohorts come from a file; see --cohorts"
         ))),
         _ if wait == Some(Wait::Park) && name.locks().is_some() => Err(Problem::usage(format!(
@@ -625,7 +599,7 @@ fn measured(
     }
 }
 
-fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> {
+fn threads(arguments: &Arguments, place: &Testbed) -> Result<Vec<usize>, Problem> {
     let cpus = place.cpus();
     if arguments.threads.is_empty() {
         let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));

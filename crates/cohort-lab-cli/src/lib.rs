@@ -10,6 +10,7 @@ mod machines;
 mod reproduce;
 mod suggested;
 mod survey;
+mod testbed;
 mod tune;
 mod workload;
 

@@ -13,7 +13,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
 use cohort_lab::survey::list::{self, Row};
-use cohort_lab::survey::{Cpus, Plan, Surveyed};
+use cohort_lab::survey::{Cpus, SurveyPlan, Surveyed};
 use cohort_lab::world::disturb::allowed_cpus;
 use cohort_lab::{interrupt, options};
 use std::ffi::OsString;
@@ -129,7 +129,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     start::prove(Path::new(SHELL))?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot handle signals: {error}")))?;
-    let plan = Plan {
+    let plan = SurveyPlan {
         rows,
         threads: arguments.threads.into_iter().flatten().collect(),
         cpus: arguments.cpus.list(),

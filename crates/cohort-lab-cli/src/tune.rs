@@ -8,6 +8,7 @@ mod sanl;
 mod show;
 
 use crate::machines::MACHINES;
+use crate::testbed::Testbed;
 use clap::ValueHint;
 use cohort::recipe::{Basic, Level};
 use cohort_cli::best;
@@ -26,14 +27,12 @@ use cohort_lab::progress::Progress;
 use cohort_lab::tune::field::RIVALS;
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::shape::Shape;
-use cohort_lab::tune::{self, Effort, Plan, Policy, Tuned, beam};
-use cohort_lab::world::native::{HERE, Host, Settings};
-use cohort_lab::world::simulated::Simulator;
+use cohort_lab::tune::{self, Effort, Policy, TunePlan, Tuned, beam};
+use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::{Placement, Topology, Tunings, Wait};
-use cohort_machine::description::{Machine, nearest};
+use cohort_machine::description::nearest;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Options of `cohort tune`.
 #[derive(Debug, clap::Args)]
@@ -159,51 +158,6 @@ const fn rounds(effort: Effort) -> (usize, f64) {
     }
 }
 
-/// Machine to tune for.
-enum Place {
-    Here(Host),
-    There(Arc<Simulator>),
-}
-
-impl Place {
-    /// A simulated machine, or this one.
-    fn of(on: Option<&str>) -> Result<Self, Problem> {
-        let Some(named) = on else {
-            return Ok(Self::Here(Host::look().map_err(Problem::refused)?));
-        };
-        let machine = Machine::open(named).map_err(Problem::usage)?;
-        Ok(Self::There(Arc::new(Simulator::new(machine))))
-    }
-
-    fn origin(&self) -> Origin {
-        match self {
-            Self::Here(_) => Origin::here(),
-            Self::There(_) => Origin::simulated(self.name()),
-        }
-    }
-
-    fn topology(&self) -> &Topology {
-        match self {
-            Self::Here(host) => host.topology(),
-            Self::There(simulator) => simulator.topology(),
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Here(_) => HERE,
-            Self::There(simulator) => &simulator.machine().name,
-        }
-    }
-
-    fn fingerprint(&self) -> Option<&str> {
-        match self {
-            Self::Here(_) => None,
-            Self::There(simulator) => Some(&simulator.machine().fingerprint),
-        }
-    }
-}
-
 /// Executes `cohort tune`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.other {
@@ -227,7 +181,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if !arguments.mean.is_empty() {
         return mean(arguments);
     }
-    let place = Place::of(arguments.on.as_deref())?;
+    let place = Testbed::of(arguments.on.as_deref())?;
     let (told, topology) = cohorts_of(arguments.cohorts.as_deref(), &place)?;
     let plan = plan(arguments, &place, &topology)?;
     arm()?;
@@ -312,7 +266,7 @@ fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
 
 /// The cohorts in a file, and the machine's topology by them; set immediately if this machine is
 /// measured.
-fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Table, Topology), Problem> {
+fn cohorts_of(file: Option<&Path>, place: &Testbed) -> Result<(Table, Topology), Problem> {
     let own = place.topology();
     let Some(file) = file else {
         return Ok((Vec::new(), own.clone()));
@@ -321,14 +275,14 @@ fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Table, Topology), P
     cohorts::check(file, own.cpus())?;
     let count = own.cpus().last().map_or(0, |last| last + 1);
     let table = cohorts::table(&text, count)?;
-    if matches!(place, Place::Here(_)) {
+    if matches!(place, Testbed::Here(_)) {
         cohorts::tell(&text)?;
     }
     let topology = cohorts::topology(&table, own.cpus());
     Ok((table, topology))
 }
 
-fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, Problem> {
+fn plan(arguments: &Arguments, place: &Testbed, shape: &Topology) -> Result<TunePlan, Problem> {
     let name = arguments.workload.as_deref().unwrap_or(WORKLOAD);
     let info = workload(name)?;
     let cpus = shape.cpus().len();
@@ -346,7 +300,7 @@ fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, 
     };
     let threads = threads(&arguments.threads, cpus, place)?;
     let policies = policies(arguments.policy.as_deref(), &threads)?;
-    Ok(Plan {
+    Ok(TunePlan {
         levels,
         basic: basic(&arguments.basic)?,
         threads,
@@ -374,7 +328,7 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
     Ok(info)
 }
 
-fn levels(names: &[String], has: &[Level], place: &Place) -> Result<Vec<Level>, Problem> {
+fn levels(names: &[String], has: &[Level], place: &Testbed) -> Result<Vec<Level>, Problem> {
     let mut levels = Vec::new();
     for name in names.iter().filter(|name| *name != "system") {
         let known = || has.iter().map(|level| level.name());
@@ -422,7 +376,7 @@ fn basic(names: &[String]) -> Result<Vec<Basic>, Problem> {
     names.iter().map(lock).collect()
 }
 
-fn threads(wanted: &[usize], cpus: usize, place: &Place) -> Result<Vec<usize>, Problem> {
+fn threads(wanted: &[usize], cpus: usize, place: &Testbed) -> Result<Vec<usize>, Problem> {
     let mut threads = if wanted.is_empty() {
         let most = cpus.saturating_sub(1).max(1);
         vec![
@@ -509,16 +463,16 @@ impl From<native::Failure> for Stop {
     }
 }
 
-fn measured(plan: &Plan, place: &Place, told: &Table) -> Result<Tuned, Stop> {
+fn measured(plan: &TunePlan, place: &Testbed, told: &Table) -> Result<Tuned, Stop> {
     let rivals = RIVALS.map(|(name, _)| name.to_owned());
     let mut progress = Progress::new(tune::expected(plan, rivals.len()), false);
     tune::tune(plan, &rivals, &mut |settings, effort| match place {
-        Place::There(simulator) => {
+        Testbed::There(simulator) => {
             let course = Course::tuning(effort, Placement::Cores, told.clone());
             simulated::measure(plan.info, simulator, &course, settings, &mut progress)
                 .map_err(Stop::from)
         }
-        Place::Here(host) => here(plan.info, host, settings, effort, &mut progress),
+        Testbed::Here(host) => here(plan.info, host, settings, effort, &mut progress),
     })
 }
 

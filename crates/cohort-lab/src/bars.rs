@@ -12,7 +12,7 @@ pub use experiment::Setup;
 pub use reading::{Reading, Unit};
 pub use table::{BARS, Bar, families, find};
 
-use crate::envelope::{Envelope, Plan, measure};
+use crate::envelope::{Envelope, EnvelopePlan, measure};
 use crate::interrupt::Interrupted;
 use crate::rounds::{self, Observer, Series};
 use crate::stats::Estimate;
@@ -87,7 +87,7 @@ pub struct Judgement {
 pub struct Session {
     bars: Vec<&'static Bar>,
     experiments: Vec<(Experiment, Result<Vec<Point>, String>)>,
-    envelope: Option<Plan>,
+    envelope: Option<EnvelopePlan>,
     rounds: usize,
 }
 
@@ -125,7 +125,7 @@ impl Session {
             each.sum::<usize>()
         };
         let played: usize = self.experiments.iter().map(planned).sum();
-        played + self.envelope.as_ref().map_or(0, Plan::runs)
+        played + self.envelope.as_ref().map_or(0, EnvelopePlan::runs)
     }
 
     /// Runs everything and judges every target; after a signal, the targets measured so far. Blocks

@@ -148,7 +148,7 @@ pub fn planned(claims: &[&'static Claim], seeds: usize, ends: Ends) -> usize {
         .iter()
         .flat_map(|claim| planned_of(claim, seeds, ends))
         .collect();
-    points.len() + profiled(claims).len() * sanl::Plan::points()
+    points.len() + profiled(claims).len() * sanl::SanlPlan::points()
 }
 
 /// The points of a row known in advance.

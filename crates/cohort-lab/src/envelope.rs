@@ -216,7 +216,7 @@ pub struct Envelope {
 
 /// Plan of the envelope.
 #[derive(Debug)]
-pub struct Plan {
+pub struct EnvelopePlan {
     /// The points.
     pub grid: Grid,
     /// The locks that form the envelope by their best.
@@ -238,7 +238,7 @@ struct Contestant {
     is_judged: bool,
 }
 
-impl Plan {
+impl EnvelopePlan {
     /// The number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
@@ -272,7 +272,7 @@ impl Plan {
 /// # Errors
 /// The failed run, and the reason.
 pub fn measure(
-    plan: &Plan,
+    plan: &EnvelopePlan,
     observer: &mut (dyn Observer + Send),
 ) -> Result<(Envelope, Option<Interrupted>), String> {
     let contestants = plan.contestants();
@@ -332,7 +332,12 @@ pub fn measure(
     Ok((envelope, signal))
 }
 
-fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Result<Run, String> {
+fn play(
+    plan: &EnvelopePlan,
+    spot: &Spot,
+    form: &Contestant,
+    at: &Arc<Simulator>,
+) -> Result<Run, String> {
     let is_crowded = spot.threads > at.topology().cpus().len();
     let served = plan.served && form.is_judged;
     let course = Course {
@@ -403,19 +408,13 @@ fn workload(name: &str) -> &'static Info {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounds::Silent;
 
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
-
-    fn plan() -> Plan {
+    fn plan() -> EnvelopePlan {
         let machine = cohort_machine::description::shipped::find("i5-12500").unwrap();
         let mut grid = Grid::of(vec![machine], &["lbench"], Extent::Full);
         grid.spots.truncate(2);
-        Plan {
+        EnvelopePlan {
             grid,
             candidates: CANDIDATES,
             judged: ["posix", "mcs"].map(str::to_owned).to_vec(),

@@ -12,7 +12,7 @@ use crate::runner::Launch;
 use crate::world::disturb::allowed_cpus;
 use judge::{Medians, Ratios, Verdict};
 use list::Row;
-use place::Place;
+use place::RowFolder;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
@@ -49,7 +49,7 @@ impl Cpus {
 pub type Contestants<'a> = dyn Fn(&Launch) -> Result<Vec<Contestant<'static>>, String> + 'a;
 
 /// Plan of a survey.
-pub struct Plan<'a> {
+pub struct SurveyPlan<'a> {
     /// The programs.
     pub rows: Vec<Row>,
     /// The numbers of threads.
@@ -155,7 +155,7 @@ impl Surveyed {
     }
 }
 
-impl Plan<'_> {
+impl SurveyPlan<'_> {
     /// The number of runs without missing programs, repetitions and failures.
     #[must_use]
     pub fn runs(&self) -> usize {
@@ -198,7 +198,7 @@ impl Plan<'_> {
 
     /// Prepares a row and runs it in every configuration.
     fn survey(&self, row: &Row, observer: &mut dyn Observer) -> Result<Finding, Interrupted> {
-        let place = match Place::prepared(row, self) {
+        let place = match RowFolder::prepared(row, self) {
             Ok(place) => place,
             Err(found) => {
                 interrupt::check()?;

@@ -25,14 +25,14 @@ pub mod field;
 pub mod glk;
 pub mod sanl;
 
-pub use cohort_measure::tuned::{best, file, shape};
+pub use cohort_measure::tuned::{best, file, origin, shape};
 
 use crate::bench::report::Point;
 use crate::bench::{Info, Knobs, Setting};
 use crate::plot::figure;
 use crate::stats::median;
 use cohort::recipe::{Basic, Level};
-use field::{Entry, Size};
+use field::{Contender, Size};
 use file::{File, Origin, rounded};
 use serde::Serialize;
 use shape::Shape;
@@ -127,7 +127,7 @@ const LOOKS: [Effort; 2] = [Effort::Brief, Effort::Longer];
 
 /// Plan of a search.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct TunePlan {
     /// The levels below the whole system, smallest cohorts first.
     pub levels: Vec<Level>,
     /// The basic locks.
@@ -232,7 +232,7 @@ impl Tuned {
     #[must_use]
     pub fn file(
         &self,
-        plan: &Plan,
+        plan: &TunePlan,
         machine: &str,
         fingerprint: Option<&str>,
         shape: &Shape,
@@ -306,7 +306,7 @@ const ALIKE: f64 = 0.05;
 
 /// Estimated number of points of a plan.
 #[must_use]
-pub fn expected(plan: &Plan, rivals: usize) -> usize {
+pub fn expected(plan: &TunePlan, rivals: usize) -> usize {
     let (field, threads) = (field::count(&plan.levels, &plan.basic), plan.threads.len());
     if plan.exhaustive || field <= 2 * SAMPLE {
         return (field + rivals) * threads;
@@ -318,9 +318,13 @@ pub fn expected(plan: &Plan, rivals: usize) -> usize {
 ///
 /// # Errors
 /// The first of `measure`.
-pub fn tune<E>(plan: &Plan, rivals: &[String], measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
+pub fn tune<E>(
+    plan: &TunePlan,
+    rivals: &[String],
+    measure: &mut Measure<'_, E>,
+) -> Result<Tuned, E> {
     let mut field = field::entries(&plan.levels, &plan.basic);
-    field.extend(rivals.iter().map(|name| Entry::rival(name)));
+    field.extend(rivals.iter().map(|name| Contender::rival(name)));
     search(plan, field, measure)
 }
 
@@ -328,7 +332,11 @@ pub fn tune<E>(plan: &Plan, rivals: &[String], measure: &mut Measure<'_, E>) -> 
 ///
 /// # Errors
 /// The first of `measure`.
-pub fn search<E>(plan: &Plan, field: Vec<Entry>, measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
+pub fn search<E>(
+    plan: &TunePlan,
+    field: Vec<Contender>,
+    measure: &mut Measure<'_, E>,
+) -> Result<Tuned, E> {
     let field = field.into_iter();
     let mut scores: Vec<Score> = field
         .map(|entry| Score::new(entry, plan.policies.len()))
@@ -354,7 +362,7 @@ pub fn search<E>(plan: &Plan, field: Vec<Entry>, measure: &mut Measure<'_, E>) -
 }
 
 struct Search<'a, 'm, E> {
-    plan: &'a Plan,
+    plan: &'a TunePlan,
     measure: &'a mut Measure<'m, E>,
     points: usize,
 }
@@ -587,7 +595,7 @@ fn mark(scores: &mut [Score], policies: &[Policy], best: &BTreeMap<usize, f64>) 
     }
 }
 
-fn judge(plan: &Plan, mut scores: Vec<Score>, points: usize) -> Tuned {
+fn judge(plan: &TunePlan, mut scores: Vec<Score>, points: usize) -> Tuned {
     scores.sort_by(|one, other| {
         let by_mark = other.marks[0].total_cmp(&one.marks[0]);
         other.steady.cmp(&one.steady).then(by_mark)
@@ -644,7 +652,7 @@ fn ties<'a>(scores: &[&'a Score], policy: usize) -> Vec<&'a Score> {
 
 impl Score {
     /// The score of a lock that has not run yet.
-    fn new(entry: Entry, policies: usize) -> Self {
+    fn new(entry: Contender, policies: usize) -> Self {
         Self {
             lock: entry.name,
             rival: entry.is_rival,
@@ -676,7 +684,7 @@ mod tests {
     use super::*;
     use crate::bench;
     use crate::bench::simulated::{self, Course};
-    use crate::rounds::Observer;
+    use crate::rounds::Silent;
     use crate::world::simulated::Simulator;
     use crate::world::{Placement, Wait};
     use cohort_machine::description::shipped;
@@ -714,13 +722,13 @@ mod tests {
         }
     }
 
-    fn plan(machine: &Simulator, basic: &[Basic], threads: Vec<usize>) -> Plan {
+    fn plan(machine: &Simulator, basic: &[Basic], threads: Vec<usize>) -> TunePlan {
         let info = bench::find("leveldb").unwrap();
         let known = Level::REPORTED.into_iter().filter(|level| {
             let mut levels = machine.topology().levels().iter();
             levels.any(|known| known.name == level.name())
         });
-        Plan {
+        TunePlan {
             levels: known.collect(),
             basic: basic.to_vec(),
             threads,
@@ -843,14 +851,7 @@ mod tests {
         assert_eq!(sorted(&Policy::Said(vec![(8, 1.0)])), [8]);
     }
 
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
-
-    fn run(plan: &Plan, simulator: &Arc<Simulator>) -> Tuned {
+    fn run(plan: &TunePlan, simulator: &Arc<Simulator>) -> Tuned {
         let rivals = ["mcs".to_owned()];
         tune(plan, &rivals, &mut |settings, effort| {
             let course = Course::tuning(effort, Placement::Cores, Vec::new());

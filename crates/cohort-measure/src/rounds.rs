@@ -88,6 +88,15 @@ pub trait Observer {
     fn wrote(&mut self, name: &str, output: &str);
 }
 
+/// Observer that reports nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn starts(&mut self, _name: &str, _again: bool) {}
+    fn wrote(&mut self, _name: &str, _output: &str) {}
+}
+
 /// Rules of rounds.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {

@@ -54,7 +54,7 @@ pub fn in_place<L: Served + QuickRelease>() -> impl Host {
 }
 
 /// Like [`in_place`], by the fast paths where possible.
-pub fn shortly_in_place<L: Served + QuickRelease>() -> impl Host {
+pub fn in_place_fast<L: Served + QuickRelease>() -> impl Host {
     here::<L, true>()
 }
 
@@ -89,7 +89,7 @@ where
     fn unlock(&self) -> bool {
         if SHORT {
             // SAFETY: clients unlock only what they locked.
-            match unsafe { self.object.unlock_quickly(&self.gate) } {
+            match unsafe { self.object.unlock_quick(&self.gate) } {
                 Quick::Released => return true,
                 Quick::MarkLost => {
                     InPlace::wake_everybody(&raw const self.object);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// How the waiter waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AcquireBy {
     /// As a thread that seldom waits.
     Visit,
     /// As a thread that often waits: it sleeps, queues or takes hand-off slices, as the lock and
@@ -123,11 +123,11 @@ impl<L: Word> Shared<L> {
     }
 
     /// Waits; returns whether the lock was acquired.
-    fn wait(&self, way: Way, patience: &Patience) -> bool {
-        if way == Way::Visit {
+    fn wait(&self, way: AcquireBy, patience: &Patience) -> bool {
+        if way == AcquireBy::Visit {
             visit();
         }
-        if matches!(way, Way::Moved | Way::MovedLate) {
+        if matches!(way, AcquireBy::Moved | AcquireBy::MovedLate) {
             let _ = sleep_within(&self.place, 0, CLASS, patience);
             let mut spinner = Spinner::new();
             while self.outcome.load(Order::RELAXED) == 0 {
@@ -145,7 +145,7 @@ impl<L: Word> Shared<L> {
 
 /// The first thread holds the lock and releases it; the second is the waiter; the third sleeps
 /// until it acquires the lock.
-pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
+pub fn meet<L: Word>(way: AcquireBy, limit: Limit, free: Free) {
     let shared = Arc::new(Shared {
         lock: L::default(),
         count: Cell::new(0),
@@ -165,14 +165,14 @@ pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
         let shared = &*theirs;
         match thread {
             0 => {
-                if way == Way::Moved {
+                if way == AcquireBy::Moved {
                     shared.move_waiter();
                 }
                 if limit == Limit::Cancelled {
                     shared.token.cancel();
                 }
                 shared.hold(free);
-                if way == Way::MovedLate {
+                if way == AcquireBy::MovedLate {
                     shared.move_waiter();
                 }
                 return 0;
@@ -189,7 +189,7 @@ pub fn meet<L: Word>(way: Way, limit: Limit, free: Free) {
                 }
             }
             _ => {
-                if way == Way::OftenBesideVisit {
+                if way == AcquireBy::OftenBesideVisit {
                     visit();
                 }
                 // SAFETY: as above.

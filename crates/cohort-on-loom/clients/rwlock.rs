@@ -93,7 +93,11 @@ pub fn shares<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u6
 }
 
 /// Like [`shares`], with threads that promise no recursive reads.
-pub fn shares_strictly<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u64) {
+pub fn shares_without_recursion<L: RawShared + 'static>(
+    threads: usize,
+    writers: usize,
+    rounds: u64,
+) {
     shares_by::<L>(threads, writers, rounds, 0, Recursion::Excluded);
 }
 

@@ -6,7 +6,7 @@ use crate::locks::basic::Tas;
 use crate::locks::context::Kept;
 use crate::locks::door::{AtomicPtr, AtomicU32, Cell, Order, Strength};
 use crate::locks::host::{Census, Pool};
-use crate::locks::service::{Bucket, Entry, Lockable, Refusal, Table};
+use crate::locks::service::{Bucket, KeyedLock, Lockable, Refusal, Table};
 use crate::locks::wait::{MayPark, WaitCell};
 use crate::locks::{Patience, RawLock, RawTry};
 use crate::world::{nodes, together};
@@ -43,11 +43,11 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
         true
     }
 
-    fn take((): (), pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+    fn take((): (), pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self> {
         pool.take()
     }
 
-    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+    unsafe fn give(entry: &'static KeyedLock<Self>, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) {
         // SAFETY: passed on.
         unsafe { pool.give(entry) };
     }
@@ -95,7 +95,7 @@ pub type Shared<L, E, B> = Arc<Guarded<Small<L, Arc<E>, Arc<B>>>>;
 
 /// An empty table.
 pub fn small<L: Lockable>()
--> Shared<L, impl Census<Entry<L>> + Send + 'static, impl Census<Bucket<L>> + Send + 'static> {
+-> Shared<L, impl Census<KeyedLock<L>> + Send + 'static, impl Census<Bucket<L>> + Send + 'static> {
     Arc::new(Guarded {
         table: Small::new(15, nodes(13), nodes(14)),
         counts: std::array::from_fn(|_| Cell::new(0)),
@@ -114,7 +114,7 @@ pub struct Guarded<T> {
 impl<L, E, B> Guarded<Small<L, E, B>>
 where
     L: Lockable<Kind = ()>,
-    E: Deref<Target: Pool<Entry<L>>>,
+    E: Deref<Target: Pool<KeyedLock<L>>>,
     B: Deref<Target: Pool<Bucket<L>>>,
 {
     /// Increments the key's data.
@@ -176,7 +176,7 @@ pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
 fn uses_first<L, E, B>(shared: &Shared<L, E, B>)
 where
     L: Lockable<Kind = ()>,
-    E: Census<Entry<L>> + Send + Sync + 'static,
+    E: Census<KeyedLock<L>> + Send + Sync + 'static,
     B: Census<Bucket<L>> + Send + Sync + 'static,
 {
     let theirs = Arc::clone(shared);
@@ -308,13 +308,13 @@ impl Lockable for Either {
         self.kind.load(Order::RELAXED) == kind
     }
 
-    fn take(kind: u32, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+    fn take(kind: u32, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) -> &'static KeyedLock<Self> {
         let entry = pool.take();
         entry.lock().kind.store(kind, Order::RELAXED);
         entry
     }
 
-    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+    unsafe fn give(entry: &'static KeyedLock<Self>, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) {
         // SAFETY: passed on.
         unsafe { pool.give(entry) };
     }
@@ -346,7 +346,7 @@ impl Lockable for Either {
 /// Two threads use a key's lock, each as another kind. The first determines the kind; the other is
 /// refused by every operation.
 pub fn is_of_one_kind() {
-    let entries = nodes::<Entry<Either>>(13);
+    let entries = nodes::<KeyedLock<Either>>(13);
     let table = Table::<Either, _, _, 1, 1>::new(15, entries, nodes(14));
     let shared = Arc::new((table, std::array::from_fn(|_| Cell::new(0))));
     let theirs = Arc::clone(&shared);

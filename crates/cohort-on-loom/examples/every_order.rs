@@ -19,23 +19,8 @@ use locks::door::{Model, WaitPolicy, together};
 use std::sync::Arc;
 
 const MODEL: Model = Model {
-    preemptions: 2,
-    polls: 2,
     policy: WaitPolicy::Park,
-    nanoseconds_per_look: 0,
-    looks_in_time: 0,
-    quiet: false,
-    tries: false,
-    visits: false,
-    starves: false,
-    absent: false,
-    one_group: false,
-    two_cpus: false,
-    counts_reads: false,
-    biases: false,
-    forks: false,
-    ends: false,
-    reuses_ids: false,
+    ..Model::SPINNING
 };
 
 fn main() {

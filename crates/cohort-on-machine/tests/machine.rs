@@ -12,6 +12,8 @@ mod clients;
     reason = "loom alone explores the ends of lifetimes and of counters"
 )]
 mod delegate_clients;
+#[path = "../../cohort/tests/support/kept.rs"]
+mod kept;
 #[path = "../../cohort-on-loom/clients/records.rs"]
 mod record_clients;
 mod runner;

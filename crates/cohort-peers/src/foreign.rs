@@ -51,8 +51,8 @@ unsafe impl Sync for Foreign {}
 /// Zeroed cache lines of their own, never freed: queue nodes of some locks move between threads.
 fn lines(bytes: usize) -> *mut c_void {
     #[repr(align(128))]
-    struct Line(#[allow(dead_code)] [u8; 128]);
-    let lines: Box<[MaybeUninit<Line>]> = Box::new_zeroed_slice(bytes.div_ceil(128).max(1));
+    struct ZeroedLine(#[allow(dead_code)] [u8; 128]);
+    let lines: Box<[MaybeUninit<ZeroedLine>]> = Box::new_zeroed_slice(bytes.div_ceil(128).max(1));
     Box::leak(lines).as_mut_ptr().cast()
 }
 

@@ -1,7 +1,7 @@
 //! Locks found by keys: Cohort's by GLS, others in a concurrent map.
 
 use cohort_lab::workloads::Exclusion;
-use cohort_lab::workloads::address::{ByAddress, Place};
+use cohort_lab::workloads::address::{ByAddress, GlkObject};
 use cohort_service::gls;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -10,7 +10,7 @@ pub struct Gls;
 
 impl ByAddress for Gls {
     #[inline]
-    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+    fn with<R>(&self, place: &GlkObject, section: impl FnOnce() -> R) -> R {
         let _guard = gls::lock(place);
         section()
     }
@@ -120,7 +120,7 @@ impl<M: Map<L>, L: 'static> Mapped<M, L> {
 
 impl<M: Map<L>, L: Exclusion<Token = ()> + 'static> ByAddress for Mapped<M, L> {
     #[inline]
-    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R {
+    fn with<R: Send>(&self, place: &GlkObject, section: impl FnOnce() -> R + Send) -> R {
         let key = place.address();
         let lock = self.map.find(key).unwrap_or_else(|| self.put(key));
         lock.with(&mut (), section)

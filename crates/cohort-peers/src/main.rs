@@ -17,7 +17,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::workloads::Burners;
 use load::Load;
 use measure::Setup;
-use peers::{Kind, PEERS};
+use peers::{PEERS, PeerKind};
 use points::{Grid, Point};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ struct Arguments {
     grid: Grid,
     /// Kinds of locks to measure [default: all]
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
-    kinds: Vec<Kind>,
+    kinds: Vec<PeerKind>,
     /// Let each run take so many times as long as usual
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = seconds)]
     stretch: f64,
@@ -107,7 +107,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
         stretch: arguments.stretch,
         kinds: match (arguments.page, arguments.kinds.is_empty()) {
             (true, _) => page::KINDS.to_vec(),
-            (false, true) => Kind::ALL.to_vec(),
+            (false, true) => PeerKind::ALL.to_vec(),
             (false, false) => arguments.kinds.clone(),
         },
     };

@@ -1,6 +1,6 @@
 //! Every lock at every point, by interleaved rounds.
 
-use crate::peers::{Kind, Origin, PEERS, Peer};
+use crate::peers::{Origin, PEERS, Peer, PeerKind};
 use crate::points::{Figure, Locks, Point};
 use cohort_lab::interrupt::Interrupted;
 use cohort_lab::rounds::{self, Contestant, Observer, Series};
@@ -24,7 +24,7 @@ pub struct Setup {
     /// Factor for the duration of each run.
     pub stretch: f64,
     /// The kinds of locks to measure.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<PeerKind>,
 }
 
 /// Result of a point.
@@ -46,7 +46,7 @@ pub struct Row {
     /// The lock.
     pub lock: &'static str,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PeerKind,
     /// Whether it is Cohort's.
     pub ours: bool,
     /// How it was called.
@@ -322,7 +322,7 @@ mod tests {
             interposer: None,
             rounds: 2,
             stretch: 1.0,
-            kinds: Kind::ALL.to_vec(),
+            kinds: PeerKind::ALL.to_vec(),
         };
         let point = point("keys-1");
         let peers = point.peers(&setup);

@@ -1,7 +1,7 @@
 //! One page for one machine: a table for each question, with a row for each point.
 
 use crate::measure::{Row, Table};
-use crate::peers::Kind;
+use crate::peers::PeerKind;
 use crate::points::Figure;
 use crate::show::{behind, duration};
 use cohort_lab::plot::figure;
@@ -9,7 +9,7 @@ use cohort_lab::stats::geometric_mean;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 /// The kinds of locks on the page.
-pub const KINDS: [Kind; 2] = [Kind::Sleeping, Kind::Shared];
+pub const KINDS: [PeerKind; 2] = [PeerKind::Sleeping, PeerKind::Shared];
 
 /// Question that a table answers for each lock at each point.
 struct Question {
@@ -76,7 +76,10 @@ pub fn page(tables: &[Table], rounds: usize) -> String {
          Cohort's. `pthread-…` is the preloaded library's default under the C library's names.\n",
         machine()
     );
-    for (title, kind) in [("Mutexes", Kind::Sleeping), ("Rwlocks", Kind::Shared)] {
+    for (title, kind) in [
+        ("Mutexes", PeerKind::Sleeping),
+        ("Rwlocks", PeerKind::Shared),
+    ] {
         let of_kind = |table: &&Table| table.rows.first().is_some_and(|row| row.kind == kind);
         let tables: Vec<&Table> = tables.iter().filter(of_kind).collect();
         let has = |figure| tables.iter().filter(move |table| table.figure == figure);
@@ -161,7 +164,7 @@ mod tests {
     fn row(lock: &'static str, ours: bool, of_glibc: f64) -> Row {
         Row {
             lock,
-            kind: Kind::Sleeping,
+            kind: PeerKind::Sleeping,
             ours,
             called: "inlined",
             values: vec![of_glibc * 1e6],

@@ -8,16 +8,16 @@ use cohort::TwoForms;
 use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
 use cohort::wait::MayPark;
-use cohort_lab::workloads::address::{InPlace, Place};
+use cohort_lab::workloads::address::{GlkObject, InPlace};
 use cohort_lab::workloads::pthread::RwLock;
-use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
+use cohort_lab::workloads::{CachePadded, Mutex, MutexKind as Mutexes, Outcome, Raw};
 use serde::Serialize;
 use std::ffi::CStr;
 
 /// Kind of lock; locks are compared within a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PeerKind {
     /// Waiters finally sleep.
     Sleeping,
     /// Waiters only spin, and acquire in any order.
@@ -38,7 +38,7 @@ pub enum Kind {
     Keyed,
 }
 
-impl Kind {
+impl PeerKind {
     /// All kinds, in the order of display.
     pub const ALL: [Self; 9] = [
         Self::Sleeping,
@@ -98,7 +98,7 @@ pub struct Peer {
     /// Its name here.
     pub name: &'static str,
     /// The peers with which it is compared.
-    pub kind: Kind,
+    pub kind: PeerKind,
     /// Its origin.
     pub from: Origin,
     /// How it is called, by its users and here.
@@ -124,7 +124,10 @@ impl Peer {
     /// Whether its waiters finally leave their CPUs, so that a crowd larger than the number of CPUs
     /// goes on.
     pub fn yields(&self) -> bool {
-        let finally = matches!(self.kind, Kind::Sleeping | Kind::Shared | Kind::Keyed);
+        let finally = matches!(
+            self.kind,
+            PeerKind::Sleeping | PeerKind::Shared | PeerKind::Keyed
+        );
         finally || self.is_ours() || self.name.ends_with("-yield") || self.from == TBB
     }
 
@@ -222,7 +225,7 @@ macro_rules! peers {
         /// is first among locks found by keys.
         pub static PEERS: &[Peer] = &[$(Peer {
             name: $name,
-            kind: Kind::$kind,
+            kind: PeerKind::$kind,
             from: $from,
             called: $called,
             run: $run,
@@ -319,9 +322,9 @@ peers! {
     Keyed "scc", Origin::Theirs, "inlined", mapped!(Scc);
     Keyed "dashmap", Origin::Theirs, "inlined", mapped!(Dashmap);
     // With GLS's lock.
-    Keyed "papaya-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Papaya<_>, _>::new(Place::new));
-    Keyed "scc-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Scc<_>, _>::new(Place::new));
-    Keyed "dashmap-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Dashmap<_>, _>::new(Place::new));
+    Keyed "papaya-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Papaya<_>, _>::new(GlkObject::new));
+    Keyed "scc-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Scc<_>, _>::new(GlkObject::new));
+    Keyed "dashmap-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Dashmap<_>, _>::new(GlkObject::new));
 }
 
 #[cfg(test)]
@@ -363,13 +366,13 @@ mod tests {
             let Some(run) = peer.run else {
                 continue;
             };
-            if peer.kind == Kind::Shared {
+            if peer.kind == PeerKind::Shared {
                 assert!(run(&shared).unwrap().operations > 0, "{}", peer.name);
                 assert!(run(&crowd).is_err());
                 continue;
             }
             assert!(run(&shared).is_err());
-            if peer.kind == Kind::Keyed {
+            if peer.kind == PeerKind::Keyed {
                 assert!(run(&crowds).unwrap().operations > 0, "{}", peer.name);
                 assert!(run(&keys).unwrap().pair.is_some(), "{}", peer.name);
                 assert!(run(&alone).is_err());

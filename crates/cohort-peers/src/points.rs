@@ -1,6 +1,6 @@
 //! The tests that every lock takes: alone, handed over, by keys, in crowds, and with readers.
 
-use crate::peers::Kind;
+use crate::peers::PeerKind;
 use serde::Serialize;
 
 /// Kind of figure.
@@ -26,10 +26,10 @@ pub enum Locks {
 
 impl Locks {
     /// Whether locks of a kind are among them.
-    pub fn has(self, kind: Kind) -> bool {
+    pub fn has(self, kind: PeerKind) -> bool {
         self == match kind {
-            Kind::Keyed => Self::Keyed,
-            Kind::Shared => Self::Shared,
+            PeerKind::Keyed => Self::Keyed,
+            PeerKind::Shared => Self::Shared,
             _ => Self::Single,
         }
     }

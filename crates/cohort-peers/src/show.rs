@@ -1,7 +1,7 @@
 //! Tables, and pictures.
 
 use crate::measure::{Row, Table};
-use crate::peers::Kind;
+use crate::peers::PeerKind;
 use crate::points::Figure;
 use cohort_lab::compare::times;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
@@ -15,7 +15,7 @@ const BEHIND: f64 = 1.1;
 pub fn table(table: &Table) -> String {
     let crowd = table.figure == Figure::Throughput;
     // All of one kind, and called in the same way.
-    let keyed = table.rows.iter().all(|row| row.kind == Kind::Keyed);
+    let keyed = table.rows.iter().all(|row| row.kind == PeerKind::Keyed);
     let what = if keyed {
         vec!["lock"]
     } else {
@@ -111,7 +111,7 @@ pub fn behind(tables: &[Table]) -> String {
 
 /// A point's picture: a panel for each kind.
 pub fn picture(table: &Table, rounds: usize) -> Picture {
-    let panels = Kind::ALL.into_iter().filter_map(|kind| {
+    let panels = PeerKind::ALL.into_iter().filter_map(|kind| {
         let rows: Vec<PlotRow> = table
             .rows
             .iter()
@@ -161,7 +161,7 @@ pub fn duration(nanoseconds: f64) -> String {
     }
 }
 
-impl Kind {
+impl PeerKind {
     fn word(self) -> &'static str {
         match self {
             Self::Sleeping => "sleeps",
@@ -200,7 +200,7 @@ mod tests {
     fn row(lock: &'static str, ours: bool, of_best: f64) -> Row {
         Row {
             lock,
-            kind: Kind::Sleeping,
+            kind: PeerKind::Sleeping,
             ours,
             called: "inlined",
             values: vec![of_best],
@@ -252,7 +252,7 @@ mod tests {
         let mut keyed = of(Figure::Nanoseconds, 1234.5);
         for (row, lock) in keyed.rows.iter_mut().zip(["dashmap-glk", "in-place"]) {
             row.lock = lock;
-            row.kind = Kind::Keyed;
+            row.kind = PeerKind::Keyed;
             row.beyond = Estimate::of(&[-3.25]);
         }
         let text = table(&keyed);

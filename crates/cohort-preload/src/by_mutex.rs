@@ -38,7 +38,7 @@ static SERVICES: [AtomicPtr<Service>; 1 + OTHERS] =
 const CACHES: [u32; 2] = [16, 4];
 
 /// Range of addresses, and the index of its lock in [`SERVICES`].
-struct Line {
+struct AddressRange {
     from: AtomicUsize,
     to: AtomicUsize,
     /// The index; [`SITE`] is set too if the addresses are calls.
@@ -50,8 +50,8 @@ const SITE: u32 = 1 << 8;
 const LINES: usize = 256;
 
 /// Written before the process's choice is published.
-static TABLE: [Line; LINES] = [const {
-    Line {
+static TABLE: [AddressRange; LINES] = [const {
+    AddressRange {
         from: AtomicUsize::new(0),
         to: AtomicUsize::new(0),
         lock: AtomicU32::new(0),

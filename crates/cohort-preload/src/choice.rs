@@ -138,7 +138,7 @@ static RWLOCKS: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Whether `rwlocks` serves, and acquisitions are not counted.
 #[inline(always)]
-pub fn are_plainly(rwlocks: Rwlocks) -> bool {
+pub fn are_plain(rwlocks: Rwlocks) -> bool {
     RWLOCKS.load(Ordering::Relaxed) == rwlocks as u8
 }
 

@@ -18,7 +18,7 @@ use cohort::numa::{
     AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsFast, AnyHmcsT, ChosenShape, ShapeText, TextShape,
 };
 use cohort::recipe::{Basic, Bound, Level, Recipe};
-use cohort::tree::Kind;
+use cohort::tree::TreeKind;
 use cohort::wait::MayPark;
 use core::ops::Deref;
 use core::ptr;
@@ -141,16 +141,16 @@ fn refined(place: usize, bound: Bound, bypass: Option<BypassPolicy>) -> Found {
 }
 
 /// The store of trees of that kind, with the shape in [`SHAPE`].
-fn shaped(kind: Kind) -> Found {
+fn shaped(kind: TreeKind) -> Found {
     type Text = TextShape<Said>;
     match kind {
-        Kind::Hmcs => store::<AnyHmcs<MayPark, Text>>(),
-        Kind::HmcsFast => store::<AnyHmcsFast<MayPark, Text>>(),
-        Kind::Ahmcs => store::<AnyAhmcs<MayPark, Text>>(),
-        Kind::HmcsT => abortable_store::<AnyHmcsT<MayPark, Text>>(),
+        TreeKind::Hmcs => store::<AnyHmcs<MayPark, Text>>(),
+        TreeKind::HmcsFast => store::<AnyHmcsFast<MayPark, Text>>(),
+        TreeKind::Ahmcs => store::<AnyAhmcs<MayPark, Text>>(),
+        TreeKind::HmcsT => abortable_store::<AnyHmcsT<MayPark, Text>>(),
         // Its name is not servable.
-        Kind::HmcsTPublished => None,
-        Kind::AhmcsT => abortable_store::<AnyAhmcsT<MayPark, Text>>(),
+        TreeKind::HmcsTPublished => None,
+        TreeKind::AhmcsT => abortable_store::<AnyAhmcsT<MayPark, Text>>(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::observe;
 use crate::{next, time};
 use cohort::condvar::{Adopt, Left, NAMELESS, WAITERS, Waited, Waiter, stir};
 use cohort::door::{Advice, Spinner, nap, now, runs_out};
-use cohort::report::Kind;
+use cohort::report::ServedKind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -183,7 +183,7 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
     // SAFETY: unlocked above.
     let relocked = unsafe { mutex::relock(mutex, left.adopted) };
     if waiting.counting {
-        count(Kind::CondWait, left.waited == Waited::GaveUp);
+        count(ServedKind::CondWait, left.waited == Waited::GaveUp);
     }
     match (relocked, left.waited) {
         (0, Waited::GaveUp) => ETIMEDOUT,
@@ -335,7 +335,7 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
 
 /// Whether Cohort serves the condition, and acquisitions are not counted.
 #[inline(always)]
-fn is_plainly_ours(cond: &Cond) -> bool {
+fn is_plain_ours(cond: &Cond) -> bool {
     is_plain() && cond.flags().load(Relaxed) & COND_SHARED == 0
 }
 
@@ -347,7 +347,7 @@ fn is_plainly_ours(cond: &Cond) -> bool {
 pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*cond };
-    if is_plainly_ours(object) && !object.queue.is_awaited() {
+    if is_plain_ours(object) && !object.queue.is_awaited() {
         return 0;
     }
     // SAFETY: passed on.
@@ -365,7 +365,7 @@ unsafe fn signal_other(cond: *mut Cond) -> c_int {
         (*cond).queue.signal(&WAITERS, &Mutexes);
     }
     if choice().1 {
-        count(Kind::CondSignal, false);
+        count(ServedKind::CondSignal, false);
     }
     0
 }
@@ -378,7 +378,7 @@ unsafe fn signal_other(cond: *mut Cond) -> c_int {
 pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*cond };
-    if is_plainly_ours(object) && !object.queue.is_awaited() {
+    if is_plain_ours(object) && !object.queue.is_awaited() {
         return 0;
     }
     // SAFETY: passed on.
@@ -396,7 +396,7 @@ unsafe fn broadcast_other(cond: *mut Cond) -> c_int {
         (*cond).queue.broadcast(&WAITERS, &Mutexes);
     }
     if choice().1 {
-        count(Kind::CondSignal, false);
+        count(ServedKind::CondSignal, false);
     }
     0
 }

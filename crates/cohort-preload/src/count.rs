@@ -9,7 +9,7 @@ use cohort::door::{
 };
 use cohort::host::Generation;
 use cohort::host::served::Service;
-use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
+use cohort::report::{MAGIC, Memory, Report, SHARDS, ServedKind, Shard};
 use core::ffi::CStr;
 use core::mem::offset_of;
 use core::ptr;
@@ -92,7 +92,7 @@ fn note_user() {
 
 /// Counts one acquisition.
 #[cold]
-pub fn count(kind: Kind, contended: bool) {
+pub fn count(kind: ServedKind, contended: bool) {
     if let Some(report) = report() {
         let counter = &own(report).kinds[kind as usize];
         counter.acquired.fetch_add(1, Ordering::Relaxed);

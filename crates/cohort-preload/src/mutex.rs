@@ -27,7 +27,7 @@ use cohort::host::assigned;
 use cohort::host::served::Object;
 use cohort::host::served::{Pair, Service, done};
 use cohort::numa::FutexHmcs;
-use cohort::report::Kind;
+use cohort::report::ServedKind;
 use cohort::{Clock, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
@@ -79,13 +79,13 @@ impl Mutex {
         !matches!(self.kind(), NORMAL | RECURSIVE | ERRORCHECK | ADAPTIVE)
     }
 
-    fn counted_as(&self) -> Kind {
+    fn counted_as(&self) -> ServedKind {
         match self.kind() {
-            NORMAL => Kind::Normal,
-            RECURSIVE => Kind::Recursive,
-            ERRORCHECK => Kind::ErrorCheck,
-            ADAPTIVE => Kind::Adaptive,
-            _ => Kind::Libc,
+            NORMAL => ServedKind::Normal,
+            RECURSIVE => ServedKind::Recursive,
+            ERRORCHECK => ServedKind::ErrorCheck,
+            ADAPTIVE => ServedKind::Adaptive,
+            _ => ServedKind::Libc,
         }
     }
 }
@@ -328,7 +328,7 @@ fn again(mutex: &Mutex, counting: bool) -> c_int {
     };
     mutex.count.store(more, Relaxed);
     if counting {
-        count(Kind::Recursive, false);
+        count(ServedKind::Recursive, false);
     }
     0
 }
@@ -346,7 +346,7 @@ unsafe fn lock_by_libc(mutex: *mut Mutex, wait: Wait, counting: bool) -> c_int {
         }
     };
     if counting && result == 0 {
-        count(Kind::Libc, false);
+        count(ServedKind::Libc, false);
     }
     result
 }
@@ -752,7 +752,7 @@ fn unlock_plain(mutex: &Mutex) -> c_int {
     match unsafe { mutex.futex.release_quickly(&()) } {
         Quick::Released => 0,
         Quick::MarkLost => answer_lost_mark(mutex),
-        Quick::Refused => unlock_attentively(mutex),
+        Quick::Refused => unlock_attentive(mutex),
     }
 }
 
@@ -763,13 +763,13 @@ fn unlock_single_threaded(mutex: &Mutex) -> c_int {
     if unsafe { mutex.futex.release_alone() } {
         0
     } else {
-        unlock_attentively(mutex)
+        unlock_attentive(mutex)
     }
 }
 
 /// [`pthread_mutex_unlock`] for a plain mutex under the default lock, by a read-modify-write.
 #[inline(never)]
-fn unlock_attentively(mutex: &Mutex) -> c_int {
+fn unlock_attentive(mutex: &Mutex) -> c_int {
     // SAFETY: the program unlocks what it locked.
     unsafe { mutex.futex.release_attentive() };
     done()

@@ -157,12 +157,12 @@ macro_rules! functions {
     ) => {
         #[allow(non_camel_case_types, reason = "the C library's names")]
         #[derive(Clone, Copy)]
-        enum Place { $($old,)* $($name,)* $($own,)* End }
+        enum TableIndex { $($old,)* $($name,)* $($own,)* End }
 
         /// The functions of this module.
         pub static TABLE: $crate::next::Table = {
-            static FUNCTIONS: [AtomicPtr<()>; Place::End as usize] =
-                [const { AtomicPtr::new(ptr::null_mut()) }; Place::End as usize];
+            static FUNCTIONS: [AtomicPtr<()>; TableIndex::End as usize] =
+                [const { AtomicPtr::new(ptr::null_mut()) }; TableIndex::End as usize];
             const VERSIONED: usize = <[&str]>::len(&[$(stringify!($old)),*]);
             $crate::next::Table {
                 names: concat!(
@@ -187,7 +187,7 @@ macro_rules! functions {
         #[cold]
         #[inline(never)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            let function = TABLE.at(Place::$name as usize);
+            let function = TABLE.at(TableIndex::$name as usize);
             // SAFETY: the C library's function of that name has this signature; the caller promises
             // the arguments.
             unsafe {

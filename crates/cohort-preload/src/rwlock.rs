@@ -2,7 +2,7 @@
 
 #[cfg(feature = "compositions")]
 use crate::by_cohort;
-use crate::choice::{Rwlocks, are_plainly, choice, rwlocks};
+use crate::choice::{Rwlocks, are_plain, choice, rwlocks};
 use crate::count::count;
 use crate::layout::{Attr, PREFER_WRITER, RWLOCK_KIND, RwLock, clear};
 use crate::libc::{
@@ -16,7 +16,7 @@ use crate::next::{pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared};
 use crate::owner::{self, NOBODY};
 use crate::{next, time};
 use cohort::door::runs_out;
-use cohort::report::Kind;
+use cohort::report::ServedKind;
 use cohort::rwlock::Recursion;
 use cohort::{Clock, Outcome, Patience};
 use core::ffi::c_int;
@@ -26,7 +26,7 @@ impl RwLock {
     /// Whether the default serves it, and acquisitions are not counted: the fast path.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.shared.load(Relaxed) == 0 && are_plainly(Rwlocks::Word)
+        self.shared.load(Relaxed) == 0 && are_plain(Rwlocks::Word)
     }
 
     /// Fast path of a read acquisition, and whether it acquired the lock; none if the lock has no
@@ -58,9 +58,9 @@ impl RwLock {
     /// Whether a lock with reader counts per cohort serves it, and acquisitions are not counted.
     #[cfg(feature = "compositions")]
     #[inline(always)]
-    fn is_plainly_by_cohort(&self) -> bool {
+    fn is_plain_by_cohort(&self) -> bool {
         self.shared.load(Relaxed) == 0
-            && (are_plainly(Rwlocks::Neutral) || are_plainly(Rwlocks::WritersFirst))
+            && (are_plain(Rwlocks::Neutral) || are_plain(Rwlocks::WritersFirst))
     }
 
     fn is_libcs(&self) -> bool {
@@ -202,7 +202,7 @@ pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         },
     };
     if choice().1 && result == 0 {
-        count(Kind::Read, !at_once);
+        count(ServedKind::Read, !at_once);
     }
     result
 }
@@ -251,7 +251,7 @@ pub unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
     if result == 0 {
         object.writer.store(me, Relaxed);
         if choice().1 {
-            count(Kind::Write, !at_once);
+            count(ServedKind::Write, !at_once);
         }
     }
     result
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
         return 0;
     }
     #[cfg(feature = "compositions")]
-    if object.is_plainly_by_cohort() && object.arrive() {
+    if object.is_plain_by_cohort() && object.arrive() {
         return 0;
     }
     // SAFETY: passed on.

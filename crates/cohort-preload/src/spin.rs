@@ -10,7 +10,7 @@ use crate::layout::Spin;
 use crate::libc::EBUSY;
 use crate::next;
 use cohort::door::Spinner;
-use cohort::report::Kind;
+use cohort::report::ServedKind;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -46,12 +46,12 @@ pub unsafe extern "C" fn pthread_spin_lock(lock: *mut Spin) -> c_int {
         return 0;
     }
     // SAFETY: passed on.
-    unsafe { lock_slowly(lock) }
+    unsafe { lock_slow(lock) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn lock_slowly(lock: *mut Spin) -> c_int {
+unsafe fn lock_slow(lock: *mut Spin) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_spin_lock(lock) };
@@ -66,7 +66,7 @@ unsafe fn lock_slowly(lock: *mut Spin) -> c_int {
         }
     }
     if choice().1 {
-        count(Kind::Spin, !at_once);
+        count(ServedKind::Spin, !at_once);
     }
     0
 }
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn pthread_spin_trylock(lock: *mut Spin) -> c_int {
         return EBUSY;
     }
     if choice().1 {
-        count(Kind::Spin, false);
+        count(ServedKind::Spin, false);
     }
     0
 }

@@ -5,7 +5,7 @@ use crate::recipe::{Level, Levels, TREE_LEVELS};
 
 /// A kind of tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum TreeKind {
     /// `hmcs-…`: every thread begins at its smallest cohort.
     #[default]
     Hmcs,
@@ -21,7 +21,11 @@ pub enum Kind {
     AhmcsT,
 }
 
-impl Kind {
+/// The former name of [`TreeKind`].
+#[deprecated(since = "0.1.0", note = "renamed to `TreeKind`")]
+pub type Kind = TreeKind;
+
+impl TreeKind {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Hmcs,
@@ -77,7 +81,7 @@ pub struct Abandonment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TreeKind,
     /// How many levels have queues, including the whole system's: 1 to
     /// [`TREE_LEVELS`].
     pub depth: u8,
@@ -89,7 +93,7 @@ impl Default for Tree {
     /// One queue.
     fn default() -> Self {
         Self {
-            kind: Kind::Hmcs,
+            kind: TreeKind::Hmcs,
             depth: 1,
             abandonment: Abandonment::default(),
         }

@@ -5,13 +5,17 @@
 //! under another kind fails. Entries of a kind keep it, and have a store of their own. Their locks,
 //! of various sizes, lie in separate rooms, which are never returned.
 
-pub use crate::lock::Kind;
+pub use crate::lock::Algorithm;
 
 use crate::table::TABLE;
 use cohort::Patience;
 use cohort::service::Refusal;
 
-impl Kind {
+/// The former name of [`Algorithm`].
+#[deprecated(since = "0.1.0", note = "renamed to `Algorithm`")]
+pub type Kind = Algorithm;
+
+impl Algorithm {
     /// Blocks until the key's lock is held.
     ///
     /// # Errors

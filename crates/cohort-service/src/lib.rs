@@ -13,7 +13,7 @@
 //! Locks are [`glk`](cohort::adaptive::Glk), and adapt to their use. A lock takes 64 bytes from its
 //! key's first use until the key is [freed](gls::free), and its table entry 32 to 64 more. All
 //! memory is pages from the kernel, never an allocator's; freed locks serve other keys.
-//! For the C library, an address can have a lock of another [kind](kind::Kind).
+//! For the C library, an address can have a lock of another [algorithm](kind::Algorithm).
 //!
 //! **Not for** a lock with memory of its own: [`cohort::Mutex`] saves the look-up.
 #![no_std]

@@ -5,7 +5,7 @@ use cohort::catalogue::LOCKS;
 use cohort::host::served::{Object, Pair, SERVICES, Service};
 use cohort::host::{Arena, Pool};
 use cohort::made::Made;
-use cohort::service::{Entry, Lockable};
+use cohort::service::{KeyedLock, Lockable};
 use cohort::{Operations, Patience};
 use core::ptr;
 
@@ -14,10 +14,10 @@ use core::ptr;
 /// ```
 /// use cohort::basic::Mcs;
 /// use cohort_service::gls::{Refusal, address};
-/// use cohort_service::kind::Kind;
+/// use cohort_service::kind::Algorithm;
 ///
 /// static OPERATIONS: cohort::Operations = cohort::operations!(Mcs);
-/// static MCS: Kind = Kind::new(&OPERATIONS);
+/// static MCS: Algorithm = Algorithm::new(&OPERATIONS);
 ///
 /// let key = 71;
 /// assert_eq!(MCS.lock(key), Ok(()));
@@ -28,13 +28,13 @@ use core::ptr;
 /// assert_eq!(address::free(key), Ok(()));
 /// ```
 #[derive(Debug)]
-pub struct Kind {
+pub struct Algorithm {
     /// `None`: the usual kind, [`glk`](cohort::adaptive::Glk).
     operations: Option<&'static Operations>,
-    entries: Arena<Entry<Lock>>,
+    entries: Arena<KeyedLock<Lock>>,
 }
 
-impl Kind {
+impl Algorithm {
     /// The kind of locks with those operations; they can be tried, and a forked child can go on
     /// with them.
     #[must_use]
@@ -65,7 +65,7 @@ impl Kind {
     }
 
     /// A free entry.
-    pub(crate) fn take(&'static self) -> &'static Entry<Lock> {
+    pub(crate) fn take(&'static self) -> &'static KeyedLock<Lock> {
         let entry = self.entries.take_uncached();
         if let Some(operations) = self.operations
             && entry.lock().other().is_none()
@@ -84,13 +84,13 @@ impl Kind {
     ///
     /// # Safety
     /// It was taken here, and no key has it.
-    pub(crate) unsafe fn give(&self, entry: &'static Entry<Lock>) {
+    pub(crate) unsafe fn give(&self, entry: &'static KeyedLock<Lock>) {
         // SAFETY: the caller's.
         unsafe { self.entries.give_uncached(entry) };
     }
 }
 
-/// A lock as in a program's mutex, a word while uncontended; or a lock of another [kind](Kind),
+/// A lock as in a program's mutex, a word while uncontended; or a lock of another [algorithm](Algorithm),
 /// stored elsewhere.
 #[derive(Debug, Default)]
 pub struct Lock(Object);
@@ -98,7 +98,7 @@ pub struct Lock(Object);
 /// The contents of an object's bytes, which no service touches; zero bytes are `None`.
 #[derive(Clone, Copy)]
 struct Other {
-    kind: &'static Kind,
+    kind: &'static Algorithm,
     made: &'static Made,
 }
 
@@ -127,7 +127,7 @@ impl Lock {
     ///
     /// # Safety
     /// No other thread has seen it, and it was never used as a lock of another kind.
-    unsafe fn become_other(&self, kind: &'static Kind, made: &'static Made) {
+    unsafe fn become_other(&self, kind: &'static Algorithm, made: &'static Made) {
         // SAFETY: the caller's; the bytes are in a cell.
         unsafe { self.place().write(Some(Other { kind, made })) };
     }
@@ -165,7 +165,7 @@ static UNLOCK_HELD: unsafe fn(&Object) -> bool = match SERVICES[PLACE] {
 
 impl Lockable for Lock {
     /// `None`: the usual kind.
-    type Kind = Option<&'static Kind>;
+    type Kind = Option<&'static Algorithm>;
 
     #[inline]
     fn is(&self, kind: Self::Kind) -> bool {
@@ -176,11 +176,14 @@ impl Lockable for Lock {
         }
     }
 
-    fn take(kind: Self::Kind, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
-        kind.map_or_else(|| pool.take(), Kind::take)
+    fn take(
+        kind: Self::Kind,
+        pool: &(impl Pool<KeyedLock<Self>> + ?Sized),
+    ) -> &'static KeyedLock<Self> {
+        kind.map_or_else(|| pool.take(), Algorithm::take)
     }
 
-    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+    unsafe fn give(entry: &'static KeyedLock<Self>, pool: &(impl Pool<KeyedLock<Self>> + ?Sized)) {
         // SAFETY: passed on.
         unsafe {
             match entry.lock().both() {

@@ -2,11 +2,11 @@
 
 use crate::lock::Lock;
 use cohort::host::Arena;
-use cohort::service::{Bucket, Entry, Table};
+use cohort::service::{Bucket, KeyedLock, Table};
 
-static ENTRIES: Arena<Entry<Lock>> = Arena::new(11);
+static ENTRIES: Arena<KeyedLock<Lock>> = Arena::new(11);
 static BUCKETS: Arena<Bucket<Lock>> = Arena::new(12);
 
 /// Each thread's last entry goes to the one cache without a pool.
-pub static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
+pub static TABLE: Table<Lock, &Arena<KeyedLock<Lock>>, &Arena<Bucket<Lock>>> =
     Table::new(13, &ENTRIES, &BUCKETS);

@@ -187,12 +187,17 @@ pub fn soak_unbounded<L: Delegate + Sync>(soak: &Soak) {
 /// Soaks a delegate with timeouts.
 pub fn soak<L: AbortableDelegate + Sync>(soak: &Soak) {
     soak_with(soak, &locks::<L>(), |lock, thread, dice| {
-        leave_soon(lock, soak, thread, dice);
+        leave_in_time(lock, soak, thread, dice);
     });
 }
 
 /// Operations that may time out.
-fn leave_soon<L: AbortableDelegate>(lock: &Shared<L>, soak: &Soak, thread: usize, dice: &mut Dice) {
+fn leave_in_time<L: AbortableDelegate>(
+    lock: &Shared<L>,
+    soak: &Soak,
+    thread: usize,
+    dice: &mut Dice,
+) {
     if dice.one_in(4) {
         soak.note(thread, &"try_run_when_for");
         run_when(lock, soak, dice);
@@ -223,7 +228,7 @@ pub fn soak_served(soak: &Soak) {
             });
         }
         soak_with(soak, &locks, |lock, thread, dice| {
-            leave_soon(lock, soak, thread, dice);
+            leave_in_time(lock, soak, thread, dice);
         });
         over.store(true, SeqCst);
     });

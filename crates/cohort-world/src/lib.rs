@@ -11,7 +11,6 @@ pub mod placement;
 pub mod raw;
 pub mod served;
 pub mod simulated;
-mod trees;
 mod tunings;
 pub mod wait;
 pub mod work;

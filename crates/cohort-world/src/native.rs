@@ -4,8 +4,7 @@ mod clock;
 mod heard;
 mod system;
 
-use super::raw::{self, Polling, lock_maker, polling};
-use super::served;
+use super::raw::{self, Polling};
 use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
@@ -13,11 +12,13 @@ use super::{
 use crate::disturb::Watch;
 use crate::work::Pace;
 pub use clock::Clock;
+use cohort as locks;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
 use cohort::{Counter, Deadline};
 use cohort_topology::here;
 pub use heard::listen;
+use makers::Wanted;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -105,53 +106,30 @@ pub struct Native {
     adapting: usize,
 }
 
-cohort::for_each_lock!(lock_maker);
+#[path = "makers/mod.rs"]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "compiled once for each build of the locks"
+)]
+mod makers;
 
-mod sharing {
-    use crate::raw::shared_maker;
-    cohort::for_each_shared!(shared_maker);
-}
+/// The text of the running composition; runs on this machine are sequential.
+mod text {
+    use std::sync::Mutex;
 
-mod delegates {
-    use crate::raw::delegate_maker;
-    use cohort::delegation::InTwoForms as Forms;
-    cohort::for_each_delegate!(delegate_maker);
-}
+    static WORDS: Mutex<[u64; 2]> = Mutex::new([0; 2]);
 
-mod programs {
-    use crate::served::served_maker;
-    served_maker!(cohort, text);
-
-    /// The text of the running composition; runs on this machine are sequential.
-    mod text {
-        use std::sync::Mutex;
-
-        static WORDS: Mutex<[u64; 2]> = Mutex::new([0; 2]);
-
-        pub fn set(words: [u64; 2]) {
-            *WORDS
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()) = words;
-        }
-
-        pub fn get() -> [u64; 2] {
-            *WORDS
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-        }
+    pub fn set(words: [u64; 2]) {
+        *WORDS
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = words;
     }
-}
 
-mod in_mode {
-    crate::in_mode::in_mode_maker!(cohort);
-}
-
-mod compositions {
-    crate::raw::composition_maker!(cohort);
-}
-
-mod trees {
-    crate::trees::tree_maker!(cohort);
+    pub fn get() -> [u64; 2] {
+        *WORDS
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
 }
 
 impl Room for Native {
@@ -160,11 +138,9 @@ impl Room for Native {
     }
 
     fn polling(&self) -> Polling {
-        poll
+        makers::poll
     }
 }
-
-polling!(cohort);
 
 impl World for Native {
     type Memory = Lines;
@@ -191,30 +167,23 @@ impl World for Native {
         if let Some(system) = system::lock(name) {
             return Some(system);
         }
-        if self.settings.served && !served::is_itself(name) {
-            return programs::make(self, name);
-        }
-        if let Some(shared) = sharing::make(self, name, threads) {
-            return Some(shared);
-        }
-        let spins = self.settings.wait.never_sleeps();
         let thresholds = self.settings.tunings.sanl;
-        if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
-            self.unattended.note(&delegate);
-            return Some(delegate);
-        }
-        if let Some(lock) = in_mode::make(self, name, threads) {
-            return Some(lock);
-        }
-        match cohort::catalogue::find(name) {
-            Some(info) => make(self, info.identifier, threads, spins),
-            None => {
-                let name = cohort::catalogue::read(name).ok()?;
-                let levels = super::names::levels_on(&name, &self.host.topology);
-                trees::make(self, &name, threads, spins)
-                    .or_else(|| compositions::make(self, &levels, &name, threads, spins, false))
-            }
-        }
+        let wanted = Wanted {
+            name,
+            threads,
+            spins: self.settings.wait.never_sleeps(),
+            served: self.settings.served,
+            thresholds: &thresholds,
+        };
+        let lock = makers::lock(self, &wanted, |world| {
+            let name = cohort::catalogue::read(name).ok()?;
+            let levels = super::names::levels_on(&name, &world.host.topology);
+            makers::trees::make(world, &name, threads, wanted.spins).or_else(|| {
+                makers::compositions::make(world, &levels, &name, threads, wanted.spins, false)
+            })
+        })?;
+        self.unattended.note(&lock);
+        Some(lock)
     }
 
     fn play<R: Default + Send + 'static>(
@@ -434,17 +403,17 @@ impl Actor for Thread {
 /// A pair of lines: processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line([AtomicU64; WORDS + 1]);
+struct CacheLine([AtomicU64; WORDS + 1]);
 
 /// Memory of this machine.
 #[derive(Debug)]
-pub struct Lines(Box<[Line]>);
+pub struct Lines(Box<[CacheLine]>);
 
 impl Lines {
     /// That many lines of zeroes.
     #[must_use]
     pub fn zeroed(lines: usize) -> Self {
-        Self((0..lines).map(|_| Line::default()).collect())
+        Self((0..lines).map(|_| CacheLine::default()).collect())
     }
 }
 

@@ -6,7 +6,7 @@
 
 use cohort::{
     Able, Abortable, AbortableDelegate, Attended, Delegate, Operations, Outcome, Patience, RawLock,
-    RawShared, RawTry, Reading, Section, TryAcquire, TwoForms, Within,
+    RawShared, RawTry, Reading, Section, Thresholds, TryAcquire, Tunable, TwoForms, Within,
 };
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
@@ -84,9 +84,8 @@ pub unsafe trait Tested: Send + Sync {
         Some(outcome)
     }
 
-    /// How a dedicated server thread runs the delegated sections; `None` if the lock needs no
-    /// server.
-    fn attendance(&self) -> Option<Attendance<'_>> {
+    /// The lock, for a dedicated thread that runs the delegated sections; `None` if it needs none.
+    fn attended(&self) -> Option<&dyn Server> {
         None
     }
 
@@ -109,51 +108,22 @@ pub unsafe trait Tested: Send + Sync {
     }
 }
 
-/// A server's access to a delegation lock.
-pub struct Attendance<'a> {
-    lock: *const u8,
-    operations: &'a ServerOperations,
-}
-
-impl Attendance<'_> {
+/// A delegation lock, as its server sees it.
+pub trait Server {
     /// Runs the delegated sections in one round; true if there were any.
-    fn once(&self) -> bool {
-        // SAFETY: these are the operations of the lock's type.
-        unsafe { (self.operations.attend)(self.lock) }
-    }
+    fn attend(&self) -> bool;
 
     /// Ends the calling thread's role as the server.
-    fn end(&self) {
-        // SAFETY: as above.
-        unsafe { (self.operations.leave)(self.lock) };
-    }
+    fn leave(&self);
 }
 
-/// [`Operations`] of a server.
-pub(crate) struct ServerOperations {
-    attend: unsafe fn(*const u8) -> bool,
-    leave: unsafe fn(*const u8),
-}
+impl<D: Attended> Server for D {
+    fn attend(&self) -> bool {
+        Attended::attend(self)
+    }
 
-/// The server operations of a delegate.
-pub(crate) const fn serving<D: Attended>() -> &'static ServerOperations {
-    /// # Safety
-    /// As for [`Operations`].
-    unsafe fn attend<D: Attended>(lock: *const u8) -> bool {
-        // SAFETY: the caller's.
-        unsafe { (*lock.cast::<D>()).attend() }
-    }
-    /// # Safety
-    /// As for [`Operations`].
-    unsafe fn leave<D: Attended>(lock: *const u8) {
-        // SAFETY: the caller's.
-        unsafe { (*lock.cast::<D>()).leave() }
-    }
-    const {
-        &ServerOperations {
-            attend: attend::<D>,
-            leave: leave::<D>,
-        }
+    fn leave(&self) {
+        Attended::leave(self);
     }
 }
 
@@ -164,15 +134,15 @@ pub(super) fn serve(
     mut is_over: impl FnMut() -> bool,
     mut after: impl FnMut(bool),
 ) {
-    let all: Vec<Attendance<'_>> = locks.iter().filter_map(|lock| lock.attendance()).collect();
+    let all: Vec<&dyn Server> = locks.iter().filter_map(|lock| lock.attended()).collect();
     while !is_over() {
         let mut found = false;
         for lock in &all {
-            found |= lock.once();
+            found |= lock.attend();
         }
         after(found);
     }
-    all.iter().for_each(Attendance::end);
+    all.iter().for_each(|lock| lock.leave());
 }
 
 /// Locks of a run that need servers.
@@ -182,7 +152,7 @@ pub(super) struct Unattended(Vec<Arc<dyn Tested>>);
 impl Unattended {
     /// Records a lock, if it needs a server.
     pub(super) fn note(&mut self, lock: &Arc<dyn Tested>) {
-        if lock.attendance().is_some() {
+        if lock.attended().is_some() {
             self.0.push(Arc::clone(lock));
         }
     }
@@ -213,26 +183,6 @@ pub trait Room {
 
 /// Polls until a look succeeds or patience runs out; true in the first case. Blocks.
 pub type Polling = fn(&mut dyn FnMut() -> bool, &Patience) -> bool;
-
-/// Declares the polling function for a build of the locks.
-macro_rules! polling {
-    ($($build:ident)::+) => {
-        fn poll(look: &mut dyn FnMut() -> bool, patience: &cohort::Patience) -> bool {
-            let mut spinner = $($build)::+::door::Spinner::new();
-            loop {
-                if look() {
-                    return true;
-                }
-                if $($build)::+::door::runs_out(patience) {
-                    return false;
-                }
-                spinner.turn();
-            }
-        }
-    };
-}
-
-pub(crate) use polling;
 
 /// Memory on cache lines of its own.
 pub struct Block {
@@ -405,7 +355,8 @@ impl Drop for Raw {
 macro_rules! lock_maker {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        pub(super) fn make(
+        /// Creates the lock of that identifier.
+        pub fn make(
             room: &mut dyn $crate::Room,
             identifier: &str,
             threads: usize,
@@ -432,56 +383,52 @@ macro_rules! lock_maker {
 
 pub(crate) use lock_maker;
 
-/// [`lock_maker`] for a catalogue's `for_each_shared!`.
-macro_rules! shared_maker {
-    ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
-        pub(super) fn make(
-            room: &mut dyn $crate::Room,
-            name: &str,
-            threads: usize,
-        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
-            match cohort::catalogue::find_shared(name)?.identifier {
-                $(stringify!($name) => Some($crate::raw::shared::<$lock>(room, threads)),)+
-                _ => None,
-            }
-        }
-    };
+/// Runs a section under a delegate.
+type Run<D> = fn(&D, &mut <D as Delegate>::Context, Section<'_>);
+
+/// The timed form of [`Run`].
+pub(crate) type RunWithin<D> =
+    fn(&D, &mut <D as Delegate>::Context, Section<'_>, &Patience) -> Outcome;
+
+/// The delegate, for a server.
+pub(crate) type Serves<D> = fn(&D) -> &dyn Server;
+
+/// What a delegate of that type can do. An inherent constant takes precedence over one of
+/// [`AnyDelegate`] where its bounds are met.
+pub(crate) struct Capable<D>(PhantomData<D>);
+
+impl<D: AbortableDelegate> Capable<D> {
+    /// Its timed operation.
+    pub(crate) const WITHIN: Option<RunWithin<D>> = Some(D::run_within);
 }
 
-pub(crate) use shared_maker;
+impl<D: Attended + 'static> Capable<D> {
+    /// Its server's interface.
+    pub(crate) const SERVER: Option<Serves<D>> = Some(|delegate| delegate);
+}
 
-/// Delegation lock and contexts, with the operations of their type.
-struct Brought {
+impl<D: Tunable> Capable<D> {
+    /// Creates it, with those thresholds.
+    pub(crate) const MAKE: fn(&Thresholds) -> D = D::with;
+}
+
+/// [`Capable`] for delegates without capabilities.
+pub(crate) trait AnyDelegate<D: Delegate> {
+    const WITHIN: Option<RunWithin<D>> = None;
+    const SERVER: Option<Serves<D>> = None;
+    const MAKE: fn(&Thresholds) -> D = |_| D::default();
+}
+
+impl<D: Delegate> AnyDelegate<D> for Capable<D> {}
+
+/// Delegation lock and contexts. Its functions are called by their addresses, as those of any lock
+/// under test are.
+struct Brought<D: Delegate> {
     delegate: Block,
     contexts: Box<[Block]>,
-    operations: DelegateOperations,
-}
-
-/// [`Operations`] of a delegate.
-#[derive(Clone, Copy)]
-struct DelegateOperations {
-    run: unsafe fn(*const u8, *mut u8, Section<'_>),
-    run_within: Option<RunWithin>,
-    serving: Option<&'static ServerOperations>,
-    drop: unsafe fn(*mut u8),
-    drop_context: unsafe fn(*mut u8),
-}
-
-/// Timed operation of a delegate.
-pub(crate) type RunWithin = unsafe fn(*const u8, *mut u8, Section<'_>, &Patience) -> Outcome;
-
-/// The timed operation of delegate `D`.
-///
-/// # Safety
-/// As for [`Operations`].
-pub(crate) unsafe fn run_within<D: AbortableDelegate>(
-    delegate: *const u8,
-    context: *mut u8,
-    section: Section<'_>,
-    patience: &Patience,
-) -> Outcome {
-    // SAFETY: the caller's.
-    unsafe { (*delegate.cast::<D>()).run_within(&mut *context.cast(), section, patience) }
+    run: Run<D>,
+    within: Option<RunWithin<D>>,
+    server: Option<Serves<D>>,
 }
 
 /// Puts a delegate and its contexts into that room.
@@ -489,51 +436,49 @@ pub(crate) fn brought<D>(
     room: &mut dyn Room,
     delegate: D,
     threads: usize,
-    run_within: Option<RunWithin>,
-    serving: Option<&'static ServerOperations>,
+    (within, server): (Option<RunWithin<D>>, Option<Serves<D>>),
 ) -> Arc<dyn Tested>
 where
     D: Delegate<Context: Send + Sync + 'static> + 'static,
 {
-    /// # Safety
-    /// As for [`Operations`].
-    unsafe fn run<D: Delegate>(delegate: *const u8, context: *mut u8, section: Section<'_>) {
-        // SAFETY: the caller's.
-        unsafe { (*delegate.cast::<D>()).run(&mut *context.cast(), section) }
-    }
-    /// # Safety
-    /// It is a `T` that is not used afterwards.
-    unsafe fn drop<T>(at: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { at.cast::<T>().drop_in_place() }
-    }
     let block = room.block(Layout::new::<D>());
     block.put(delegate);
-    let mut contexts = blocks(room, Layout::new::<D::Context>(), threads);
-    for context in &mut contexts {
+    let contexts = blocks(room, Layout::new::<D::Context>(), threads);
+    for context in &contexts {
         context.put(D::Context::default());
     }
     Arc::new(Brought {
         delegate: block,
         contexts,
-        operations: DelegateOperations {
-            run: run::<D>,
-            run_within,
-            serving,
-            drop: drop::<D>,
-            drop_context: drop::<D::Context>,
-        },
+        run: D::run,
+        within,
+        server,
     })
 }
 
-impl Brought {
-    fn context(&self, thread: usize) -> *mut u8 {
-        self.contexts[thread].at.as_ptr()
+impl<D: Delegate> Brought<D> {
+    fn delegate(&self) -> &D {
+        // SAFETY: `brought` put one there.
+        unsafe { self.delegate.get() }
+    }
+
+    /// # Safety
+    /// Only the thread of that number uses its context, for one call at a time.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the context is beside the lock, in the room"
+    )]
+    unsafe fn context(&self, thread: usize) -> &mut D::Context {
+        // SAFETY: `brought` put one there, and the caller's.
+        unsafe { self.contexts[thread].at.cast().as_mut() }
     }
 }
 
 // SAFETY: every section goes to the delegate, with a context that only its thread uses.
-unsafe impl Tested for Brought {
+unsafe impl<D> Tested for Brought<D>
+where
+    D: Delegate<Context: Send + Sync + 'static> + 'static,
+{
     fn acquire(&self, _thread: usize) {
         unreachable!("sections are brought to this lock, and workloads bring them");
     }
@@ -548,21 +493,17 @@ unsafe impl Tested for Brought {
         false
     }
 
-    fn attendance(&self) -> Option<Attendance<'_>> {
-        Some(Attendance {
-            lock: self.delegate.at.as_ptr(),
-            operations: self.operations.serving?,
-        })
+    fn attended(&self) -> Option<&dyn Server> {
+        Some((self.server?)(self.delegate()))
     }
 
     fn run(&self, thread: usize, mut section: &mut dyn FnMut()) {
-        let delegate = self.delegate.at.as_ptr();
-        // SAFETY: both are of the type whose operations these are. A panicking workload ends its
-        // whole run. A workload's section accesses its own thread's data, or atomics, which any
-        // thread may access while that one waits.
+        // SAFETY: the context is the thread's. A panicking workload ends its whole run. A
+        // workload's section accesses its own thread's data, or atomics, which any thread may
+        // access while that one waits.
         unsafe {
             let section = Section::new(&mut section);
-            (self.operations.run)(delegate, self.context(thread), section);
+            (self.run)(self.delegate(), self.context(thread), section);
         }
     }
 
@@ -572,100 +513,33 @@ unsafe impl Tested for Brought {
         patience: &Patience,
         mut section: &mut dyn FnMut(),
     ) -> Option<Outcome> {
-        let within = self.operations.run_within?;
-        let delegate = self.delegate.at.as_ptr();
+        let within = self.within?;
         // SAFETY: as above.
         Some(unsafe {
             let section = Section::new(&mut section);
-            within(delegate, self.context(thread), section, patience)
+            within(self.delegate(), self.context(thread), section, patience)
         })
     }
 }
 
-impl Drop for Brought {
+/// # Safety
+/// It is a `T` that is not used afterwards.
+unsafe fn dropped<T>(at: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe { at.cast::<T>().drop_in_place() }
+}
+
+impl<D: Delegate> Drop for Brought<D> {
     fn drop(&mut self) {
-        // SAFETY: as above, and the dropping thread holds the last reference.
+        // SAFETY: these are their types, and the dropping thread holds the last reference.
         unsafe {
-            self.delegate.empty(self.operations.drop);
+            self.delegate.empty(dropped::<D>);
             for context in &mut self.contexts {
-                context.empty(self.operations.drop_context);
+                context.empty(dropped::<D::Context>);
             }
         }
     }
 }
-
-/// [`lock_maker`] for a catalogue's `for_each_delegate!`.
-macro_rules! delegate_maker {
-    ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
-        pub(super) fn make(
-            room: &mut dyn $crate::Room,
-            name: &str,
-            threads: usize,
-            spins: bool,
-            thresholds: &cohort::Thresholds,
-        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
-            use $crate::raw::{brought, made, served, within};
-            let name = cohort::catalogue::read_delegate(name)?.ok()?;
-            let thresholds = &name.over(thresholds);
-            match name.info.identifier {
-                $(stringify!($name) if spins => {
-                    type Form = <$delegate as Forms>::Spinning;
-                    let delegate = made!(Form, $can, thresholds);
-                    let (within, served) = (within!(Form, $can), served!(Form, $can));
-                    Some(brought(room, delegate, threads, within, served))
-                })+
-                $(stringify!($name) => {
-                    let delegate = made!($delegate, $can, thresholds);
-                    let within = within!($delegate, $can);
-                    let served = served!($delegate, $can);
-                    Some(brought(room, delegate, threads, within, served))
-                })+
-                _ => None,
-            }
-        }
-    };
-}
-
-pub(crate) use delegate_maker;
-
-/// Creates a delegate with these capabilities, and with these thresholds if it is tunable.
-macro_rules! made {
-    ($delegate:ty, [], $thresholds:expr) => { <$delegate>::default() };
-    ($delegate:ty, [Tunable $($rest:tt)*], $thresholds:expr) => {
-        <$delegate as cohort::Tunable>::with($thresholds)
-    };
-    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?], $thresholds:expr) => {
-        made!($delegate, [$($($rest)*)?], $thresholds)
-    };
-}
-
-pub(crate) use made;
-
-/// The server operations of a delegate with these capabilities.
-macro_rules! served {
-    ($delegate:ty, []) => { None };
-    ($delegate:ty, [Attended $($rest:tt)*]) => {
-        Some($crate::raw::serving::<$delegate>())
-    };
-    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
-        served!($delegate, [$($($rest)*)?])
-    };
-}
-
-pub(crate) use served;
-
-/// The timed operation of a delegate with these capabilities.
-macro_rules! within {
-    ($delegate:ty, []) => { None };
-    ($delegate:ty, [AbortableDelegate $($rest:tt)*]) => {
-        Some($crate::raw::run_within::<$delegate> as $crate::raw::RunWithin)
-    };
-    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
-        within!($delegate, [$($($rest)*)?])
-    };
-}
-
-pub(crate) use within;
 
 /// Requirements on a lock under test and its contexts.
 pub trait Testable: RawLock<Context: Send + Sync + 'static> + 'static {}
@@ -839,110 +713,6 @@ fn with_contexts(
 fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
     (0..count).map(|_| room.block(layout)).collect()
 }
-
-/// Declares, for a build of the locks, the function that creates a lock with refinements that the
-/// catalogue lacks. Where a level `is_large`, a composition is built at run time: compiled ones have
-/// a low lock for each of few cohorts.
-macro_rules! composition_maker {
-    ($($build:ident)::+) => {
-        pub(super) fn make(
-            room: &mut dyn $crate::Room,
-            levels: &[cohort::recipe::Level],
-            name: &cohort::name::Name<'_>,
-            threads: usize,
-            spins: bool,
-            is_large: bool,
-        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
-            use cohort::name::{Build, BypassPolicy, Lock};
-            use $($build)::+::compose::{abortables, generated};
-            use $($build)::+::compose::stacked::{Stacked, Unsaid};
-            use $($build)::+::compose::{
-                AbortableVisitor, Plan, Shareable, Visitor, WithBypass, cohorting,
-            };
-            use $($build)::+::wait::{MayPark, SpinOnly};
-
-            struct Making<'a> {
-                room: &'a mut dyn $crate::Room,
-                plan: Plan<'a>,
-                threads: usize,
-            }
-
-            impl Visitor for Making<'_> {
-                type Found = std::sync::Arc<dyn $crate::Tested>;
-
-                fn found<L: Shareable>(self) -> Self::Found {
-                    let lock = L::planned(&self.plan);
-                    $crate::raw::tried(self.room, lock, self.threads)
-                }
-            }
-
-            impl AbortableVisitor for Making<'_> {
-                type Found = std::sync::Arc<dyn $crate::Tested>;
-
-                fn found<L: Shareable + cohort::Abortable>(self) -> Self::Found {
-                    let lock = L::planned(&self.plan);
-                    $crate::raw::abortable(self.room, lock, self.threads)
-                }
-            }
-
-            let making = Making {
-                room,
-                plan: Plan {
-                    locks: name.locks().unwrap_or_default(),
-                    levels,
-                    bound: name.bound,
-                },
-                threads,
-            };
-            match name.lock {
-                Lock::System | Lock::Best { .. } | Lock::Tree(_) => None,
-                Lock::Listed { name: lock, .. } if cohorting::gives_up(lock) => match spins {
-                    true => cohorting::find_abortable::<SpinOnly, _>(lock, making),
-                    false => cohorting::find_abortable::<MayPark, _>(lock, making),
-                },
-                Lock::Listed { name: lock, .. } => match (name.bypass, spins) {
-                    (None, true) => cohorting::find::<SpinOnly, _>(lock, making),
-                    (None, false) => cohorting::find::<MayPark, _>(lock, making),
-                    (Some(BypassPolicy::Always), true) => {
-                        cohorting::find::<SpinOnly, _>(lock, WithBypass::<_, false>(making))
-                    }
-                    (Some(BypassPolicy::Always), false) => {
-                        cohorting::find::<MayPark, _>(lock, WithBypass::<_, false>(making))
-                    }
-                    (Some(BypassPolicy::Adaptive), true) => {
-                        cohorting::find::<SpinOnly, _>(lock, WithBypass::<_, true>(making))
-                    }
-                    (Some(BypassPolicy::Adaptive), false) => {
-                        cohorting::find::<MayPark, _>(lock, WithBypass::<_, true>(making))
-                    }
-                },
-                // Compiled in one form only: twice as many types would take twice as long to
-                // compile.
-                Lock::Composed(_)
-                    if !spins && (name.abortable || name.build == Some(Build::Compiled)) =>
-                {
-                    None
-                }
-                Lock::Composed(locks) if name.abortable => {
-                    abortables::find::<SpinOnly, _>(&locks, making)
-                }
-                Lock::Composed(locks)
-                    if name.build == Some(Build::Stacked)
-                        || is_large
-                            && name.build.is_none()
-                            && cohort::recipe::Basic::are_stackable(&locks)
-                        || !spins
-                        || !cohort::recipe::Basic::are_compiled(&locks) =>
-                {
-                    Some(Visitor::found::<Stacked<Unsaid>>(making))
-                }
-                Lock::Composed(locks) => generated::find::<SpinOnly, _>(&locks, making),
-            }
-        }
-    };
-}
-
-pub(crate) use composition_maker;
 
 /// No lock: for workloads with their own mutual exclusion.
 struct Open;

@@ -13,8 +13,7 @@ pub use lines::Lines;
 pub use room::Crowded;
 
 use super::names::assigned;
-use super::raw::{self, Polling, polling};
-use super::served;
+use super::raw::{self, Polling};
 use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
@@ -26,8 +25,10 @@ use cohort::recipe::Level;
 use cohort::{Counter, Deadline};
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
+use cohort_on_machine as locks;
 use cohort_on_machine::door::Spinner;
 use lines::Arena;
+use makers::Wanted;
 use std::alloc::Layout;
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
@@ -136,60 +137,35 @@ pub struct Simulated {
     adapting: usize,
 }
 
-mod catalogue {
-    use crate::raw::lock_maker;
-    cohort_on_machine::for_each_lock!(lock_maker);
-}
+#[path = "makers/mod.rs"]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "compiled once for each build of the locks"
+)]
+mod makers;
 
+/// The locks of this build beside the catalogue.
 mod baselines {
     use crate::raw::lock_maker;
     cohort_on_machine::for_each_baseline!(lock_maker);
 }
 
-mod sharing {
-    use crate::raw::shared_maker;
-    cohort_on_machine::for_each_shared!(shared_maker);
-}
+/// The text of the running composition. A run stays on one host thread from its locks to its
+/// end.
+mod text {
+    use std::cell::Cell;
 
-mod delegates {
-    use crate::raw::delegate_maker;
-    use cohort_on_machine::delegation::InTwoForms as Forms;
-    cohort_on_machine::for_each_delegate!(delegate_maker);
-}
-
-mod programs {
-    use crate::served::served_maker;
-    served_maker!(cohort_on_machine, text);
-
-    /// The text of the running composition. A run stays on one host thread from its locks to its
-    /// end.
-    mod text {
-        use std::cell::Cell;
-
-        std::thread_local! {
-            static WORDS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
-        }
-
-        pub fn set(words: [u64; 2]) {
-            WORDS.set(words);
-        }
-
-        pub fn get() -> [u64; 2] {
-            WORDS.get()
-        }
+    std::thread_local! {
+        static WORDS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
     }
-}
 
-mod in_mode {
-    crate::in_mode::in_mode_maker!(cohort_on_machine);
-}
+    pub fn set(words: [u64; 2]) {
+        WORDS.set(words);
+    }
 
-mod compositions {
-    crate::raw::composition_maker!(cohort_on_machine);
-}
-
-mod trees {
-    crate::trees::tree_maker!(cohort_on_machine);
+    pub fn get() -> [u64; 2] {
+        WORDS.get()
+    }
 }
 
 impl Room for Simulated {
@@ -198,11 +174,9 @@ impl Room for Simulated {
     }
 
     fn polling(&self) -> Polling {
-        poll
+        makers::poll
     }
 }
-
-polling!(cohort_on_machine);
 
 impl World for Simulated {
     type Memory = Lines;
@@ -235,26 +209,20 @@ impl World for Simulated {
         if name == NO_LOCK {
             return Some(raw::open());
         }
-        if self.settings.served && !served::is_itself(name) {
-            return programs::make(self, name);
-        }
-        if let Some(shared) = sharing::make(self, name, threads) {
-            return Some(shared);
-        }
-        let spins = self.settings.wait.never_sleeps();
         let thresholds = self.settings.tunings.sanl;
-        if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
-            self.unattended.note(&delegate);
-            return Some(delegate);
-        }
-        if let Some(lock) = in_mode::make(self, name, threads) {
-            return Some(lock);
-        }
-        match cohort_on_machine::catalogue::find(name) {
-            Some(info) => catalogue::make(self, info.identifier, threads, spins),
-            None => baselines::make(self, &baseline(name), threads, spins)
-                .or_else(|| self.composition(name, threads, spins)),
-        }
+        let wanted = Wanted {
+            name,
+            threads,
+            spins: self.settings.wait.never_sleeps(),
+            served: self.settings.served,
+            thresholds: &thresholds,
+        };
+        let lock = makers::lock(self, &wanted, |world| {
+            baselines::make(world, &baseline(name), threads, wanted.spins)
+                .or_else(|| world.composition(name, threads, wanted.spins))
+        })?;
+        self.unattended.note(&lock);
+        Some(lock)
     }
 
     fn play<R: Default + Send + 'static>(
@@ -341,11 +309,11 @@ impl Simulated {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }
         let simulator = Arc::clone(&self.simulator);
-        trees::make(self, &name, threads, spins).or_else(|| {
+        makers::trees::make(self, &name, threads, spins).or_else(|| {
             let levels = super::names::levels_on(&name, &simulator.topology);
             let cohorts = self.settings.cohorts.clone();
             let is_large = simulator.exceeds_compiled(&levels, &cohorts);
-            compositions::make(self, &levels, &name, threads, spins, is_large)
+            makers::compositions::make(self, &levels, &name, threads, spins, is_large)
         })
     }
 }

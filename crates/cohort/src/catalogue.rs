@@ -861,8 +861,8 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 /// ```
 #[must_use]
 pub fn own_pool_bytes() -> usize {
-    crate::condvar::pool_bytes()
-        + crate::context::pool_bytes()
+    crate::support::condvar::pool_bytes()
+        + crate::support::context::pool_bytes()
         + crate::basic::clh::pool_bytes()
         + crate::abortable::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()

@@ -144,88 +144,46 @@ pub mod baseline;
 pub mod basic;
 pub mod catalogue;
 pub mod compose;
-mod condition;
-#[cfg(internals)]
-pub mod condvar;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod condvar;
-#[cfg(internals)]
-pub mod context;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod context;
-mod defer;
-mod delegated;
 pub mod delegation;
 #[cfg_attr(not(internals), doc(hidden), allow(dead_code, unused_imports))]
 pub mod door;
-mod fair;
-mod fairly;
-mod heed;
 #[cfg(internals)]
 pub mod host;
 #[cfg(not(internals))]
 #[allow(dead_code, unused_imports, reason = "other packages use it")]
 mod host;
-#[cfg(internals)]
-pub mod made;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod made;
-mod mutex;
 pub mod numa;
-mod once;
-#[cfg(not(checker))]
-mod outside;
-mod padded;
-mod pausing;
-#[cfg(feature = "std")]
-mod posting;
-#[cfg(internals)]
-pub mod records;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod records;
-mod reentrant;
-#[cfg(internals)]
-pub mod report;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod report;
 pub mod rwlock;
-#[cfg(internals)]
-pub mod service;
-#[cfg(not(internals))]
-#[allow(dead_code, unused_imports, reason = "other packages use it")]
-mod service;
-mod token;
+#[cfg_attr(not(internals), allow(dead_code, unused_imports))]
+mod support;
+mod sync;
 #[cfg(internals)]
 pub mod wait;
 #[cfg(not(internals))]
 #[allow(dead_code, unused_imports, reason = "other packages use it")]
 mod wait;
-mod waking;
 
 pub use cohort_raw::*;
-pub use condition::{Condvar, WaitTimeoutResult};
-pub use delegated::Delegated;
 #[cfg(not(checker))]
 pub use door::now;
-pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
-pub use fairly::ReleaseFairly;
-pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
-pub use once::{Once, OnceState};
+#[cfg(internals)]
+pub use support::{condvar, context, made, records, report, service};
+pub use sync::condvar::{Condvar, WaitTimeoutResult};
+pub use sync::delegated::Delegated;
+pub use sync::fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
+pub use sync::fair_release::ReleaseFairly;
 #[cfg(not(checker))]
 #[allow(unused_imports, reason = "without features there is nothing")]
-pub use outside::*;
-pub use pausing::Pausing;
+pub use sync::interop::*;
+pub use sync::mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use sync::once::{Once, OnceState};
+pub use sync::pausing::Pausing;
 #[cfg(feature = "std")]
-pub use posting::{Posting, RunAsync};
-pub use reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
-pub use rwlock::{
+pub use sync::posting::{Posting, RunAsync};
+pub use sync::reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
+pub use sync::rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
-pub use token::Token;
+pub use sync::token::Token;
+pub use sync::waking::{LockAsync, Waking};
 pub use wait::{MayPark, Parking, SpinOnly};
-pub use waking::{LockAsync, Waking};

@@ -5,7 +5,7 @@ use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
 use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_LOCKS, Servable};
 use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe, TREE_LEVELS};
-use cohort::tree::{Abandonment, Kind, Tree};
+use cohort::tree::{Abandonment, Tree, TreeKind};
 
 /// The number of random names.
 const NAMES: u64 = 20_000;
@@ -105,7 +105,7 @@ impl Chance {
 
     /// A tree that is not in the catalogue.
     fn tree(&mut self) -> Name<'static> {
-        let kind = self.one(&Kind::ALL);
+        let kind = self.one(&TreeKind::ALL);
         let depth = 1 + self.below(TREE_LEVELS);
         let abandonment = if kind.gives_up() {
             Abandonment {
@@ -394,7 +394,7 @@ fn what_no_program_can_have_is_refused() {
         ("clof:best", Mistake::Tuned),
         (
             "hmcs-t-published-2",
-            Mistake::Published(Kind::HmcsTPublished),
+            Mistake::Published(TreeKind::HmcsTPublished),
         ),
     ] {
         let read = catalogue::read(name).expect(name);

@@ -163,16 +163,16 @@ fn cohorts_are_numbered_by_their_lines() {
 
 #[test]
 fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
-    type Node = [u64; 8];
-    static NODES: Placed<Node> = Placed::new();
+    type NodeWords = [u64; 8];
+    static NODES: Placed<NodeWords> = Placed::new();
     const PAGE: usize = 4096;
     let take = || {
         (0..40)
             .map(|_| NODES.take())
-            .collect::<Vec<&'static Node>>()
+            .collect::<Vec<&'static NodeWords>>()
     };
-    let pages = |nodes: &[&Node]| {
-        let page = |node: &&Node| std::ptr::from_ref(*node) as usize / PAGE;
+    let pages = |nodes: &[&NodeWords]| {
+        let page = |node: &&NodeWords| std::ptr::from_ref(*node) as usize / PAGE;
         nodes.iter().map(page).collect::<BTreeSet<usize>>()
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +191,7 @@ fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
     }
     // Whichever thread returns nodes, and wherever: they are reused at their own place.
     let known = (pages(&here), pages(&there));
-    let all: Vec<&'static Node> = here.into_iter().chain(there).collect();
+    let all: Vec<&'static NodeWords> = here.into_iter().chain(there).collect();
     made_on(other, move || {
         for node in all {
             // SAFETY: taken above, and unused from here on.

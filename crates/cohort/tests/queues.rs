@@ -182,17 +182,17 @@ fn another_thread_may_release() {
 }
 
 /// Memory for one lock after another.
-struct Place(UnsafeCell<MaybeUninit<Guarded>>);
+struct ReusedMemory(UnsafeCell<MaybeUninit<Guarded>>);
 
 // SAFETY: a lock is created and destroyed there while there is one thread.
-unsafe impl Sync for Place {}
+unsafe impl Sync for ReusedMemory {}
 
 /// A held lock is dropped, is initialised again, or is left as it is.
 #[test]
 fn a_lock_may_end_while_it_is_held() {
     within_limit("what an ended lock left behind is in the way", || {
         groups();
-        let place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+        let place = ReusedMemory(UnsafeCell::new(MaybeUninit::uninit()));
         for round in 0..400 {
             // SAFETY: this thread is alone, and the former lock has ended.
             let guarded: &Guarded = unsafe { (*place.0.get()).write(Guarded::default()) };

@@ -7,6 +7,8 @@
 mod clients;
 #[path = "../../cohort-on-loom/clients/delegate.rs"]
 mod delegate;
+#[path = "support/kept.rs"]
+mod kept;
 
 use clients::condvar::{Looking, Queued};
 use clients::near_wrap::NearWrap;
@@ -41,34 +43,11 @@ use std::time::Duration;
 
 /// What the clients need of their world.
 mod world {
+    pub use crate::kept::Kept;
     use crate::locks::host::{Arena, Census};
     use crate::locks::{Clock, Deadline};
     use std::cell::Cell;
     use std::sync::{Arc, Mutex};
-
-    /// Memory of its own; here any box.
-    #[derive(Debug)]
-    pub struct Kept<T>(Box<T>);
-
-    impl<T> Kept<T> {
-        /// Keeps `value`.
-        pub fn new(value: T) -> Self {
-            Self(Box::new(value))
-        }
-    }
-
-    impl<T> core::ops::Deref for Kept<T> {
-        type Target = T;
-        fn deref(&self) -> &T {
-            &self.0
-        }
-    }
-
-    impl<T> core::ops::DerefMut for Kept<T> {
-        fn deref_mut(&mut self) -> &mut T {
-            &mut self.0
-        }
-    }
 
     /// Runs `body` on that many threads, each with its number.
     pub fn together<R: Send + 'static>(
@@ -674,7 +653,7 @@ stress! {
     };
     rwlock_is_read_again: rwlock::is_read_again::<RawRwLock>(60_000);
     cohorts_readers_share: { apart(); rwlock::shares::<CRwNp>(THREADS, 2, 30_000, 1) };
-    cohorts_readers_give_way: { apart(); rwlock::shares_strictly::<CRwWp>(THREADS, 2, 30_000) };
+    cohorts_readers_give_way: { apart(); rwlock::shares_without_recursion::<CRwWp>(THREADS, 2, 30_000) };
     cohorts_of_four_levels: { apart(); rwlock::shares::<CohortRw<Four>>(THREADS, 3, 30_000, 1) };
     cohorts_let_go: { apart(); rwlock::lets_go::<CRwNp>(THREADS, 3, 20_000, 3) };
     cohorts_let_writers_go: { apart(); rwlock::lets_writers_go::<CRwWp>(THREADS, 20_000) };
@@ -682,7 +661,7 @@ stress! {
     cohorts_are_tried: { apart(); rwlock::is_tried::<CRwWp>(THREADS, 30_000) };
     cohorts_are_read_again: { apart(); rwlock::is_read_again::<CRwNp>(30_000) };
     object_readers_share: { apart(); rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(THREADS, 2, 30_000, 1) };
-    object_readers_give_way: { apart(); rwlock::shares_strictly::<Beginning<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
+    object_readers_give_way: { apart(); rwlock::shares_without_recursion::<Beginning<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
     object_of_four_levels: { apart(); rwlock::shares::<Beginning<Four, true, CROWDED>>(THREADS, 3, 30_000, 1) };
     object_lets_go: { apart(); rwlock::lets_go::<Beginning<Mcs, true, NAMED>>(THREADS, 3, 20_000, 3) };
     object_of_a_host: host::excludes(object::hosted(host::inflated::<Mcs>()), THREADS, 30_000, 1);
@@ -723,11 +702,11 @@ stress! {
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     arena_returns_what_was_left: arena::returns_what_was_left(200_000);
     mcs_claimed: host::is_claimed(host::in_place::<Mcs>(), THREADS, 2_000, CLAIMS);
-    ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
+    ticket_claimed: host::is_claimed(host::in_place_fast::<Ticket>(), THREADS, 2_000, CLAIMS);
     hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);
     claimed_by_many: host::is_claimed_by_many(host::inflated::<CTktMcs>(), [None; THREADS]);
     mcs_in_scarcity: host::excludes_in_scarcity(host::in_place::<Mcs>(), THREADS, 5_000);
     hmcs_in_scarcity: host::excludes_in_scarcity(host::inflated::<Hmcs3>(), THREADS, 5_000);
-    ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
-    tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);
+    ticket_shortly_in_place: host::excludes(host::in_place_fast::<Ticket>(), THREADS, 20_000, 1);
+    tas_shortly_in_place: host::excludes(host::in_place_fast::<Tas>(), THREADS, 200_000, 1);
 }

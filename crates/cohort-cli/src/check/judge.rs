@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::profile::merge::label;
 use crate::program::{Program, own_path, runtime};
 use crate::report::counts::Counts;
-use crate::top::frame::{Looks, Place, Row};
+use crate::top::frame::{Looks, Row, WaitSite};
 use crate::top::text;
 use cohort_measure::compare::{Comparison, times};
 use serde::Serialize;
@@ -330,7 +330,7 @@ impl Evidence {
 }
 
 /// A place and its callers, so many frames.
-fn calls(place: &Place, most: usize) -> String {
+fn calls(place: &WaitSite, most: usize) -> String {
     let frames = place.frames.iter().take(most).map(label);
     frames.collect::<Vec<_>>().join(" < ")
 }

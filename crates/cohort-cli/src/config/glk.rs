@@ -1,7 +1,7 @@
 //! The table `[glk]` of a configuration file.
 
 use cohort::adaptive::{Fault, Tuning};
-use cohort_measure::tuned::glk::Origin;
+use cohort_measure::tuned::origin::Origin;
 use serde::Deserialize;
 use toml::Spanned;
 

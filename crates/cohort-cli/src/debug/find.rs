@@ -1,6 +1,6 @@
 //! Samples a program's records repeatedly, and reports errors.
 
-use super::finding::{Finding, Kind, Part};
+use super::finding::{Finding, FindingKind, Part};
 use super::suppress::Suppressions;
 use crate::destination::Report;
 use crate::observe::Records;
@@ -240,12 +240,13 @@ impl Finder {
         for finding in fresh {
             let seen = self.seen.entry(finding.process).or_default();
             // The end of a process by a suppressed deadlock is no news.
-            let is_known = finding.kind == Kind::Ended && !seen.is_explained;
+            let is_known = finding.kind == FindingKind::Ended && !seen.is_explained;
             if is_known || self.suppressions.cover(&finding) {
                 self.suppressed += usize::from(!is_known);
                 continue;
             }
-            seen.is_explained |= matches!(finding.kind, Kind::Deadlock | Kind::Asleep);
+            seen.is_explained |=
+                matches!(finding.kind, FindingKind::Deadlock | FindingKind::Asleep);
             if !self.silent {
                 self.to.say(&text(&finding));
             }
@@ -402,7 +403,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         .map(|waiting| called(process, waiting.object))
         .collect();
     Finding {
-        kind: Kind::Deadlock,
+        kind: FindingKind::Deadlock,
         process: process.id,
         says,
         locks,
@@ -489,7 +490,7 @@ fn asleep(
         .map(|(place, waiting)| sleeper(process, threads, waits, *place, waiting))
         .collect();
     fresh.push(Finding {
-        kind: Kind::Asleep,
+        kind: FindingKind::Asleep,
         process: process.id,
         says: "every thread waits without a deadline: none can wake another".to_owned(),
         locks: all
@@ -581,7 +582,7 @@ fn nested(
             .map(|(_, waiting)| called(process, waiting.object))
             .collect();
         fresh.push(Finding {
-            kind: Kind::Nested,
+            kind: FindingKind::Nested,
             process: process.id,
             says: format!(
                 "a thread has waited for {} s while it holds a lock that others await: stuck, if \
@@ -667,7 +668,7 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     // SAFETY: signals a process that was just seen to have its file in our folder.
     let sent = unsafe { libc::kill(id, signal) } == 0;
     sent.then(|| Finding {
-        kind: Kind::Ended,
+        kind: FindingKind::Ended,
         process: process.id,
         says:
             "the main thread is blocked on this deadlock, so the program was killed (--keep leaves \
@@ -688,7 +689,7 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
             if seen.ended.insert((thread.id, held.number)) {
                 let what = lock(process, held.object, held.how.noun());
                 fresh.push(Finding {
-                    kind: Kind::HeldAtExit,
+                    kind: FindingKind::HeldAtExit,
                     process: process.id,
                     says: format!("a thread ended while it held {what}"),
                     locks: vec![called(process, held.object)],
@@ -740,7 +741,7 @@ fn two_mutexes(
                 }
             });
             fresh.push(Finding {
-                kind: Kind::TwoMutexes,
+                kind: FindingKind::TwoMutexes,
                 process: process.id,
                 says: format!("threads wait at {condition} with different mutexes"),
                 locks: [first.object, first.mutex, second.mutex]
@@ -771,7 +772,7 @@ fn long(
             if now - since > limit && seen.ended.insert(key) {
                 let what = lock(process, held.object, held.how.noun());
                 fresh.push(Finding {
-                    kind: Kind::HeldLong,
+                    kind: FindingKind::HeldLong,
                     process: process.id,
                     says: format!("{what} is held for more than {:.3} s", limit.as_secs_f64()),
                     locks: vec![called(process, held.object)],
@@ -794,35 +795,35 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
         let object = lock(process, finding.object.load(Relaxed), "lock");
         let (kind, says) = match kind {
             Wrong::UnlockFree => (
-                Kind::UnlockFree,
+                FindingKind::UnlockFree,
                 format!("{object} is unlocked while it is free"),
             ),
             Wrong::UnlockOthers => (
-                Kind::UnlockOthers,
+                FindingKind::UnlockOthers,
                 format!("{object} is unlocked by a thread that does not hold it"),
             ),
             Wrong::DestroyUsed => (
-                Kind::DestroyUsed,
+                FindingKind::DestroyUsed,
                 format!("{object} is destroyed while it is in use"),
             ),
             Wrong::UseDestroyed => (
-                Kind::UseDestroyed,
+                FindingKind::UseDestroyed,
                 format!("{object} is used after its destruction"),
             ),
             Wrong::WaitUnlocked => (
-                Kind::WaitUnlocked,
+                FindingKind::WaitUnlocked,
                 format!("a thread waits for a condition with {object}, which it does not hold"),
             ),
             Wrong::LockTwice => (
-                Kind::LockTwice,
+                FindingKind::LockTwice,
                 format!("{object}, not recursive, is locked again by its holder"),
             ),
             Wrong::Uninitialised => (
-                Kind::Uninitialised,
+                FindingKind::Uninitialised,
                 format!("{object} is locked without initialisation: its bytes are not a mutex"),
             ),
             Wrong::Unmarked => (
-                Kind::Uninitialised,
+                FindingKind::Uninitialised,
                 format!("{object} is locked without initialisation: its bytes are zero"),
             ),
         };
@@ -883,7 +884,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             })
             .collect();
         fresh.push(Finding {
-            kind: Kind::Order,
+            kind: FindingKind::Order,
             process: process.id,
             says: format!(
                 "{} locks are acquired in different orders: a potential deadlock",

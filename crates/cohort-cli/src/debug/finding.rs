@@ -33,7 +33,7 @@ impl Part {
 /// Kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum FindingKind {
     Deadlock,
     Asleep,
     Nested,
@@ -51,7 +51,7 @@ pub enum Kind {
     Order,
 }
 
-impl Kind {
+impl FindingKind {
     /// The kind's name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Kind {
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The process.
     pub process: u32,
     /// Its description, a sentence.

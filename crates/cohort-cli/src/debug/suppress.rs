@@ -1,6 +1,6 @@
 //! Suppressions of known findings: `--suppress` reads them, `--suggest` writes them.
 
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, FindingKind};
 use crate::problem::Problem;
 use crate::toml_file;
 use serde::Deserialize;
@@ -14,14 +14,14 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    suppress: Vec<Spanned<Entry>>,
+    suppress: Vec<Spanned<Suppression>>,
 }
 
 /// Suppression.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
-    kind: Kind,
+struct Suppression {
+    kind: FindingKind,
     /// Locks that must all be involved.
     #[serde(default)]
     locks: Vec<String>,
@@ -36,7 +36,7 @@ struct Entry {
 /// Suppressions, with the number of matches of each.
 #[derive(Debug, Default)]
 pub struct Suppressions {
-    entries: Vec<(Entry, String, usize)>,
+    entries: Vec<(Suppression, String, usize)>,
 }
 
 impl Suppressions {
@@ -84,7 +84,7 @@ impl Suppressions {
     }
 }
 
-impl Entry {
+impl Suppression {
     fn covers(&self, finding: &Finding) -> bool {
         let functions = functions(finding, usize::MAX);
         self.kind == finding.kind
@@ -113,7 +113,7 @@ pub fn suggested(findings: &[Finding]) -> String {
     );
     let mut written = BTreeSet::new();
     // The end of a stuck program is not a separate finding.
-    for finding in findings.iter().filter(|one| one.kind != Kind::Ended) {
+    for finding in findings.iter().filter(|one| one.kind != FindingKind::Ended) {
         let list = |names: Vec<&str>| toml::Value::from(names).to_string();
         let mut entry = format!(
             "[[suppress]]\nkind = {}\n",
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::observe::stacks::{Frame, Stack};
 
-    fn finding(kind: Kind, locks: &[&str], functions: &[&str]) -> Finding {
+    fn finding(kind: FindingKind, locks: &[&str], functions: &[&str]) -> Finding {
         let frame = |function: &&str| Frame {
             function: Some((*function).to_owned()),
             ..Frame::default()
@@ -170,18 +170,26 @@ mod tests {
     #[test]
     fn what_is_suggested_covers_what_was_found_and_nothing_else() {
         let found = [
-            finding(Kind::Order, &["accounts", "journal"], &["transfer", "main"]),
-            finding(Kind::LockTwice, &["0x7f00"], &["append", "main"]),
+            finding(
+                FindingKind::Order,
+                &["accounts", "journal"],
+                &["transfer", "main"],
+            ),
+            finding(FindingKind::LockTwice, &["0x7f00"], &["append", "main"]),
         ];
         let text = suggested(&found);
         let mut read = Suppressions::parse(&text, Path::new("s.toml")).expect("it can be read");
         assert!(found.iter().all(|finding| read.cover(finding)));
         assert_eq!(read.unused().count(), 0);
         for other in [
-            finding(Kind::Deadlock, &["accounts", "journal"], &["transfer"]),
-            finding(Kind::Order, &["accounts", "ledger"], &["transfer"]),
-            finding(Kind::Order, &["accounts", "journal"], &["audit"]),
-            finding(Kind::LockTwice, &["0x7f00"], &["main"]),
+            finding(
+                FindingKind::Deadlock,
+                &["accounts", "journal"],
+                &["transfer"],
+            ),
+            finding(FindingKind::Order, &["accounts", "ledger"], &["transfer"]),
+            finding(FindingKind::Order, &["accounts", "journal"], &["audit"]),
+            finding(FindingKind::LockTwice, &["0x7f00"], &["main"]),
         ] {
             assert!(!read.cover(&other), "{other:?}");
         }
@@ -189,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_found_twice_is_suggested_once() {
-        let one = || finding(Kind::UnlockFree, &["counter"], &["main"]);
+        let one = || finding(FindingKind::UnlockFree, &["counter"], &["main"]);
         let text = suggested(&[one(), one()]);
         assert_eq!(text.matches("[[suppress]]").count(), 1);
     }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ObjectKind {
     /// A mutex.
     Mutex,
     /// A rwlock.
@@ -27,7 +27,7 @@ pub enum Kind {
     Other(&'static str),
 }
 
-impl Kind {
+impl ObjectKind {
     /// The kind's name in the table.
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ pub struct Member {
 #[derive(Clone, Debug, Serialize)]
 pub struct Lock {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// Its address.
     pub address: u64,
     /// The variable there, if any.
@@ -72,7 +72,7 @@ pub struct Lock {
 }
 
 /// Objects by kind and address, with their holders and waiters.
-type Found = BTreeMap<(Kind, u64), (Vec<u32>, Vec<u32>)>;
+type Found = BTreeMap<(ObjectKind, u64), (Vec<u32>, Vec<u32>)>;
 
 /// Offsets of a mutex's owner and kind.
 const OWNER: u64 = 8;
@@ -152,33 +152,33 @@ fn place(stacks: &mut Stacks, address: u64) -> Option<String> {
 }
 
 /// The kind of a recorded hold.
-const fn of(how: How) -> Kind {
+const fn of(how: How) -> ObjectKind {
     match how {
-        How::Mutex => Kind::Mutex,
-        How::Read | How::Write => Kind::RwLock,
-        How::Condition => Kind::Condition,
-        _ => Kind::Other(how.noun()),
+        How::Mutex => ObjectKind::Mutex,
+        How::Read | How::Write => ObjectKind::RwLock,
+        How::Condition => ObjectKind::Condition,
+        _ => ObjectKind::Other(how.noun()),
     }
 }
 
 /// The kind of a recorded wait, if for a known lock.
-const fn for_which(waiting: &Waiting) -> Option<Kind> {
+const fn for_which(waiting: &Waiting) -> Option<ObjectKind> {
     match waiting.doing {
         doing if doing.is_for_lock() => Some(of(waiting.how)),
-        Doing::Condition => Some(Kind::Condition),
-        Doing::Timed => Some(Kind::Word),
-        Doing::Semaphore => Some(Kind::Other("semaphore")),
-        Doing::Barrier => Some(Kind::Other("barrier")),
+        Doing::Condition => Some(ObjectKind::Condition),
+        Doing::Timed => Some(ObjectKind::Word),
+        Doing::Semaphore => Some(ObjectKind::Other("semaphore")),
+        Doing::Barrier => Some(ObjectKind::Other("barrier")),
         _ => None,
     }
 }
 
 /// The object at which a thread sleeps; `heads` are the rwlocks with a thread asleep at their word.
-fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64) {
+fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (ObjectKind, u64) {
     // Cohort's locks use classes of sleepers. The C library uses none in a join, whose thread ID
     // may look like a held mutex.
     if sleep.classes == u32::MAX {
-        return (Kind::Word, sleep.word);
+        return (ObjectKind::Word, sleep.word);
     }
     let at = |offset: usize| {
         process
@@ -194,25 +194,25 @@ fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64
         };
         let now = process.word(sleep.word).unwrap_or(0);
         if Waiter::is_adopted(now) {
-            return (Kind::Mutex, at(Waiter::MUTEX));
+            return (ObjectKind::Mutex, at(Waiter::MUTEX));
         }
         if condition != 0 && condition.is_multiple_of(4) && queue(RawCondvar::FIRST) != 0 {
-            return (Kind::Condition, condition);
+            return (ObjectKind::Condition, condition);
         }
     }
     // A rwlock's first waiter sleeps at its word, the others at the gate before it.
     if let Some(rwlock) = headed(process, sleep) {
-        return (Kind::RwLock, rwlock);
+        return (ObjectKind::RwLock, rwlock);
     }
     if !is_mutexs(sleep.seen) {
-        return (Kind::Word, sleep.word);
+        return (ObjectKind::Word, sleep.word);
     }
     // In a program of the library for C, a mutex is eight bytes, followed by arbitrary data.
     let is_headed = || heads.contains(&sleep.word);
     if (process.serves_pthread && is_rwlock(process, sleep.word)) || is_headed() {
-        return (Kind::RwLock, sleep.word);
+        return (ObjectKind::RwLock, sleep.word);
     }
-    (Kind::Mutex, sleep.word)
+    (ObjectKind::Mutex, sleep.word)
 }
 
 /// Whether a thread that read that value at a mutex's word would sleep there.
@@ -244,7 +244,7 @@ fn is_rwlock(process: &Process, address: u64) -> bool {
 }
 
 /// The holder recorded in an object, by its own thread ID, and the object's state in words.
-fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
+fn state(process: &Process, kind: ObjectKind, address: u64) -> (Option<u32>, String) {
     let noted = |at: u64| {
         // Objects of the library for C end before that.
         process.serves_pthread.then_some(())?;
@@ -254,7 +254,7 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
             .filter(|thread| *thread != 0)
     };
     match kind {
-        Kind::Mutex => {
+        ObjectKind::Mutex => {
             let held = process.word(address).is_some_and(Futex::is_held);
             let notes = process.word(address.wrapping_add(KIND)).unwrap_or(0) & KINDS;
             let owner = if matches!(notes, 1 | 2) {
@@ -265,7 +265,7 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
             let words = if held { "a thread" } else { "" };
             (owner, words.to_owned())
         }
-        Kind::RwLock => {
+        ObjectKind::RwLock => {
             let word = process
                 .word(address.wrapping_add(RawRwLock::WORD as u64))
                 .unwrap_or(0);
@@ -278,6 +278,6 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
                 (false, readers) => (None, format!("{readers} readers")),
             }
         }
-        Kind::Condition | Kind::Word | Kind::Other(_) => (None, String::new()),
+        ObjectKind::Condition | ObjectKind::Word | ObjectKind::Other(_) => (None, String::new()),
     }
 }

@@ -1,8 +1,8 @@
 //! Locks of a process outside Cohort, by the C library's data in them.
 
-use super::find::{Kind, Lock, Member};
+use super::find::{Lock, Member, ObjectKind};
 use crate::outside::Process;
-use crate::outside::glibc;
+use crate::outside::glibc::FutexUse;
 use crate::outside::looker::Looker;
 use std::path::Path;
 
@@ -23,17 +23,17 @@ pub fn locks(process: Process) -> Vec<Lock> {
     };
     let lock = |moment: crate::outside::looker::Moment| {
         let kind = match moment.kind {
-            glibc::Kind::Mutex | glibc::Kind::LibcMutex => Kind::Mutex,
-            glibc::Kind::RwLock => Kind::RwLock,
-            glibc::Kind::Condition => Kind::Condition,
-            kind => Kind::Other(kind.name()),
+            FutexUse::Mutex | FutexUse::LibcMutex => ObjectKind::Mutex,
+            FutexUse::RwLock => ObjectKind::RwLock,
+            FutexUse::Condition => ObjectKind::Condition,
+            kind => ObjectKind::Other(kind.name()),
         };
         Lock {
             kind,
             address: moment.address,
             held: match (kind, moment.holder) {
-                (Kind::RwLock, Some(_)) => "a writer".to_owned(),
-                (Kind::RwLock, None) | (_, Some(_)) => "a thread".to_owned(),
+                (ObjectKind::RwLock, Some(_)) => "a writer".to_owned(),
+                (ObjectKind::RwLock, None) | (_, Some(_)) => "a thread".to_owned(),
                 _ => String::new(),
             },
             variable: moment.variable,

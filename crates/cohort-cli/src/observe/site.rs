@@ -1,6 +1,6 @@
 //! The place of a recorded call.
 
-use cohort::records::Place;
+use cohort::records::RecordedSite;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a call came from, in numbers.
@@ -16,7 +16,7 @@ pub struct Site {
 
 impl Site {
     /// A recorded place.
-    pub fn of(place: &Place) -> Self {
+    pub fn of(place: &RecordedSite) -> Self {
         Self {
             returns_to: place.returns_to.load(Relaxed),
             stack: place.stack.load(Relaxed),

@@ -687,8 +687,8 @@ mod tests {
     #[test]
     fn own_sources_are_known_wherever_they_are() {
         for file in [
-            "/w/crates/cohort/src/mutex.rs",
-            "/r/cohort-0.1.0/src/mutex.rs",
+            "/w/crates/cohort/src/sync/mutex.rs",
+            "/r/cohort-0.1.0/src/sync/mutex.rs",
             "/w/crates/cohort-service/src/gls.rs",
             "/r/cohort-service-0.1.0/src/gls.rs",
         ] {

@@ -6,7 +6,7 @@ use crate::observe::stacks::Frame;
 
 /// What threads sleep for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FutexUse {
     /// A pthread mutex that Cohort can serve.
     Mutex,
     /// A robust, process-shared, or priority-inheriting mutex, which stays the C library's.
@@ -29,7 +29,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FutexUse {
     /// For a table and JSON.
     pub fn name(&self) -> &'static str {
         match self {
@@ -110,15 +110,15 @@ const FOREIGN: [(&str, &[&str]); 7] = [
 ];
 
 /// Functions of the C library, by the words that their names hold, and what a thread waits for in them.
-const FUNCTIONS: [(&[&str], Kind); 7] = [
+const FUNCTIONS: [(&[&str], FutexUse); 7] = [
     (
         &["pthread_mutex_", "mtx_lock", "mtx_timedlock"],
-        Kind::Mutex,
+        FutexUse::Mutex,
     ),
-    (&["pthread_rwlock_"], Kind::RwLock),
+    (&["pthread_rwlock_"], FutexUse::RwLock),
     (
         &["pthread_cond_", "cnd_wait", "cnd_timedwait"],
-        Kind::Condition,
+        FutexUse::Condition,
     ),
     (
         &[
@@ -127,14 +127,14 @@ const FUNCTIONS: [(&[&str], Kind); 7] = [
             "pthread_clockjoin",
             "thrd_join",
         ],
-        Kind::Join,
+        FutexUse::Join,
     ),
     (
         &["sem_wait", "sem_timedwait", "sem_clockwait"],
-        Kind::Semaphore,
+        FutexUse::Semaphore,
     ),
-    (&["pthread_barrier_wait"], Kind::Barrier),
-    (&["pthread_once", "call_once"], Kind::Unknown),
+    (&["pthread_barrier_wait"], FutexUse::Barrier),
+    (&["pthread_once", "call_once"], FutexUse::Unknown),
 ];
 
 /// Whether a file is a C library, or the loader that is one.
@@ -146,16 +146,16 @@ pub fn is_libc(module: &str) -> bool {
 }
 
 /// What a thread sleeps for, by its stack; `mutex` if what is at the word is a mutex that it found held.
-pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> Kind {
+pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> FutexUse {
     if let Some(mutex) = mutex {
         return if mutex.is_served() && !sleep.inherits {
-            Kind::Mutex
+            FutexUse::Mutex
         } else {
-            Kind::LibcMutex
+            FutexUse::LibcMutex
         };
     }
     if sleep.inherits {
-        return Kind::LibcMutex;
+        return FutexUse::LibcMutex;
     }
     // What only lies behind a function's end is another function, without a name.
     let is_inside = |function: &&str| !function.contains("+0x");
@@ -164,7 +164,7 @@ pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> Kind {
         functions.filter(is_inside)
     };
     for function in functions() {
-        let of = |(words, kind): &(&[&str], Kind)| {
+        let of = |(words, kind): &(&[&str], FutexUse)| {
             words
                 .iter()
                 .any(|word| function.contains(word))
@@ -178,7 +178,7 @@ pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> Kind {
         functions().any(|function| words.iter().any(|word| function.contains(word)))
     });
     if let Some((whose, _)) = foreign {
-        return Kind::Foreign(whose);
+        return FutexUse::Foreign(whose);
     }
     // A function of the C library that is none of these has a lock inside, unless it only sleeps for others.
     let sleeps = |function: &str| {
@@ -190,10 +190,10 @@ pub fn kind(frames: &[Frame], mutex: Option<Mutex>, sleep: &Sleep) -> Kind {
     let inside = frames.iter().take_while(is_inside).last();
     match inside.and_then(|frame| frame.function.as_deref()) {
         Some(function) if frames.len() > 1 && !function.contains("+0x") && !sleeps(function) => {
-            Kind::Inside(function.to_owned())
+            FutexUse::Inside(function.to_owned())
         }
-        _ if sleep.seen == MUSL => Kind::Foreign("musl mutex"),
-        _ => Kind::Unknown,
+        _ if sleep.seen == MUSL => FutexUse::Foreign("musl mutex"),
+        _ => FutexUse::Unknown,
     }
 }
 
@@ -284,10 +284,10 @@ mod tests {
         let of = |functions: &[(&str, &str)]| kind(&frames(functions), None, &sleep);
         let libc = "/lib/libc.so.6";
         for (function, wanted) in [
-            ("pthread_rwlock_wrlock", Kind::RwLock),
-            ("pthread_cond_clockwait", Kind::Condition),
-            ("pthread_join", Kind::Join),
-            ("malloc", Kind::Inside("malloc".to_owned())),
+            ("pthread_rwlock_wrlock", FutexUse::RwLock),
+            ("pthread_cond_clockwait", FutexUse::Condition),
+            ("pthread_join", FutexUse::Join),
+            ("malloc", FutexUse::Inside("malloc".to_owned())),
         ] {
             let stack = [
                 (libc, "__lll_lock_wait_private"),
@@ -299,33 +299,33 @@ mod tests {
         let rust = "std::sys::sync::mutex::futex::Mutex::lock_contended";
         assert_eq!(
             of(&[(libc, "syscall"), ("a", rust)]),
-            Kind::Foreign("Rust std lock")
+            FutexUse::Foreign("Rust std lock")
         );
         let unknown = [(libc, "syscall"), ("a", "mine")];
-        assert_eq!(of(&unknown), Kind::Unknown);
+        assert_eq!(of(&unknown), FutexUse::Unknown);
         let musl = Sleep {
             seen: MUSL,
             ..sleep
         };
-        let named = Kind::Foreign("musl mutex");
+        let named = FutexUse::Foreign("musl mutex");
         assert_eq!(kind(&frames(&unknown), None, &musl), named);
         // Frames are missing, so the lock's owner is unknown.
         for cut in [
             [(libc, "__futex_abstimed_wait64"), ("a", "main")],
             [(libc, "__lll_lock_wait"), (libc, "lll_lock_wait")],
         ] {
-            assert_eq!(of(&cut), Kind::Unknown);
+            assert_eq!(of(&cut), FutexUse::Unknown);
         }
         let whole = of(&[(libc, "__pthread_rwlock_wrlock_full64"), ("a", "main")]);
-        let inside = Kind::Inside("malloc".to_owned());
-        for (one, other) in [(&Kind::Unknown, &inside), (&inside, &whole)] {
+        let inside = FutexUse::Inside("malloc".to_owned());
+        for (one, other) in [(&FutexUse::Unknown, &inside), (&inside, &whole)] {
             assert!(!one.is_certain());
             assert_eq!(&one.clone().or(other.clone()), other);
             assert_eq!(&other.clone().or(one.clone()), other);
         }
         assert!(whole.is_certain());
         let mutex = |kind| Some(Mutex { owner: 1, kind });
-        assert_eq!(kind(&[], mutex(0), &sleep), Kind::Mutex);
-        assert_eq!(kind(&[], mutex(0x80), &sleep), Kind::LibcMutex);
+        assert_eq!(kind(&[], mutex(0), &sleep), FutexUse::Mutex);
+        assert_eq!(kind(&[], mutex(0x80), &sleep), FutexUse::LibcMutex);
     }
 }

@@ -1,14 +1,14 @@
 //! Looks at a process from outside again and again: which locks its threads wait for, and which hold them.
 
 use super::Process;
-use super::glibc::{self, Kind, Mutex, is_libc};
+use super::glibc::{self, FutexUse, Mutex, is_libc};
 use super::syscall::{Call, Sleep};
 use crate::observe::site::Site;
 use crate::observe::stacks::{Frame, Stacks};
 use crate::problem::Problem;
 use crate::profile::NamedBy;
 use crate::profile::merge::label;
-use crate::top::frame::{Holder, Looks, Place, Row, Seen};
+use crate::top::frame::{Holder, Looks, Row, Seen, WaitSite};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,7 +40,7 @@ const STACK: usize = 16 << 10;
 /// A word at which threads slept.
 #[derive(Default)]
 struct Word {
-    kind: Option<Kind>,
+    kind: Option<FutexUse>,
     /// Where the object begins, if that is not the word.
     start: Option<u64>,
     /// The words of the object.
@@ -62,7 +62,7 @@ struct Word {
 /// What threads sleep for at one moment.
 pub struct Moment {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FutexUse,
     /// Where it begins.
     pub address: u64,
     /// The variable there.
@@ -165,7 +165,7 @@ impl Looker {
             let frames = word.stacks.keys().next();
             let frames = frames.map_or_else(Vec::new, |stack| self.stacks.named(stack));
             Moment {
-                kind: word.kind.unwrap_or(Kind::Unknown),
+                kind: word.kind.unwrap_or(FutexUse::Unknown),
                 address: at,
                 variable: self.stacks.variable(at),
                 place: first_outside(&frames).map(label),
@@ -246,24 +246,24 @@ impl Looker {
             let is_known = self
                 .words
                 .get(&sleep.word)
-                .is_some_and(|word| word.kind.as_ref().is_some_and(Kind::is_certain));
+                .is_some_and(|word| word.kind.as_ref().is_some_and(FutexUse::is_certain));
             let found = (!is_known).then(|| {
                 let before = spent();
                 let frames = self.stacks.named(&addresses);
                 self.naming += spent().saturating_sub(before);
                 let kind = glibc::kind(&frames, mutex, sleep);
                 let start =
-                    (kind == Kind::RwLock).then(|| glibc::rwlock(&self.process, sleep.word).0);
+                    (kind == FutexUse::RwLock).then(|| glibc::rwlock(&self.process, sleep.word).0);
                 (kind, start)
             });
             // The stack of a thread that woke up meanwhile may have frames of other calls.
-            let is_whole = |(kind, _): &(Kind, Option<u64>)| kind.is_certain();
+            let is_whole = |(kind, _): &(FutexUse, Option<u64>)| kind.is_certain();
             if !is_asleep && !found.as_ref().is_some_and(is_whole) {
                 continue;
             }
             if let Some(word) = self.words.get_mut(&sleep.word) {
                 if let Some((kind, start)) = found {
-                    let before = word.kind.take().unwrap_or(Kind::Unknown);
+                    let before = word.kind.take().unwrap_or(FutexUse::Unknown);
                     word.kind = Some(before.or(kind));
                     word.start = word.start.or(start);
                 }
@@ -285,10 +285,10 @@ impl Looker {
             };
             word.awaited += passed;
             let owner = match word.kind {
-                Some(Kind::Mutex | Kind::LibcMutex) => {
+                Some(FutexUse::Mutex | FutexUse::LibcMutex) => {
                     Mutex::at(&self.process, sleep).map(|mutex| mutex.owner)
                 }
-                Some(Kind::RwLock) => glibc::rwlock(&self.process, sleep.word).1,
+                Some(FutexUse::RwLock) => glibc::rwlock(&self.process, sleep.word).1,
                 _ => None,
             };
             let Some(holder) = owner.and_then(|owner| self.process.here(owner)) else {
@@ -403,10 +403,10 @@ fn first_outside(frames: &[Frame]) -> Option<&Frame> {
 }
 
 /// Adds to a place of the same calls, or to the list.
-fn add(places: &mut Vec<Place>, frames: Vec<Frame>, lost: f64) {
+fn add(places: &mut Vec<WaitSite>, frames: Vec<Frame>, lost: f64) {
     match places.iter_mut().find(|place| place.frames == frames) {
         Some(place) => place.lost_per_second += lost,
-        None => places.push(Place {
+        None => places.push(WaitSite {
             how: "lock",
             lost_per_second: lost,
             frames,
@@ -464,9 +464,9 @@ impl Looks for Looker {
         let words = whole(std::mem::take(&mut self.words));
         let rate = |lost: f64| lost / seconds.max(f64::MIN_POSITIVE);
         let mut others = Others::default();
-        let mut rows: HashMap<(Kind, String), Row> = HashMap::new();
+        let mut rows: HashMap<(FutexUse, String), Row> = HashMap::new();
         for (at, word) in words {
-            let kind = word.kind.clone().unwrap_or(Kind::Unknown);
+            let kind = word.kind.clone().unwrap_or(FutexUse::Unknown);
             *others.by_kind.entry(kind.name()).or_default() += rate(word.lost);
             if !kind.is_lock() {
                 continue;
@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn readers_and_writers_of_an_rwlock_wait_for_one_lock() {
         let word = |start, lost, sleepers: &[u32]| Word {
-            kind: Some(Kind::RwLock),
+            kind: Some(FutexUse::RwLock),
             start,
             lost,
             stacks: HashMap::from([(vec![1], lost)]),

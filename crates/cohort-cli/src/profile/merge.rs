@@ -49,13 +49,13 @@ struct One {
     handed: Handed,
     nested: f64,
     weight: f64,
-    sites: HashMap<Key, Place>,
+    sites: HashMap<Key, SiteCounts>,
     stacks: HashMap<Vec<Frame>, f64>,
 }
 
 /// Site of such locks.
 #[derive(Default)]
-struct Place {
+struct SiteCounts {
     frames: Option<Vec<Frame>>,
     acquired: u64,
     contended: u64,
@@ -146,10 +146,10 @@ impl One {
     }
 
     /// The site of that key.
-    fn place(&mut self, key: &Key) -> &mut Place {
+    fn place(&mut self, key: &Key) -> &mut SiteCounts {
         // Most exist already, and need no copy of the key.
         if !self.sites.contains_key(key) {
-            self.sites.insert(key.clone(), Place::default());
+            self.sites.insert(key.clone(), SiteCounts::default());
         }
         self.sites.get_mut(key).expect("put there just now")
     }
@@ -181,7 +181,7 @@ impl One {
     }
 }
 
-impl Place {
+impl SiteCounts {
     fn absorb(&mut self, other: Self) {
         if let Some(frames) = other.frames {
             self.meet(&frames);
@@ -592,7 +592,7 @@ mod tests {
             function: Some(function.to_owned()),
             ..Frame::default()
         };
-        let mut place = Place::default();
+        let mut place = SiteCounts::default();
         place.meet(&[frame("enter"), frame("step"), frame("run")]);
         place.meet(&[frame("enter"), frame("step"), frame("close")]);
         let kept = place.frames.expect("there were two");

@@ -60,11 +60,11 @@ struct Location {
     #[prost(uint64, tag = "1")]
     id: u64,
     #[prost(message, repeated, tag = "4")]
-    line: Vec<Line>,
+    line: Vec<SourceLine>,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-struct Line {
+struct SourceLine {
     #[prost(uint64, tag = "1")]
     function_id: u64,
     #[prost(int64, tag = "2")]
@@ -125,7 +125,7 @@ impl Numbered {
         *self.locations.entry((function, line)).or_insert_with(|| {
             file.location.push(Location {
                 id: next,
-                line: vec![Line {
+                line: vec![SourceLine {
                     function_id: function,
                     line,
                 }],

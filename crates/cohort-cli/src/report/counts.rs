@@ -1,7 +1,7 @@
 //! The totals of a report, and what they say about a gain.
 
 use super::numbers::{grouped, percent};
-use cohort::report::{Kind, Report};
+use cohort::report::{Report, ServedKind};
 use serde::Serialize;
 
 /// Below this share of contended acquisitions, few threads ever wait.
@@ -22,11 +22,11 @@ impl Counts {
     /// The counts of all locks in a report.
     pub fn of(report: &Report) -> Self {
         let mut counts = Self::default();
-        for kind in Kind::ALL {
+        for kind in ServedKind::ALL {
             let (acquired, contended) = report.total(kind);
             match kind {
-                Kind::CondWait | Kind::CondSignal => {}
-                Kind::Libc => counts.left_to_libc += acquired,
+                ServedKind::CondWait | ServedKind::CondSignal => {}
+                ServedKind::Libc => counts.left_to_libc += acquired,
                 _ => {
                     counts.acquired += acquired;
                     counts.contended += contended;
@@ -68,12 +68,12 @@ impl Counts {
 }
 
 /// Whether contention is unknown, or meaningless, for a kind of locks.
-pub fn uncounted(kind: Kind, contended: u64) -> bool {
+pub fn uncounted(kind: ServedKind, contended: u64) -> bool {
     match kind {
         // Waiting for an event is not contention, and signals do not wait.
-        Kind::CondWait | Kind::CondSignal => true,
+        ServedKind::CondWait | ServedKind::CondSignal => true,
         // The C library's internal waits are not visible.
-        Kind::Libc => contended == 0,
+        ServedKind::Libc => contended == 0,
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use crate::program::shown;
 use crate::settings::Settings;
 use crate::supervise::Usage;
 use cohort::door::Mode;
-use cohort::report::{Kind, Report};
+use cohort::report::{Report, ServedKind};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -115,7 +115,7 @@ impl Counted {
                 changes,
             })
         };
-        let of_kind = |kind: Kind| {
+        let of_kind = |kind: ServedKind| {
             let (acquired, contended) = report.total(kind);
             (acquired > 0 || contended > 0).then(|| OfKind {
                 kind: kind.name(),
@@ -126,7 +126,7 @@ impl Counted {
         Self {
             processes: report.processes.load(Relaxed).into(),
             going_on,
-            kinds: Kind::ALL.into_iter().filter_map(of_kind).collect(),
+            kinds: ServedKind::ALL.into_iter().filter_map(of_kind).collect(),
             waiters: memory.waiters.load(Relaxed).into(),
             waiters_at_conditions: memory.at_conditions.load(Relaxed).into(),
             node_bytes: memory.bytes.load(Relaxed),

@@ -78,9 +78,9 @@ pub struct Row {
     /// Its holders at the end, except for those that acquired it before the watch.
     pub holders: Vec<Holder>,
     /// Waiting sites.
-    pub waited_at: Vec<Place>,
+    pub waited_at: Vec<WaitSite>,
     /// Sites holding it meanwhile.
-    pub held_at: Vec<Place>,
+    pub held_at: Vec<WaitSite>,
 }
 
 /// Holder of a lock.
@@ -99,7 +99,7 @@ pub struct Holder {
 
 /// Site that waits for a lock, or holds it meanwhile.
 #[derive(Debug, Serialize)]
-pub struct Place {
+pub struct WaitSite {
     /// `lock`, `read` or `write`.
     pub how: &'static str,
     /// Thread-seconds per second.
@@ -421,7 +421,13 @@ fn first_frame(process: &mut Process, site: u64) -> Frame {
 }
 
 /// Adds to a site's entry, or a new entry.
-fn add(places: &mut Vec<Place>, process: &mut Process, site: u64, lost: f64, frames: Vec<Frame>) {
+fn add(
+    places: &mut Vec<WaitSite>,
+    process: &mut Process,
+    site: u64,
+    lost: f64,
+    frames: Vec<Frame>,
+) {
     let (address, how) = Hold::unpack(site);
     let how = merge::taken_for(how);
     let frames = if frames.is_empty() {
@@ -429,13 +435,13 @@ fn add(places: &mut Vec<Place>, process: &mut Process, site: u64, lost: f64, fra
     } else {
         frames
     };
-    let same = |place: &&mut Place| {
+    let same = |place: &&mut WaitSite| {
         let (one, other) = (&place.frames[0], &frames[0]);
         place.how == how && (&one.module, one.offset) == (&other.module, other.offset)
     };
     match places.iter_mut().find(same) {
         Some(place) => place.lost_per_second += lost,
-        None => places.push(Place {
+        None => places.push(WaitSite {
             how,
             lost_per_second: lost,
             frames,

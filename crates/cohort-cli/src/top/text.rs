@@ -1,7 +1,7 @@
 //! Observed lock operations as text.
 
 use super::Sort;
-use super::frame::{Place, Row, Seen};
+use super::frame::{Row, Seen, WaitSite};
 use crate::page;
 use crate::profile::merge::label;
 use crate::profile::text::{count, seconds, share};
@@ -202,7 +202,7 @@ pub fn places(row: &Row) -> String {
     text
 }
 
-fn one(text: &mut String, place: &Place, says_how: bool) {
+fn one(text: &mut String, place: &WaitSite, says_how: bool) {
     let how = if says_how {
         format!("{}: ", place.how)
     } else {

@@ -1,10 +1,11 @@
 //! `cohort advise`: from a profile to a configuration file.
 
 use crate::cohort;
+use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A profile of a program that this command never ran.
@@ -44,6 +45,15 @@ fn profile(change: impl FnOnce(&mut Value)) -> (TempDir, PathBuf) {
     (folder, file)
 }
 
+/// Writes the advice for a profile to a file of that folder: the file, and the outcome.
+fn advised(folder: &TempDir, profile: &Path) -> (PathBuf, Assert) {
+    let written = folder.path().join("advised.toml");
+    let mut command = cohort();
+    let advice = command.arg("advise").arg(profile).arg("-o").arg(&written);
+    let advice = advice.assert();
+    (written, advice)
+}
+
 /// The program's own output does not get among the lines.
 #[test]
 fn a_program_is_profiled_first() {
@@ -69,20 +79,13 @@ fn a_program_is_profiled_first() {
 #[test]
 fn what_pays_has_a_line_with_its_reason() {
     let (folder, file) = profile(|_| ());
-    let written = folder.path().join("advised.toml");
-    cohort()
-        .arg("advise")
-        .arg(&file)
-        .arg("-o")
-        .arg(&written)
-        .assert()
-        .code(0)
-        .stdout(
-            contains("assigns 2 of 3 locks")
-                .and(contains("stats_lock: mcs; queue 4.5, held 2.8 µs"))
-                .and(contains("slow: nothing; held 3.0 ms"))
-                .and(contains("-- prog -x\n")),
-        );
+    let (written, advice) = advised(&folder, &file);
+    advice.code(0).stdout(
+        contains("assigns 2 of 3 locks")
+            .and(contains("stats_lock: mcs; queue 4.5, held 2.8 µs"))
+            .and(contains("slow: nothing; held 3.0 ms"))
+            .and(contains("-- prog -x\n")),
+    );
     let text = std::fs::read_to_string(&written).expect("it was written");
     let lines: toml::Table = toml::from_str(&text).expect("TOML");
     let lines = lines["mutex"].as_array().expect("lines");
@@ -104,17 +107,10 @@ fn what_pays_has_a_line_with_its_reason() {
 #[test]
 fn where_nothing_pays_that_is_said() {
     let (folder, file) = profile(|all| all["threads"] = json!(9));
-    let written = folder.path().join("advised.toml");
-    cohort()
-        .arg("advise")
-        .arg(&file)
-        .arg("-o")
-        .arg(&written)
-        .assert()
-        .code(0)
-        .stdout(
-            starts_with("No mutex gains from another lock").and(contains("9 threads on 8 CPUs")),
-        );
+    let (written, advice) = advised(&folder, &file);
+    advice.code(0).stdout(
+        starts_with("No mutex gains from another lock").and(contains("9 threads on 8 CPUs")),
+    );
     cohort()
         .args(["run", "--config"])
         .arg(&written)

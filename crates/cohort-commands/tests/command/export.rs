@@ -245,7 +245,14 @@ fn a_folder_for_metrics_is_made() {
     let metrics = folder.path().join("m");
     let textfile = metrics.to_str().expect("plain");
     for told in [true, false] {
-        let words = ["export", "--once", "--interval", "0.1", "--textfile", textfile];
+        let words = [
+            "export",
+            "--once",
+            "--interval",
+            "0.1",
+            "--textfile",
+            textfile,
+        ];
         let output = cohort().args(words).output().expect("it runs");
         assert!(output.status.success(), "{output:?}");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,6 @@
 //! `cohort tune glk`, and the table that it writes.
 
+use crate::analysis::{analysis, bench_with};
 use crate::cohort;
 use crate::schemas::valid;
 use predicates::prelude::PredicateBooleanExt;
@@ -10,39 +11,17 @@ use std::path::Path;
 const ANALYSE: [&str; 4] = ["tune", "glk", "--on", "haswell-ep-2s"];
 
 fn bench(folder: &Path, on: &str) -> assert_cmd::assert::Assert {
-    cohort()
-        .args(["bench", "--on", on, "--workload", "loop", "--threads", "4"])
-        .args([
-            "--locks",
-            "glk",
-            "--seconds",
-            "0.0002",
-            "--config",
-            "glk.toml",
-        ])
-        .current_dir(folder)
-        .assert()
+    bench_with(folder, on, "loop", "glk", "glk.toml")
 }
 
 #[test]
 fn what_an_analysis_writes_is_used_and_warned_of_elsewhere() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
-    let said = cohort()
-        .args(ANALYSE)
-        .args(["-o", "glk.toml", "--plot", "tune.svg"])
-        .current_dir(folder)
-        .assert()
-        .code(0)
-        .get_output()
-        .stdout
-        .clone();
-    let said = String::from_utf8(said).expect("text");
+    let said = analysis(folder, &ANALYSE, "glk.toml", "tune.svg");
     for words in ["up = ", "down = ", "sample = ", "consider = ", "simulated"] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
     let drawn = std::fs::read_to_string(folder.join("tune.svg")).expect("a plot was written");
     assert!(drawn.contains("mcs over ticket") && drawn.contains("in mode mcs"));
     bench(folder, "haswell-ep-2s")

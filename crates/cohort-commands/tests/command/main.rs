@@ -1,6 +1,7 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
 mod advise;
+mod analysis;
 mod bar;
 mod bench;
 mod beside;

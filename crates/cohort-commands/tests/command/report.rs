@@ -246,12 +246,17 @@ fn a_daemon_that_lives_on_is_told() {
         .output()
         .expect("the command runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    let daemon: i32 = said.trim().parse().expect("its number");
-    let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
-    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
+    end(said.trim());
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(report.contains("others still run"), "{report}");
     assert!(report.contains(said.trim()), "{report}");
+}
+
+/// Ends the daemon of that number.
+fn end(daemon: &str) {
+    let daemon: i32 = daemon.parse().expect("its number");
+    let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
+    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
 }
 
 /// A child that continues without executing another program records its ID itself.
@@ -273,9 +278,7 @@ fn a_forked_child_that_lives_on_is_told() {
         .output()
         .expect("the command runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    let daemon: i32 = said.trim().parse().expect("its number");
-    let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
-    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
+    end(said.trim());
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(
         report.contains(&format!("process {}", said.trim())),

@@ -1,5 +1,6 @@
 //! `cohort tune sanl`, and the thresholds that it writes.
 
+use crate::analysis::{analysis, bench_with};
 use crate::cohort;
 use crate::schemas::valid;
 use predicates::prelude::PredicateBooleanExt;
@@ -19,47 +20,17 @@ const PROFILE: [&str; 8] = [
 ];
 
 fn bench(folder: &Path, on: &str, config: &str) -> assert_cmd::assert::Assert {
-    cohort()
-        .args([
-            "bench",
-            "--on",
-            on,
-            "--workload",
-            "interval",
-            "--threads",
-            "4",
-        ])
-        .args([
-            "--locks",
-            "sanl,sanl/7/20us",
-            "--seconds",
-            "0.0002",
-            "--config",
-            config,
-        ])
-        .current_dir(folder)
-        .assert()
+    bench_with(folder, on, "interval", "sanl,sanl/7/20us", config)
 }
 
 #[test]
 fn what_a_profile_writes_is_used_there_and_warned_of_elsewhere() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
-    let said = cohort()
-        .args(PROFILE)
-        .args(["-o", "sanl.toml", "--plot", "l_s.svg"])
-        .current_dir(folder)
-        .assert()
-        .code(0)
-        .get_output()
-        .stdout
-        .clone();
-    let said = String::from_utf8(said).expect("text");
+    let said = analysis(folder, &PROFILE, "sanl.toml", "l_s.svg");
     for words in ["θ_l = ", "θ_f = ", "L_s = ", "simulated", "i5-12500"] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
     let drawn = std::fs::read_to_string(folder.join("l_s.svg")).expect("a plot was written");
     assert!(drawn.contains("fruitless polls") && drawn.contains("sanl-distance-first"));
     bench(folder, "i5-12500", "sanl.toml")

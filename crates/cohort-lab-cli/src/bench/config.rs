@@ -1,6 +1,6 @@
 //! The parameters of `sanl` or `glk` for a benchmark.
 
-use super::Place;
+use crate::testbed::Testbed;
 use cohort_cli::config::Configuration;
 use cohort_cli::problem::{self, Problem};
 use cohort_cli::toml_file;
@@ -15,11 +15,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// The place of a mistake in the file, its text and the alternatives.
-pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
+pub fn read(named: &Path, place: &Testbed) -> Result<Tunings, Problem> {
     let read = Configuration::parse(&text(named)?, named)?;
     let (topology, fingerprint) = match place {
-        Place::Here(host) => (host.topology(), None),
-        Place::There(simulator) => (
+        Testbed::Here(host) => (host.topology(), None),
+        Testbed::There(simulator) => (
             simulator.topology(),
             Some(&*simulator.machine().fingerprint),
         ),

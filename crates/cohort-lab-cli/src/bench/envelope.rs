@@ -6,7 +6,7 @@ use cohort_cli::problem::Problem;
 use cohort_lab::bench::Knobs;
 use cohort_lab::envelope::grid::WORKLOADS;
 use cohort_lab::envelope::{
-    CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, REFERENCE, heat, mean, measure,
+    CANDIDATES, Envelope, EnvelopePlan, Extent, Grid, JUDGED, Point, REFERENCE, heat, mean, measure,
 };
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         None => WORKLOADS.to_vec(),
         Some(name) => vec![workload(name)?.name],
     };
-    let plan = Plan {
+    let plan = EnvelopePlan {
         grid: Grid::of(machines(arguments)?, &workloads, extent),
         candidates: CANDIDATES,
         judged: judged(arguments)?,

@@ -146,12 +146,12 @@ struct Sheet {
     interrupted: bool,
     foreign: Option<f64>,
     beyond: usize,
-    rows: Vec<Line>,
+    rows: Vec<CheckedFigure>,
     missing: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct CheckedFigure {
     figure: String,
     unit: &'static str,
     measured: f64,
@@ -166,7 +166,7 @@ struct Line {
 
 impl Sheet {
     fn of(measured: &Measured, machine: &Machine, rows: &[Row], beyond: usize) -> Self {
-        let line = |row: &Row| Line {
+        let line = |row: &Row| CheckedFigure {
             figure: row.name.clone(),
             unit: row.what.unit(),
             measured: row.measured.median,

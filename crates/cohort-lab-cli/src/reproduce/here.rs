@@ -69,7 +69,7 @@ pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
         .collect();
     let planned = trials.iter().map(|(_, trials)| trials.len()).sum();
     let host = Host::look().map_err(Problem::refused)?;
-    let place = Place {
+    let place = TrialSetup {
         command: &command,
         product: &product,
         folder: folder.path(),
@@ -119,7 +119,7 @@ pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
 }
 
 /// What a trial is run with.
-struct Place<'a> {
+struct TrialSetup<'a> {
     /// This command, with the loads.
     command: &'a Path,
     /// The command with `debug`.
@@ -151,7 +151,7 @@ impl Trial {
         }
     }
 
-    fn part(&self, place: &Place<'_>) -> Part {
+    fn part(&self, place: &TrialSetup<'_>) -> Part {
         match self {
             Self::Bug(bug) => bug.part(place.product, place.folder),
             Self::Cost(cost) => cost.part(place.command, place.cycles),

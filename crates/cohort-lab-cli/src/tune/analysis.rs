@@ -1,13 +1,14 @@
 //! Common parts of `cohort tune sanl` and `cohort tune glk`: a lock is analysed on a machine, and
 //! the result is drawn, written and printed.
 
-use super::Place;
 use crate::machines::MACHINES;
+use crate::testbed::Testbed;
 use clap::ValueHint;
 use cohort_cli::destination;
 use cohort_cli::page;
 use cohort_cli::problem::Problem;
 use cohort_cli::program::command_line;
+use cohort_lab::tune::origin::Origin;
 use cohort_lab::tune::shape::Shape;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -46,23 +47,23 @@ struct Sheet<'a, T> {
 
 impl Common {
     /// The machine, after checking that the output can be written.
-    pub fn place(&self) -> Result<Place, Problem> {
+    pub fn place(&self) -> Result<Testbed, Problem> {
         if let Some(file) = &self.plot {
             destination::plot(file)?;
         }
         if let Some(file) = &self.output {
             destination::writable(file)?;
         }
-        Place::of(self.on.as_deref())
+        Testbed::of(self.on.as_deref())
     }
 
-    /// Draws, writes and prints the result: `write` gets the command and the machine's shape,
+    /// Draws, writes and prints the result: `write` gets the command and the origin,
     /// `text` is the printed text.
     pub fn show(
         &self,
-        place: &Place,
+        place: &Testbed,
         draw: impl FnOnce(&Path) -> Result<(), String>,
-        write: impl FnOnce(&str, &Shape) -> String,
+        write: impl FnOnce(&str, Origin) -> String,
         found: impl Serialize,
         text: impl FnOnce() -> String,
     ) -> Result<(), Problem> {
@@ -70,7 +71,14 @@ impl Common {
             draw(file).map_err(Problem::refused)?;
         }
         if let Some(file) = &self.output {
-            let text = write(&command_line(), &Shape::of(place.topology()));
+            let origin = Origin {
+                machine: place.name().to_owned(),
+                fingerprint: place.fingerprint().map(str::to_owned),
+                shape: Shape::of(place.topology()).to_string(),
+                threads: None,
+                seed: self.seed,
+            };
+            let text = write(&command_line(), origin);
             destination::write(file, text.as_bytes())?;
         }
         if !self.json {

@@ -1,6 +1,7 @@
 //! `cohort tune --explain`: the worth of each part of a tuned composition.
 
-use super::{Arguments, Place, Stop, cohorts_of, here};
+use super::{Arguments, Stop, cohorts_of, here};
+use crate::testbed::Testbed;
 use cohort::recipe::Basic;
 use cohort_cli::cohorts::Table;
 use cohort_cli::page;
@@ -12,7 +13,7 @@ use cohort_lab::bench::report::Point;
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::explain::{self, CONTROL, Explained, Gain, Plan, Where};
+use cohort_lab::tune::explain::{self, CONTROL, ExplainPlan, Explained, Gain, Where};
 use cohort_lab::tune::field;
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::shape::Shape;
@@ -36,7 +37,7 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
         None if tuned.machine == HERE => None,
         None => Some(tuned.machine.as_str()),
     };
-    let place = Place::of(on).map_err(|problem| {
+    let place = Testbed::of(on).map_err(|problem| {
         named(format!(
             "it was tuned on {}, which is unavailable; choose a machine with --on: {problem}",
             tuned.machine
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
             place.name()
         )));
     }
-    let plan = Plan {
+    let plan = ExplainPlan {
         lock: tuned.composition.clone(),
         machine: place.name().to_owned(),
         policy,
@@ -103,15 +104,15 @@ pub fn run(arguments: &Arguments, file: &Path) -> Result<ExitCode, Problem> {
 }
 
 fn home(
-    place: &Place,
+    place: &Testbed,
     told: &Table,
     info: &'static Info,
     settings: &[Setting],
     progress: &mut Progress,
 ) -> Result<Vec<Point>, Stop> {
     match place {
-        Place::Here(host) => here(info, host, settings, Effort::Steady, progress),
-        Place::There(simulator) => there(simulator, told.clone(), info, settings, progress),
+        Testbed::Here(host) => here(info, host, settings, Effort::Steady, progress),
+        Testbed::There(simulator) => there(simulator, told.clone(), info, settings, progress),
     }
 }
 
@@ -130,7 +131,7 @@ fn percent(gain: &Gain) -> String {
     format!("{:+.1} ±{:.1}", 100.0 * gain.gain, 100.0 * gain.unsure)
 }
 
-fn words(explained: &Explained, plan: &Plan, read: &File) -> String {
+fn words(explained: &Explained, plan: &ExplainPlan, read: &File) -> String {
     let mut head = format!(
         "{} on {}: {}, {} to {} threads, under {}",
         explained.lock,
@@ -183,7 +184,7 @@ fn choices(explained: &Explained) -> String {
     )
 }
 
-fn bounds(explained: &Explained, plan: &Plan) -> String {
+fn bounds(explained: &Explained, plan: &ExplainPlan) -> String {
     let mut table = page::titled(&[
         "bound",
         "a second",
@@ -226,7 +227,7 @@ fn control(explained: &Explained) -> String {
     )
 }
 
-fn elsewhere(explained: &Explained, plan: &Plan) -> String {
+fn elsewhere(explained: &Explained, plan: &ExplainPlan) -> String {
     let mut table = page::titled(&["machine", "threads", "percent", "own composition", "levels"]);
     for row in &explained.elsewhere {
         let [locks, levels] = field::short(&row.own);

@@ -2,13 +2,14 @@
 //! run --config`.
 
 use super::analysis::Common;
-use super::{Place, Stop, arm};
+use super::{Stop, arm};
+use crate::testbed::Testbed;
 use cohort_cli::page;
 use cohort_cli::problem::Problem;
 use cohort_lab::bench::native;
 use cohort_lab::options;
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::glk::{self, Analysis, Cost, Plan, file, picture};
+use cohort_lab::tune::glk::{self, Analysis, Cost, GlkPlan, file, picture};
 use cohort_lab::world::native::Settings;
 use cohort_lab::world::{Placement, Wait};
 use serde::Serialize;
@@ -65,7 +66,7 @@ const ROUNDS: usize = 5;
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let common = &arguments.common;
     let place = common.place()?;
-    let plan = Plan {
+    let plan = GlkPlan {
         cpus: place.topology().cpus().len(),
         seed: common.seed,
     };
@@ -81,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let machine = place.name();
     let tuning = analysis.tuning();
     let found = Found {
         glk: Numbers {
@@ -95,29 +96,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     common.show(
         &place,
         |plot| picture::save(&analysis, machine, plot),
-        |command, shape| {
-            file::text(
-                command,
-                &analysis.tuning(),
-                machine,
-                fingerprint,
-                shape,
-                plan.seed,
-            )
-        },
+        |command, origin| file::text(command, &analysis.tuning(), &origin),
         found,
         || text(&analysis, &plan, &place),
     )?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Analysis, Stop> {
+fn measured(arguments: &Arguments, plan: &GlkPlan, place: &Testbed) -> Result<Analysis, Stop> {
     let host = match place {
-        Place::There(simulator) => {
+        Testbed::There(simulator) => {
             let mut progress = Progress::new(plan.points(), false);
             return glk::there(plan, simulator, &mut progress).map_err(Stop::from);
         }
-        Place::Here(host) => host,
+        Testbed::Here(host) => host,
     };
     let mut progress = Progress::new(plan.points() * ROUNDS, false);
     glk::analyse(plan, &mut |settings, wait, tunings| {
@@ -133,12 +125,12 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Analysi
             },
         });
         let wanted: Vec<native::Wanted> = wanted.collect();
-        native::measure(Plan::info(), host, &wanted, ROUNDS, &mut progress).map_err(Stop::from)
+        native::measure(GlkPlan::info(), host, &wanted, ROUNDS, &mut progress).map_err(Stop::from)
     })
 }
 
 /// The tables, with conclusions.
-fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
+fn text(analysis: &Analysis, plan: &GlkPlan, place: &Testbed) -> String {
     let tuning = analysis.tuning();
     let mut parts = vec![
         page::prose("Throughput of mcs over ticket, by threads:"),
@@ -180,7 +172,7 @@ fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
 }
 
 /// A row for each length of a critical section.
-fn gains(analysis: &Analysis, plan: &Plan) -> String {
+fn gains(analysis: &Analysis, plan: &GlkPlan) -> String {
     let threads = plan.threads();
     let mut titles = vec!["cycles per\nsection".to_owned()];
     titles.extend(threads.iter().map(|threads| format!("×{threads}")));

@@ -1,7 +1,8 @@
 //! `cohort tune sanl`: finds the thresholds of `sanl` for a machine, for `cohort bench --config`.
 
 use super::analysis::Common;
-use super::{Place, Stop, arm};
+use super::{Stop, arm};
+use crate::testbed::Testbed;
 use cohort_cli::page;
 use cohort_cli::problem::Problem;
 use cohort_lab::bench::native;
@@ -9,7 +10,8 @@ use cohort_lab::bench::simulated::Until;
 use cohort_lab::options;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::sanl::{self, LOCKS, Plan, Profile, file, picture};
+use cohort_lab::tune::origin::Origin;
+use cohort_lab::tune::sanl::{self, LOCKS, Profile, SanlPlan, file, picture};
 use cohort_lab::world::native::Settings;
 use cohort_lab::world::{Placement, Tunings, Wait};
 use serde::Serialize;
@@ -68,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let machine = place.name();
     let found = Found {
         locks: LOCKS,
         profile: &profile,
@@ -76,16 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     common.show(
         &place,
         |plot| picture::save(&profile, machine, plot),
-        |command, shape| {
-            file::text(
-                command,
-                &profile.thresholds(),
-                profile.threads,
-                machine,
-                fingerprint,
-                shape,
-                plan.seed,
-            )
+        |command, origin| {
+            let threads = Some(profile.threads);
+            let origin = Origin { threads, ..origin };
+            file::text(command, &profile.thresholds(), &origin)
         },
         found,
         || text(&profile, &place),
@@ -93,16 +89,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn plan(arguments: &Arguments, place: &Place) -> Result<Plan, Problem> {
+fn plan(arguments: &Arguments, place: &Testbed) -> Result<SanlPlan, Problem> {
     let cpus = place.topology().cpus().len();
-    let usual = Plan::of(cpus, arguments.common.seed);
+    let usual = SanlPlan::of(cpus, arguments.common.seed);
     match arguments.threads.map(usize::from) {
         None if cpus < 2 => Err(Problem::refused(format!(
             "{} has one CPU, without simultaneous waiters; choose another machine with --on",
             place.name()
         ))),
         None => Ok(usual),
-        Some(threads) if threads <= cpus => Ok(Plan { threads, ..usual }),
+        Some(threads) if threads <= cpus => Ok(SanlPlan { threads, ..usual }),
         Some(threads) => Err(Problem::usage(format!(
             "--threads: found {threads}, expected 2 to {cpus}, the CPUs of {}",
             place.name()
@@ -110,14 +106,14 @@ fn plan(arguments: &Arguments, place: &Place) -> Result<Plan, Problem> {
     }
 }
 
-fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Profile, Stop> {
-    let mut progress = Progress::new(Plan::points(), false);
+fn measured(arguments: &Arguments, plan: &SanlPlan, place: &Testbed) -> Result<Profile, Stop> {
+    let mut progress = Progress::new(SanlPlan::points(), false);
     let host = match place {
-        Place::There(simulator) => {
+        Testbed::There(simulator) => {
             let until = arguments.seconds.map_or(sanl::LOOK, Until::Seconds);
             return sanl::there(plan, simulator, until, &mut progress).map_err(Stop::from);
         }
-        Place::Here(host) => host,
+        Testbed::Here(host) => host,
     };
     sanl::profile(plan, &mut |settings, thresholds| {
         let wanted = settings.iter().map(|setting| native::Wanted {
@@ -135,12 +131,12 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Profile
             },
         });
         let wanted: Vec<native::Wanted> = wanted.collect();
-        native::measure(Plan::info(), host, &wanted, 1, &mut progress).map_err(Stop::from)
+        native::measure(SanlPlan::info(), host, &wanted, 1, &mut progress).map_err(Stop::from)
     })
 }
 
 /// The samples in a table, with conclusions.
-fn text(profile: &Profile, place: &Place) -> String {
+fn text(profile: &Profile, place: &Testbed) -> String {
     let [in_place, any, near] = LOCKS;
     let titles = [
         "cycles\napart",

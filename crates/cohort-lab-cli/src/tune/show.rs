@@ -1,11 +1,11 @@
 //! The output of `cohort tune`.
 
-use super::Place;
+use crate::testbed::Testbed;
 use cohort::name::PREFIX;
 use cohort_cli::page;
 use cohort_lab::tune::field::{self, short};
 use cohort_lab::tune::file::File;
-use cohort_lab::tune::{Best, Plan, Policy, Score, Tuned, explain};
+use cohort_lab::tune::{Best, Policy, Score, TunePlan, Tuned, explain};
 use serde::Serialize;
 
 /// The number of compositions shown.
@@ -23,7 +23,7 @@ pub fn called(policy: &Policy) -> String {
     }
 }
 
-pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
+pub fn text(plan: &TunePlan, tuned: &Tuned, place: &Testbed) -> String {
     let is_rival = |score: &&Score| score.rival;
     let rivals = tuned.scores.iter().filter(is_rival).count();
     let steady = tuned.scores.iter().filter(|score| score.steady).count();
@@ -160,7 +160,7 @@ pub struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    pub fn of(plan: &'a Plan, tuned: &'a Tuned, place: &'a Place) -> Self {
+    pub fn of(plan: &'a TunePlan, tuned: &'a Tuned, place: &'a Testbed) -> Self {
         Self {
             on: place.name(),
             hash: place.fingerprint(),

@@ -1,7 +1,9 @@
 //! Targets of the default lock over the envelope's grid.
 
 use super::reading::{Reading, UNFELT};
-use crate::envelope::{CANDIDATES, Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
+use crate::envelope::{
+    CANDIDATES, Envelope, EnvelopePlan, Extent, Grid, JUDGED, Point, grid, mean,
+};
 use crate::stats::Estimate;
 use cohort_machine::description::Machine;
 use cohort_machine::description::shipped::{self, MACHINES, SERVERS};
@@ -68,7 +70,7 @@ pub struct Drawn {
 
 /// The plan of measurements: the shipped and the drawn machines; today's servers take too long for
 /// the quick part.
-pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
+pub fn plan(quick: bool, drawn: Option<Drawn>) -> EnvelopePlan {
     let servers: &[_] = if quick { &[] } else { SERVERS };
     let mut machines: Vec<Machine> = MACHINES
         .iter()
@@ -80,7 +82,7 @@ pub fn plan(quick: bool, drawn: Option<Drawn>) -> Plan {
         machines.extend(numbers.map(|number| Machine::drawn(drawn.seed, number)));
     }
     let extent = if quick { Extent::Quick } else { Extent::Full };
-    Plan {
+    EnvelopePlan {
         grid: Grid::in_turn(machines, grid::WORKLOADS, extent),
         candidates: CANDIDATES,
         judged: JUDGED.iter().map(|lock| (*lock).to_owned()).collect(),
@@ -199,7 +201,7 @@ fn named(of: &dyn Fn(&str) -> Vec<(String, f64)>) -> Vec<(String, f64)> {
 mod tests {
     use super::*;
     use crate::envelope::{REFERENCE, Run, measure};
-    use crate::rounds::Observer;
+    use crate::rounds::Silent;
     use crate::world::Placement;
     use std::collections::BTreeSet;
 
@@ -281,13 +283,6 @@ mod tests {
         assert!((crowded.expect("it has the figure") - 3.0).abs() < 1e-9);
     }
 
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
-
     /// The least throughput relative to posix.
     const LEAST: f64 = 0.97;
 
@@ -304,7 +299,7 @@ mod tests {
     fn the_default_serves_every_thread_of_drawn_machines() {
         let numbers = 1..=u64::from(PART.machines);
         let machines = numbers.map(|number| Machine::drawn(PART.seed, number));
-        let plan = Plan {
+        let plan = EnvelopePlan {
             grid: Grid::in_turn(machines.collect(), grid::WORKLOADS, Extent::Quick),
             candidates: &[REFERENCE],
             judged: vec![OURS.to_owned(), REFERENCE.to_owned()],
@@ -338,7 +333,7 @@ mod tests {
             machines: 3,
             seed: 7,
         };
-        let names = |plan: &Plan| -> Vec<String> {
+        let names = |plan: &EnvelopePlan| -> Vec<String> {
             let machines = plan.grid.simulators.iter();
             machines.map(|one| one.machine().name.clone()).collect()
         };

@@ -182,10 +182,10 @@ const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 const OURS: &str = "futex-hmcs";
 
 /// A level of observation, and the words after `cohort`.
-type Way = (&'static str, &'static [&'static str]);
+type ObservedRun = (&'static str, &'static [&'static str]);
 
 /// All levels; the last one is the reference.
-const WAYS: [Way; 7] = [
+const WAYS: [ObservedRun; 7] = [
     ("stuck", &["debug", "--level", "stuck"]),
     ("owner", &["debug", "--level", "owner"]),
     ("order", &["debug", "--level", "order"]),
@@ -916,7 +916,7 @@ impl Setup<'_> {
         more: &[(&str, String)],
     ) -> Point {
         let product = self.product.as_os_str();
-        let contestant = |(name, way): &Way| {
+        let contestant = |(name, way): &ObservedRun| {
             let mut words: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into()];
             words.extend([product.into(), product.into()]);
             words.extend(way.iter().map(OsString::from));

@@ -3,7 +3,7 @@
 
 use super::report::{Point, Report};
 use crate::plot::figure;
-use crate::plot::sheet::{self, Area, Drawn, FAINT, GRID, INK, bold, plain};
+use crate::plot::sheet::{self, Area, COLOURS, Drawn, FAINT, GRID, INK, bold, plain};
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -18,19 +18,6 @@ const PANEL: u32 = 300;
 const LEGEND: i32 = 150;
 const AXIS: u32 = 84;
 const AXIS_BELOW: u32 = 44;
-
-/// Colours that remain distinct in grey and for most eyes; further curves repeat them with other
-/// marks.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(15, 118, 110),
-    RGBColor(180, 83, 9),
-    RGBColor(67, 56, 202),
-    RGBColor(190, 24, 93),
-    RGBColor(77, 124, 15),
-    RGBColor(2, 132, 199),
-    RGBColor(120, 53, 15),
-    RGBColor(100, 116, 139),
-];
 
 /// A panel's value of a point; none if unknown.
 type Of = fn(&Point) -> Option<f64>;

@@ -102,15 +102,9 @@ mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
     use crate::bench::Knobs;
+    use crate::rounds::Silent;
     use crate::world::NO_LOCK;
     use crate::world::{Placement, Tunings, Wait};
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
 
     /// A run long enough for some timings, on however small a machine.
     fn point(info: &Info, lock: &str, threads: usize) -> Point {

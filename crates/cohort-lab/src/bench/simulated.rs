@@ -279,16 +279,10 @@ mod tests {
     use super::super::raytrace::CAR;
     use super::super::{WORKLOADS, find};
     use super::*;
+    use crate::rounds::Silent;
     use crate::world::NO_LOCK;
     use cohort_machine::Rule;
     use cohort_machine::description::shipped;
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn starts(&mut self, _name: &str, _again: bool) {}
-        fn wrote(&mut self, _name: &str, _output: &str) {}
-    }
 
     const COURSE: Course = Course {
         until: Until::Seconds(0.000_3),

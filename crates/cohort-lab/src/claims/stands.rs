@@ -19,7 +19,7 @@ use crate::bench::simulated::Failure;
 use crate::bench::{self, Setting, report};
 use crate::discover::{self, Stop};
 use crate::rounds::Observer;
-use crate::tune::{self, Plan, Policy, field, sanl};
+use crate::tune::{self, Policy, TunePlan, field, sanl};
 use crate::world::{Placement, Wait};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX};
@@ -129,7 +129,7 @@ impl Search {
             let wait = Wait::natural(name, false);
             report::Point::of(name.clone(), wait, threads, rounds)
         };
-        let plan = Plan {
+        let plan = TunePlan {
             levels: Vec::new(),
             basic: Vec::new(),
             threads: self.threads().unwrap_or_default().to_vec(),
@@ -243,7 +243,7 @@ impl Found {
         observer: &mut (dyn Observer + Send),
     ) -> Result<(), Interrupted> {
         let simulator = simulators.get(machine);
-        let plan = sanl::Plan::of(simulator.topology().cpus().len(), FIRST_SEED);
+        let plan = sanl::SanlPlan::of(simulator.topology().cpus().len(), FIRST_SEED);
         let found = match sanl::there(&plan, &simulator, sanl::LOOK, observer) {
             Ok(profile) => Ok(profile),
             Err(Failure::Interrupted(signal)) => return Err(signal),

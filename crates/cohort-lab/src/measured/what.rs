@@ -63,7 +63,7 @@ pub enum What {
 }
 
 /// A figure's place in a machine.
-enum Place<'a> {
+enum FigureOf<'a> {
     Clock(&'a mut Figure<Megahertz>),
     Cycles(&'a mut Figure<Cycles>),
     Nanoseconds(&'a mut Figure<Nanoseconds>),
@@ -222,11 +222,11 @@ impl What {
         }
     }
 
-    fn place<'a>(&self, machine: &'a mut Machine) -> Option<Place<'a>> {
+    fn place<'a>(&self, machine: &'a mut Machine) -> Option<FigureOf<'a>> {
         let scheduler = &mut machine.scheduler;
         let transfers = &mut machine.transfers;
         let cycles = match self {
-            Self::Clock => return Some(Place::Clock(&mut machine.clock)),
+            Self::Clock => return Some(FigureOf::Clock(&mut machine.clock)),
             Self::HandOver(_) | Self::Shared(_) => return None,
             Self::Pause => &mut machine.costs.pause,
             Self::Fence => &mut machine.costs.fence,
@@ -246,19 +246,19 @@ impl What {
             Self::Refill => &mut machine.cache.refill,
             Self::Slowdown(others) => {
                 let slowdown = &mut machine.smt.as_mut()?.slowdown;
-                return Some(Place::Ratios(slowdown, *others));
+                return Some(FigureOf::Ratios(slowdown, *others));
             }
-            Self::Spinning => return Some(Place::Ratio(&mut machine.smt.as_mut()?.spinning)),
-            Self::Period => return Some(Place::Nanoseconds(&mut scheduler.period)),
-            Self::Slice => return Some(Place::Nanoseconds(&mut scheduler.slice)),
-            Self::Switch => return Some(Place::Nanoseconds(&mut scheduler.switch)),
-            Self::SystemCall => return Some(Place::Nanoseconds(&mut scheduler.system_call)),
-            Self::Sleep => return Some(Place::Nanoseconds(&mut scheduler.sleep)),
-            Self::Wake => return Some(Place::Nanoseconds(&mut scheduler.wake)),
-            Self::WakeLatency => return Some(Place::Nanoseconds(&mut scheduler.wake_latency)),
-            Self::YieldAlone => return Some(Place::Nanoseconds(&mut scheduler.yield_alone)),
+            Self::Spinning => return Some(FigureOf::Ratio(&mut machine.smt.as_mut()?.spinning)),
+            Self::Period => return Some(FigureOf::Nanoseconds(&mut scheduler.period)),
+            Self::Slice => return Some(FigureOf::Nanoseconds(&mut scheduler.slice)),
+            Self::Switch => return Some(FigureOf::Nanoseconds(&mut scheduler.switch)),
+            Self::SystemCall => return Some(FigureOf::Nanoseconds(&mut scheduler.system_call)),
+            Self::Sleep => return Some(FigureOf::Nanoseconds(&mut scheduler.sleep)),
+            Self::Wake => return Some(FigureOf::Nanoseconds(&mut scheduler.wake)),
+            Self::WakeLatency => return Some(FigureOf::Nanoseconds(&mut scheduler.wake_latency)),
+            Self::YieldAlone => return Some(FigureOf::Nanoseconds(&mut scheduler.yield_alone)),
         };
-        Some(Place::Cycles(cycles))
+        Some(FigureOf::Cycles(cycles))
     }
 
     /// The machine's figure, in the unit of a sample.
@@ -267,11 +267,11 @@ impl What {
         let cycle = 1e3 / machine.clock.value as f64;
         let mut machine = machine.clone();
         let (value, source, step) = match self.place(&mut machine)? {
-            Place::Clock(figure) => (figure.value as f64, figure.source, 1.0),
-            Place::Cycles(figure) => (figure.value as f64 * cycle, figure.source, cycle),
-            Place::Nanoseconds(figure) => (figure.value as f64, figure.source, 1.0),
-            Place::Ratio(figure) => (figure.value, figure.source, 0.01),
-            Place::Ratios(figure, at) => {
+            FigureOf::Clock(figure) => (figure.value as f64, figure.source, 1.0),
+            FigureOf::Cycles(figure) => (figure.value as f64 * cycle, figure.source, cycle),
+            FigureOf::Nanoseconds(figure) => (figure.value as f64, figure.source, 1.0),
+            FigureOf::Ratio(figure) => (figure.value, figure.source, 0.01),
+            FigureOf::Ratios(figure, at) => {
                 let last = figure.value.len() - 1;
                 (figure.value[at.min(last)], figure.source, 0.01)
             }
@@ -290,23 +290,23 @@ impl What {
         let whole = |value: f64| value.round().max(0.0) as u64;
         match self.place(machine) {
             None => {}
-            Some(Place::Clock(figure)) => {
+            Some(FigureOf::Clock(figure)) => {
                 figure.value = whole(sample.median).max(1);
                 mark(figure, note);
             }
-            Some(Place::Cycles(figure)) => {
+            Some(FigureOf::Cycles(figure)) => {
                 figure.value = whole(sample.median * per_nanosecond);
                 mark(figure, note);
             }
-            Some(Place::Nanoseconds(figure)) => {
+            Some(FigureOf::Nanoseconds(figure)) => {
                 figure.value = whole(sample.median);
                 mark(figure, note);
             }
-            Some(Place::Ratio(figure)) => {
+            Some(FigureOf::Ratio(figure)) => {
                 figure.value = hundredths(sample.median);
                 mark(figure, note);
             }
-            Some(Place::Ratios(figure, at)) => {
+            Some(FigureOf::Ratios(figure, at)) => {
                 figure.value.truncate(at);
                 let last = figure.value.last().copied().unwrap_or(1.0);
                 // More siblings never speed a CPU up.

@@ -2,7 +2,7 @@
 
 use super::judge::{self, Medians, Ratios};
 use super::list::Row;
-use super::{Case, Cell, Finding, Plan};
+use super::{Case, Cell, Finding, SurveyPlan};
 use crate::interrupt::Interrupted;
 use crate::progress::tell;
 use crate::rounds::{self, Observer};
@@ -28,18 +28,18 @@ const NOT_HERE: &str = "not-here";
 const OUTPUT: &str = "output";
 
 /// Folder of a row, removed with this value.
-pub struct Place<'a> {
+pub struct RowFolder<'a> {
     row: &'a Row,
-    plan: &'a Plan<'a>,
+    plan: &'a SurveyPlan<'a>,
     folder: TempDir,
 }
 
-impl<'a> Place<'a> {
+impl<'a> RowFolder<'a> {
     /// A folder with the row's files, after its setup.
     ///
     /// # Errors
     /// The result instead.
-    pub fn prepared(row: &'a Row, plan: &'a Plan) -> Result<Self, Finding> {
+    pub fn prepared(row: &'a Row, plan: &'a SurveyPlan) -> Result<Self, Finding> {
         let refused = |error: std::io::Error| Finding::Unprepared(format!("its folder: {error}"));
         let folder = tempfile::Builder::new()
             .prefix("cohort-survey-")
@@ -150,7 +150,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for RowFolder<'_> {
     /// Cleans up even after Ctrl-C, and so without the runner, which then runs nothing more.
     fn drop(&mut self) {
         let Some(cleanup) = &self.row.cleanup else {

@@ -1,29 +1,20 @@
 //! The beam (Chehab et al. 2021 figure 9): every composition in grey, with highlights.
 
 use super::field::short;
-use super::{Plan, Policy, Score, Tuned};
+use super::{Policy, Score, TunePlan, Tuned};
 use crate::plot::figure;
-use crate::plot::sheet::{self, Drawn, FAINT, GRID, INK};
+use crate::plot::sheet::{self, COLOURS, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 560);
 const GREY: RGBColor = RGBColor(148, 163, 184);
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(15, 118, 110),
-    RGBColor(180, 83, 9),
-    RGBColor(190, 24, 93),
-    RGBColor(67, 56, 202),
-    RGBColor(2, 132, 199),
-    RGBColor(77, 124, 15),
-    RGBColor(120, 53, 15),
-];
 
 /// Writes the beam as SVG.
 ///
 /// # Errors
 /// The reason why it cannot be drawn, or the file cannot be written.
-pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
+pub fn save(plan: &TunePlan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
     sheet::save(svg(plan, tuned, on), file)
 }
 
@@ -37,7 +28,7 @@ fn label(lock: &str) -> String {
     }
 }
 
-fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
+fn svg(plan: &TunePlan, tuned: &Tuned, on: &str) -> Drawn<String> {
     let points = |score: &Score| -> Vec<(f64, f64)> {
         let all = score.throughputs.iter();
         all.map(|(threads, value)| (*threads as f64, value.per_second))
@@ -98,12 +89,6 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
                 .label(label.clone())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerLeft)
-            .background_style(WHITE.mix(0.8))
-            .label_font(("sans-serif", 12).into_font().color(&INK))
-            .draw()?;
-        Ok(())
+        sheet::legend(&mut chart, SeriesLabelPosition::LowerLeft)
     })
 }

@@ -24,7 +24,7 @@ pub type Measure<'a, E> = dyn FnMut(Where, &'static Info, &[Setting]) -> Result<
 
 /// Plan of an explanation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ExplainPlan {
     /// The composition, with its levels.
     pub lock: String,
     /// Its machine.
@@ -127,7 +127,7 @@ const USUAL: u32 = BOUNDS[2];
 
 /// The number of points of a plan.
 #[must_use]
-pub fn expected(plan: &Plan) -> usize {
+pub fn expected(plan: &ExplainPlan) -> usize {
     let locks = variants(&plan.lock).map_or(0, |variants| variants.len() + 1);
     locks * plan.threads.len()
         + BOUNDS.len()
@@ -188,7 +188,10 @@ fn variants(lock: &str) -> Option<Vec<Variant>> {
 ///
 /// # Errors
 /// The first of `measure`; or the lock is no composition with levels.
-pub fn explain<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Explained, E> {
+pub fn explain<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Explained, E> {
     let no_parts = || format!("`{}` is not a composition with levels", plan.lock);
     let (locks, below) = field::parts(&plan.lock).ok_or_else(no_parts)?;
     let variants = variants(&plan.lock).ok_or_else(no_parts)?;
@@ -224,7 +227,7 @@ pub fn explain<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Re
 }
 
 fn run<E: From<String>>(
-    plan: &Plan,
+    plan: &ExplainPlan,
     measure: &mut Measure<'_, E>,
     at: Where,
     info: &'static Info,
@@ -257,7 +260,7 @@ fn gain(of: &Point, over: &Point) -> Gain {
 }
 
 /// The weighted gain over several numbers of threads.
-fn weighed(plan: &Plan, of: &[Point], over: &[Point]) -> Gain {
+fn weighed(plan: &ExplainPlan, of: &[Point], over: &[Point]) -> Gain {
     let gains = of
         .iter()
         .zip(over)
@@ -273,7 +276,10 @@ fn weighed(plan: &Plan, of: &[Point], over: &[Point]) -> Gain {
     }
 }
 
-fn bounds<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Vec<Bound>, E> {
+fn bounds<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Vec<Bound>, E> {
     let names: Vec<String> = BOUNDS.map(|bound| format!("{}/{bound}", plan.lock)).into();
     let most: Vec<usize> = plan.threads.last().copied().into_iter().collect();
     let points = run(plan, measure, Where::Home, plan.info, &names, &most)?;
@@ -295,7 +301,10 @@ fn bounds<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<
     Ok(all.map(bound).collect())
 }
 
-fn control<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Vec<Control>, E> {
+fn control<E: From<String>>(
+    plan: &ExplainPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Vec<Control>, E> {
     let info = bench::find(CONTROL).ok_or_else(|| format!("unknown workload {CONTROL}"))?;
     let threads = some(&plan.threads);
     let mut names = vec![plan.lock.clone()];
@@ -317,7 +326,7 @@ fn control<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result
 }
 
 fn elsewhere<E: From<String>>(
-    plan: &Plan,
+    plan: &ExplainPlan,
     measure: &mut Measure<'_, E>,
 ) -> Result<Vec<Elsewhere>, E> {
     let mut rows = Vec::new();

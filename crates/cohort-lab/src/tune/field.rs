@@ -37,7 +37,7 @@ pub fn short(lock: &str) -> [String; 2] {
 
 /// A lock of the field.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct Contender {
     /// Its name.
     pub name: String,
     /// Whether it is no composition.
@@ -46,7 +46,7 @@ pub struct Entry {
     pub size: Size,
 }
 
-impl Entry {
+impl Contender {
     /// A lock of the catalogue.
     #[must_use]
     pub fn rival(name: &str) -> Self {
@@ -69,7 +69,7 @@ pub fn count(levels: &[Level], basic: &[Basic]) -> usize {
 /// Every composition of these locks at these levels, which are optional below the whole system; the
 /// simplest first.
 #[must_use]
-pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
+pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Contender> {
     let mut entries = Vec::new();
     for set in 0..1_usize << levels.len() {
         let below: Vec<Level> = (0..levels.len())
@@ -84,7 +84,7 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
         });
         for locks in compositions {
             let bytes = locks.iter().map(|lock| bytes(*lock)).sum();
-            entries.push(Entry {
+            entries.push(Contender {
                 name: name(&locks, &below),
                 is_rival: false,
                 size: (locks.len(), bytes),
@@ -97,9 +97,9 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
 
 /// Every composition of `count` locks, by its compiled name, at levels that suit the machine.
 #[must_use]
-pub fn compiled(count: usize) -> Vec<Entry> {
+pub fn compiled(count: usize) -> Vec<Contender> {
     let all = generated::all().filter(|locks| locks.len() == count);
-    let entry = |locks: Locks| Entry {
+    let entry = |locks: Locks| Contender {
         name: Name::of(Lock::Composed(locks)).to_string(),
         is_rival: false,
         size: (locks.len(), locks.iter().map(|lock| bytes(*lock)).sum()),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn rivals_are_locks_of_the_catalogue() {
         for (name, levels) in RIVALS {
-            let entry = Entry::rival(name);
+            let entry = Contender::rival(name);
             assert!(
                 entry.is_rival && entry.size.0 == levels && entry.size.1 > 0,
                 "{name}"

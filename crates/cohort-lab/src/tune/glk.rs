@@ -59,7 +59,7 @@ const PAUSE: Option<Span> = Some(Span::Cycles(100));
 
 /// Plan of an analysis.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct GlkPlan {
     /// The number of CPUs.
     pub cpus: usize,
     /// The seed of all random choices.
@@ -69,7 +69,7 @@ pub struct Plan {
 /// How waiters wait where `glk` is measured: the lock decides.
 const CHOOSES: Option<Wait> = Some(Wait::Park);
 
-impl Plan {
+impl GlkPlan {
     /// The workload.
     ///
     /// # Panics
@@ -220,7 +220,10 @@ type Measure<'a, E> = dyn FnMut(&[Setting], Option<Wait>, &Tunings) -> Result<Ve
 ///
 /// # Errors
 /// Those of `measure`.
-pub fn analyse<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Analysis, E> {
+pub fn analyse<E: From<String>>(
+    plan: &GlkPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Analysis, E> {
     let mut rates = |settings: &[Setting], wait, glk: &Tuning| {
         let tunings = Tunings {
             glk: *glk,
@@ -299,7 +302,7 @@ const LASTING: Until = Until::Seconds(0.006);
 /// # Errors
 /// A run failed, or a signal arrived.
 pub fn there(
-    plan: &Plan,
+    plan: &GlkPlan,
     simulator: &Arc<Simulator>,
     observer: &mut (dyn Observer + Send),
 ) -> Result<Analysis, Failure> {
@@ -317,7 +320,7 @@ pub fn there(
             tunings: *tunings,
             cohorts: Vec::new(),
         };
-        simulated::measure(Plan::info(), simulator, &course, settings, observer)
+        simulated::measure(GlkPlan::info(), simulator, &course, settings, observer)
     })
 }
 

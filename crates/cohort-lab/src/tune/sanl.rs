@@ -49,14 +49,14 @@ const MARGIN: f64 = 4.0;
 
 /// Plan of a profile.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct SanlPlan {
     /// The number of threads.
     pub threads: usize,
     /// The seed of all random choices.
     pub seed: u64,
 }
 
-impl Plan {
+impl SanlPlan {
     /// One thread less than CPUs, and at least two (Zhang et al. 2017 §4.2).
     #[must_use]
     pub fn of(cpus: usize, seed: u64) -> Self {
@@ -181,7 +181,10 @@ type Measure<'a, E> = dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E
 ///
 /// # Errors
 /// Those of `measure`.
-pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Profile, E> {
+pub fn profile<E: From<String>>(
+    plan: &SanlPlan,
+    measure: &mut Measure<'_, E>,
+) -> Result<Profile, E> {
     let bringing = Thresholds {
         brings: 0,
         ..Thresholds::USUAL
@@ -240,7 +243,7 @@ pub const LOOK: Until = Until::Seconds(0.004);
 /// # Errors
 /// A run failed, or a signal arrived.
 pub fn there(
-    plan: &Plan,
+    plan: &SanlPlan,
     simulator: &Arc<Simulator>,
     until: Until,
     observer: &mut (dyn Observer + Send),
@@ -258,7 +261,7 @@ pub fn there(
             },
             cohorts: Vec::new(),
         };
-        simulated::measure(Plan::info(), simulator, &course, settings, observer)
+        simulated::measure(SanlPlan::info(), simulator, &course, settings, observer)
     })
 }
 

@@ -43,9 +43,9 @@ pub struct Load {
 
 /// Object of `glk`, the lock of all addresses; its own address is a key too.
 #[derive(Debug)]
-pub struct Place(CachePadded<(Object, &'static Service)>);
+pub struct GlkObject(CachePadded<(Object, &'static Service)>);
 
-impl Place {
+impl GlkObject {
     /// A free lock, on lines of its own.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Place {
     }
 }
 
-impl Exclusion for Place {
+impl Exclusion for GlkObject {
     type Token = ();
 
     fn token(&self) {}
@@ -84,10 +84,10 @@ impl Exclusion for Place {
 /// Access to the lock of an address.
 pub trait ByAddress: Sync {
     /// Runs `section` with the place's lock held. Blocks.
-    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R;
+    fn with<R: Send>(&self, place: &GlkObject, section: impl FnOnce() -> R + Send) -> R;
 
     /// Frees the place's lock.
-    fn forget(&self, _place: &Place) {}
+    fn forget(&self, _place: &GlkObject) {}
 }
 
 /// Access to the lock in place.
@@ -96,7 +96,7 @@ pub struct InPlace;
 
 impl ByAddress for InPlace {
     #[inline]
-    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R {
+    fn with<R: Send>(&self, place: &GlkObject, section: impl FnOnce() -> R + Send) -> R {
         place.with(&mut (), section)
     }
 }
@@ -106,7 +106,7 @@ struct Gls;
 
 impl ByAddress for Gls {
     #[inline]
-    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+    fn with<R>(&self, place: &GlkObject, section: impl FnOnce() -> R) -> R {
         let key = place.address();
         // It fails for null only.
         let _ = address::lock(key);
@@ -116,7 +116,7 @@ impl ByAddress for Gls {
         result
     }
 
-    fn forget(&self, place: &Place) {
+    fn forget(&self, place: &GlkObject) {
         // The lock is free.
         let _ = address::free(place.address());
     }
@@ -143,8 +143,8 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// # Errors
 /// As [`run`].
 pub fn under(locks: &impl ByAddress, load: &Load) -> Result<Outcome, String> {
-    let places = (0..load.keys).map(|_| Place::new());
-    let places: Vec<Place> = places.collect::<Result<_, _>>()?;
+    let places = (0..load.keys).map(|_| GlkObject::new());
+    let places: Vec<GlkObject> = places.collect::<Result<_, _>>()?;
     // Excludes the cost of each lock's first use.
     for place in &places {
         locks.with(place, || ());
@@ -160,7 +160,7 @@ pub fn under(locks: &impl ByAddress, load: &Load) -> Result<Outcome, String> {
 }
 
 /// One thread, with timed turns.
-fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
+fn in_turn(locks: &impl ByAddress, places: &[GlkObject], seconds: f64) -> Outcome {
     let mut next = 0;
     per_turn(seconds, |turns| {
         for _ in 0..turns {
@@ -174,7 +174,7 @@ fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
 /// Several threads, with their numbers of critical sections.
 fn at_random(
     locks: &impl ByAddress,
-    places: &[Place],
+    places: &[GlkObject],
     threads: u16,
     load: &Load,
 ) -> Result<Outcome, String> {
@@ -254,7 +254,7 @@ mod tests {
     fn no_exclusion_is_noticed() {
         struct Nothing;
         impl ByAddress for Nothing {
-            fn with<R>(&self, _place: &Place, section: impl FnOnce() -> R) -> R {
+            fn with<R>(&self, _place: &GlkObject, section: impl FnOnce() -> R) -> R {
                 section()
             }
         }

@@ -124,14 +124,14 @@ fn burner() -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Mutex};
+    use super::super::{Mutex, MutexKind};
     use super::*;
     use crate::world::work::Pace;
     use rustix::process::{Pid, test_kill_process};
 
     #[test]
     fn a_visitor_comes_to_a_lock_in_use() {
-        let lock = Mutex::new(Kind::Normal).unwrap();
+        let lock = Mutex::new(MutexKind::Normal).unwrap();
         let hogs = Hogs {
             threads: 2,
             section: Pace::measure().work(1_000),

@@ -66,12 +66,12 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 
 /// Mutex on a line of its own.
 #[repr(align(64))]
-struct Line(libc::pthread_mutex_t);
+struct AlignedMutex(libc::pthread_mutex_t);
 
 /// Objects of the calls, on lines of their own.
 #[repr(align(128))]
 struct Objects {
-    mutexes: Vec<Line>,
+    mutexes: Vec<AlignedMutex>,
     next: usize,
     condition: libc::pthread_cond_t,
     rwlock: libc::pthread_rwlock_t,
@@ -80,7 +80,7 @@ struct Objects {
 impl Objects {
     fn new(call: Call) -> Result<Self, String> {
         let count = if call == Call::Many { MANY } else { 1 };
-        let line = |_| Line(libc::PTHREAD_MUTEX_INITIALIZER);
+        let line = |_| AlignedMutex(libc::PTHREAD_MUTEX_INITIALIZER);
         let mut objects = Self {
             mutexes: (0..count).map(line).collect(),
             next: 0,

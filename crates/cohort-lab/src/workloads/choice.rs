@@ -1,6 +1,6 @@
 //! The lock that a load runs under.
 
-use super::pthread::{Kind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{Actor, CachePadded, Exclusion, Outcome, Raw};
 use cohort::Delegated;
 
@@ -9,7 +9,7 @@ use cohort::Delegated;
 pub struct Choice {
     /// Kind of pthread mutex
     #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
-    pub kind: Kind,
+    pub kind: MutexKind,
     /// Instead of a pthread mutex, use `parking_lot`, a raw lock of `cohort list`, data under a lock of
     /// `cohort list --delegates`, or `actor`, a thread that receives the critical sections
     #[arg(long, value_name = "NAME")]

@@ -8,7 +8,7 @@
 //! chance.
 
 use super::Outcome;
-use super::pthread::{Condition, Kind, Mutex, Semaphore};
+use super::pthread::{Condition, Mutex, MutexKind, Semaphore};
 use crate::world::work::{Pace, Work};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -56,9 +56,9 @@ struct Interpreter {
 impl Interpreter {
     fn new() -> std::io::Result<Self> {
         Ok(Self {
-            mutex: Mutex::new(Kind::Normal)?,
+            mutex: Mutex::new(MutexKind::Normal)?,
             freed: Condition::new()?,
-            change: Mutex::new(Kind::Normal)?,
+            change: Mutex::new(MutexKind::Normal)?,
             changed: Condition::new()?,
             busy: AtomicBool::new(false),
             asked: AtomicBool::new(false),

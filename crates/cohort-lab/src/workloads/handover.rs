@@ -11,7 +11,7 @@
 //! A thread's own preemption shows in the percentiles beyond the median. On a busy machine, only
 //! the median is meaningful.
 
-use super::pthread::{Kind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{CachePadded, Exclusion, Latency, Outcome};
 use super::{Times, times};
 use crate::options::seconds;
@@ -65,7 +65,7 @@ struct Turns {
 /// There is only one CPU, or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
+        Mutex::new(MutexKind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     under(&mutex, options)
 }
 
@@ -247,7 +247,7 @@ mod tests {
                 self.0.with(section)
             }
         }
-        let lock = Sleepy(Mutex::new(Kind::Normal).unwrap());
+        let lock = Sleepy(Mutex::new(MutexKind::Normal).unwrap());
         if let Some(latency) = latency(under(&lock, &options(0, false))) {
             assert!(latency.p50 > 500_000, "{}", latency.p50);
         }

@@ -1,7 +1,7 @@
 //! Memory of mutexes that were used and are free.
 
 use super::Outcome;
-use super::pthread::{Kind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use std::time::Instant;
 
 /// Options of the load.
@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 
 fn mutexes(count: u32) -> Result<Vec<Mutex>, String> {
     (0..count)
-        .map(|_| Mutex::new(Kind::Normal))
+        .map(|_| Mutex::new(MutexKind::Normal))
         .collect::<Result<_, _>>()
         .map_err(|error| format!("cannot create a mutex: {error}"))
 }

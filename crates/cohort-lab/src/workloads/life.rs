@@ -23,7 +23,7 @@ pub struct Options {
 /// The other threads cannot be created, or the C library refuses a call.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     options.company.gather()?;
-    let mut place = Place {
+    let mut place = PairMemory {
         mutex: MaybeUninit::uninit(),
         condition: MaybeUninit::uninit(),
     };
@@ -39,12 +39,12 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 
 /// Memory of both, on cache lines of their own.
 #[repr(align(128))]
-struct Place {
+struct PairMemory {
     mutex: MaybeUninit<libc::pthread_mutex_t>,
     condition: MaybeUninit<libc::pthread_cond_t>,
 }
 
-impl Place {
+impl PairMemory {
     /// One init–destroy cycle of both; 0 if all calls succeeded.
     #[inline]
     fn live(&mut self) -> i32 {

@@ -28,7 +28,7 @@ pub mod watched;
 
 pub use actor::Actor;
 pub use background::Burners;
-pub use cohort_measure::loads::pthread::{self, Kind, Mutex};
+pub use cohort_measure::loads::pthread::{self, Mutex, MutexKind};
 pub use cohort_measure::loads::{Latency, Outcome, Pair};
 pub use exclusion::{CachePadded, Exclusion, Raw, Sharing};
 

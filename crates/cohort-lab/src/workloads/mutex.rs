@@ -98,7 +98,7 @@ fn take_turns<L: Exclusion>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
+    use super::super::MutexKind;
     use super::*;
 
     fn options(raw: Option<&str>) -> Options {
@@ -113,7 +113,7 @@ mod tests {
                 latency: true,
             },
             choice: Choice {
-                kind: Kind::Adaptive,
+                kind: MutexKind::Adaptive,
                 raw: raw.map(str::to_owned),
             },
         }

@@ -1,7 +1,7 @@
 //! Threads acquire one mutex, each with a timeout.
 
 use super::crowd::{Crowd, Member};
-use super::pthread::{Kind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{CachePadded, Outcome};
 use crate::world::work::Pace;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,13 +22,13 @@ pub struct Options {
     #[arg(long, value_name = "NS", default_value_t = 1_000)]
     gap: u32,
     /// Function that waits
-    #[arg(long, value_enum, default_value_t = Way::Timedlock)]
-    by: Way,
+    #[arg(long, value_enum, default_value_t = TimedCall::Timedlock)]
+    by: TimedCall,
 }
 
 /// How a thread waits no longer than it likes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Way {
+enum TimedCall {
     /// By `pthread_mutex_timedlock`
     Timedlock,
     /// By `pthread_mutex_clocklock` and the monotonic clock, as C++'s `std::timed_mutex` does
@@ -52,7 +52,7 @@ struct Native {
 impl Timed for Native {
     fn with_within(&self, patience: Duration, section: impl FnOnce()) -> bool {
         let taken = if self.steadily {
-            self.mutex.lock_within_steadily(patience)
+            self.mutex.lock_within_monotonic(patience)
         } else {
             self.mutex.lock_within(patience)
         };
@@ -79,14 +79,14 @@ impl Timed for CachePadded<parking_lot::Mutex<()>> {
 /// A thread or the mutex cannot be created, or a timeout was early.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let steadily = match options.by {
-        Way::Timedlock => false,
-        Way::Clocklock => true,
-        Way::ParkingLot => {
+        TimedCall::Timedlock => false,
+        TimedCall::Clocklock => true,
+        TimedCall::ParkingLot => {
             return under(&CachePadded(parking_lot::Mutex::new(())), options);
         }
     };
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
+        Mutex::new(MutexKind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     under(&Native { mutex, steadily }, options)
 }
 
@@ -136,7 +136,7 @@ fn under(mutex: &impl Timed, options: &Options) -> Result<Outcome, String> {
 mod tests {
     use super::*;
 
-    fn options(by: Way) -> Options {
+    fn options(by: TimedCall) -> Options {
         Options {
             crowd: Crowd {
                 threads: 3,
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn threads_are_served_or_give_up() {
-        for way in <Way as clap::ValueEnum>::value_variants() {
+        for way in <TimedCall as clap::ValueEnum>::value_variants() {
             let outcome = run(&options(*way)).unwrap();
             assert!(outcome.operations > 0, "{way:?}");
             assert!(outcome.latency.unwrap().sampled > 0, "{way:?}");
@@ -168,7 +168,7 @@ mod tests {
         }
         let slow = Options {
             patience: u32::MAX,
-            ..options(Way::Timedlock)
+            ..options(TimedCall::Timedlock)
         };
         let error = under(&Hasty, &slow).unwrap_err();
         assert!(error.contains("before their deadline"), "{error}");

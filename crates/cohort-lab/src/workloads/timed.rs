@@ -1,7 +1,7 @@
 //! A thread with a timeout acquires a mutex that other threads use all the time.
 
 use super::background::Hogs;
-use super::pthread::{Kind, Mutex};
+use super::pthread::{Mutex, MutexKind};
 use super::{LONGEST, times};
 use super::{Latency, Outcome};
 use crate::options::seconds;
@@ -36,7 +36,7 @@ pub struct Options {
 /// A thread or the mutex cannot be created.
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
+        Mutex::new(MutexKind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))?;
     let pace = Pace::measure();
     let (section, gap) = (pace.work(options.section), pace.work(options.gap));
     let patience = Duration::from_nanos(options.deadline.into());

@@ -1,7 +1,7 @@
 //! One thread acquires and releases an uncontended mutex.
 
 use super::in_c::{DelegatedInC, InC};
-use super::pthread::{self, Kind};
+use super::pthread::{self, MutexKind};
 use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
@@ -290,7 +290,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
         }
         return under(&CachePadded(InC::open(library)?), options);
     }
-    let mutex = pthread::Mutex::new(Kind::Normal)
+    let mutex = pthread::Mutex::new(MutexKind::Normal)
         .map_err(|error| format!("cannot create a mutex: {error}"))?;
     if options.timed {
         let hour = Duration::from_secs(3600);
@@ -349,6 +349,7 @@ mod tests {
                 },
                 raw,
                 file: None,
+                delegated: false,
                 timed,
                 seconds: 0.02,
             };

@@ -5,7 +5,7 @@
 //! neighbour.
 
 use super::crowd::{Crowd, Member};
-use super::pthread::{Kind, Mutex, RwLock};
+use super::pthread::{Mutex, MutexKind, RwLock};
 use super::{CachePadded, Outcome};
 use crate::world::work::{Pace, Work};
 use cohort_measure::stats::median;
@@ -82,8 +82,9 @@ struct Locks {
 
 impl Locks {
     fn new() -> Result<Self, String> {
-        let mutex =
-            || Mutex::new(Kind::Normal).map_err(|error| format!("cannot create a mutex: {error}"));
+        let mutex = || {
+            Mutex::new(MutexKind::Normal).map_err(|error| format!("cannot create a mutex: {error}"))
+        };
         let pace = Pace::measure();
         Ok(Self {
             mutex: mutex()?,

@@ -3,7 +3,7 @@
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
-use super::pthread::{Kind, Mutex, RwLock};
+use super::pthread::{Mutex, MutexKind, RwLock};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
@@ -34,7 +34,7 @@ const BUCKET: u32 = 8;
 /// Bytes of a value.
 const VALUE: usize = 64;
 
-struct Entry {
+struct CacheEntry {
     key: u64,
     value: [u8; VALUE],
 }
@@ -42,7 +42,7 @@ struct Entry {
 struct Bucket {
     mutex: Mutex,
     /// The most recently used first.
-    entries: UnsafeCell<Vec<Entry>>,
+    entries: UnsafeCell<Vec<CacheEntry>>,
 }
 
 /// Lookups share the rwlock, and reorder one bucket under its mutex. Insertions and their evictions
@@ -59,7 +59,7 @@ unsafe impl Sync for Cache {}
 impl Cache {
     fn new(room: u32) -> Result<Self, String> {
         let bucket = || {
-            let mutex = Mutex::new(Kind::Normal)?;
+            let mutex = Mutex::new(MutexKind::Normal)?;
             let entries = UnsafeCell::new(Vec::with_capacity(BUCKET as usize));
             Ok(Bucket { mutex, entries })
         };
@@ -99,7 +99,7 @@ impl Cache {
             // Another thread may have inserted it since the lookup failed.
             entries.retain(|entry| entry.key != key);
             entries.truncate(BUCKET as usize - 1);
-            entries.insert(0, Entry { key, value });
+            entries.insert(0, CacheEntry { key, value });
         });
     }
 }

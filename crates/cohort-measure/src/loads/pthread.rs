@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The kinds of mutex that a load can ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum MutexKind {
     /// `PTHREAD_MUTEX_NORMAL`
     #[default]
     Normal,
@@ -30,11 +30,11 @@ impl Mutex {
     ///
     /// # Errors
     /// The C library's refusal.
-    pub fn new(kind: Kind) -> io::Result<Self> {
+    pub fn new(kind: MutexKind) -> io::Result<Self> {
         let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
         let kind = match kind {
-            Kind::Normal => libc::PTHREAD_MUTEX_NORMAL,
-            Kind::Adaptive => libc::PTHREAD_MUTEX_ADAPTIVE_NP,
+            MutexKind::Normal => libc::PTHREAD_MUTEX_NORMAL,
+            MutexKind::Adaptive => libc::PTHREAD_MUTEX_ADAPTIVE_NP,
         };
         // SAFETY: the attributes are initialised before they are used and are
         // destroyed; the mutex is writable, and free when it is moved.
@@ -71,7 +71,7 @@ impl Mutex {
     }
 
     /// As [`lock_within`](Self::lock_within), by the monotonic clock.
-    pub fn lock_within_steadily(&self, patience: Duration) -> bool {
+    pub fn lock_within_monotonic(&self, patience: Duration) -> bool {
         unsafe extern "C" {
             fn pthread_mutex_clocklock(
                 mutex: *mut libc::pthread_mutex_t,

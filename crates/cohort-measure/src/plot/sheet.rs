@@ -1,6 +1,6 @@
 //! Common parts of pictures: their colours, their fonts, and their output files.
 
-use plotters::coord::Shift;
+use plotters::coord::{CoordTranslate, Shift};
 use plotters::prelude::*;
 use std::path::Path;
 
@@ -12,6 +12,18 @@ pub const FAINT: RGBColor = RGBColor(107, 114, 128);
 
 /// Colour of grid lines.
 pub const GRID: RGBColor = RGBColor(229, 231, 235);
+
+/// Colours of curves that remain distinct in grey and for most eyes.
+pub const COLOURS: [RGBColor; 8] = [
+    RGBColor(15, 118, 110),
+    RGBColor(180, 83, 9),
+    RGBColor(67, 56, 202),
+    RGBColor(190, 24, 93),
+    RGBColor(77, 124, 15),
+    RGBColor(2, 132, 199),
+    RGBColor(120, 53, 15),
+    RGBColor(100, 116, 139),
+];
 
 /// Result of drawing.
 pub type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -45,6 +57,23 @@ pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Drawn<Str
         root.present()?;
     }
     Ok(text)
+}
+
+/// Draws the names of a chart's curves, in that corner.
+///
+/// # Errors
+/// Those of the backend.
+pub fn legend<'a, 'b: 'a, C: CoordTranslate>(
+    chart: &mut ChartContext<'a, SVGBackend<'b>, C>,
+    corner: SeriesLabelPosition,
+) -> Drawn {
+    chart
+        .configure_series_labels()
+        .position(corner)
+        .background_style(WHITE.mix(0.8))
+        .label_font(plain(12, &INK))
+        .draw()?;
+    Ok(())
 }
 
 /// Writes a picture to a file.

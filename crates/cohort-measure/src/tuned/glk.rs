@@ -1,36 +1,11 @@
 //! Thresholds of `glk`: a table for `cohort run --config`, with its origin.
 
-use super::shape::Shape;
+use super::origin::Origin;
 use cohort::adaptive::Tuning;
-use serde::Deserialize;
-
-/// `[glk.tuned]`: origin of the parameters.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Origin {
-    /// The machine.
-    pub machine: String,
-    /// The fingerprint of its file, if it was simulated.
-    pub fingerprint: Option<String>,
-    /// The machine's [`Shape`].
-    pub shape: String,
-    /// The seed of all random choices.
-    pub seed: u64,
-}
 
 /// The text of a file of thresholds, below the command that made it.
 #[must_use]
-pub fn text(
-    command: &str,
-    tuning: &Tuning,
-    machine: &str,
-    fingerprint: Option<&str>,
-    shape: &Shape,
-    seed: u64,
-) -> String {
-    let fingerprint = fingerprint
-        .map(|fingerprint| format!("fingerprint = \"{fingerprint}\"\n"))
-        .unwrap_or_default();
+pub fn text(command: &str, tuning: &Tuning, origin: &Origin) -> String {
     format!(
         "# {command}\n\n\
          [glk]\n\
@@ -41,10 +16,7 @@ pub fn text(
          sample = {}\n\
          consider = {}\n\n\
          [glk.tuned]\n\
-         machine = \"{machine}\"\n\
-         {fingerprint}\
-         shape = \"{shape}\"\n\
-         seed = {seed}\n",
+         {origin}",
         tuning.up, tuning.down, tuning.sample, tuning.consider,
     )
 }

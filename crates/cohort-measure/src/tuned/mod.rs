@@ -3,6 +3,7 @@
 pub mod best;
 pub mod file;
 pub mod glk;
+pub mod origin;
 pub mod sanl;
 pub mod shape;
 

@@ -1,6 +1,6 @@
 //! Thresholds of `sanl` for `--config`, with their origin.
 
-use super::shape::Shape;
+use super::origin::Origin;
 use crate::Span;
 use crate::plot::figure;
 use cohort::{Idle, Thresholds, WHOLE};
@@ -45,40 +45,6 @@ pub struct Table {
     boundary: Option<Spanned<i64>>,
     /// The origin of the values.
     pub tuned: Option<Origin>,
-}
-
-/// `[sanl.tuned]`: origin of thresholds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Origin {
-    /// The machine.
-    pub machine: String,
-    /// The fingerprint of its file, if it was simulated.
-    pub fingerprint: Option<String>,
-    /// The machine's [`Shape`].
-    pub shape: String,
-    /// The number of threads.
-    pub threads: usize,
-    /// The seed of all random choices.
-    pub seed: u64,
-}
-
-impl Origin {
-    /// The reason why the thresholds are for another machine; none if they are its own.
-    #[must_use]
-    pub fn stranger(
-        &self,
-        machine: &str,
-        fingerprint: Option<&str>,
-        shape: &Shape,
-    ) -> Option<String> {
-        let same = match (fingerprint, &self.fingerprint) {
-            (Some(here), Some(there)) => here == there && machine == self.machine,
-            (None, None) => shape.to_string() == self.shape,
-            _ => false,
-        };
-        (!same).then(|| format!("{} ({})", self.machine, self.shape))
-    }
 }
 
 /// Mistake in a file.
@@ -146,20 +112,9 @@ fn read(text: &str) -> Result<Table, toml::de::Error> {
 
 /// The text of a file of thresholds profiled with that many threads, below the command that made it.
 #[must_use]
-pub fn text(
-    command: &str,
-    thresholds: &Thresholds,
-    threads: usize,
-    machine: &str,
-    fingerprint: Option<&str>,
-    shape: &Shape,
-    seed: u64,
-) -> String {
+pub fn text(command: &str, thresholds: &Thresholds, origin: &Origin) -> String {
     let share = |units: u32| figure(f64::from(units) / f64::from(WHOLE));
     let [constant, linear, square] = thresholds.idle.by.map(|by| by as f64 / 1e6);
-    let fingerprint = fingerprint
-        .map(|fingerprint| format!("fingerprint = \"{fingerprint}\"\n"))
-        .unwrap_or_default();
     format!(
         "# {command}\n\n\
          [sanl]\n\
@@ -175,18 +130,13 @@ pub fn text(
          t-w = \"{}\"\n\
          boundary = {}\n\n\
          [sanl.tuned]\n\
-         machine = \"{machine}\"\n\
-         {fingerprint}\
-         shape = \"{shape}\"\n\
-         threads = {}\n\
-         seed = {seed}\n",
+         {origin}",
         share(thresholds.brings),
         share(thresholds.strict),
         thresholds.idle.most,
         thresholds.serves,
         Span::Nanoseconds(thresholds.waits),
         thresholds.boundary,
-        threads,
     )
 }
 
@@ -241,6 +191,7 @@ fn waits(value: &Spanned<String>) -> Result<u64, Wrong> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shape::Shape;
     use super::*;
     use cohort_machine::description::shipped as machine;
     use cohort_world::simulated::Simulator;
@@ -255,16 +206,14 @@ mod tests {
             },
             ..Thresholds::USUAL
         };
-        let shape: Shape = "numa:2 cpus:64".parse().unwrap();
-        text(
-            "cohort tune sanl",
-            &thresholds,
-            63,
-            "mine",
-            Some("f00"),
-            &shape,
-            1,
-        )
+        let origin = Origin {
+            machine: "mine".to_owned(),
+            fingerprint: Some("f00".to_owned()),
+            shape: "numa:2 cpus:64".to_owned(),
+            threads: Some(63),
+            seed: 1,
+        };
+        text("cohort tune sanl", &thresholds, &origin)
     }
 
     #[test]
@@ -336,7 +285,7 @@ mod tests {
             let shape = Shape::of(simulator.topology());
             let fingerprint = Some(&*simulator.machine().fingerprint);
             assert_eq!(tuned.stranger(name, fingerprint, &shape), None, "{name}");
-            assert_eq!(tuned.threads, simulator.topology().cpus().len() - 1);
+            assert_eq!(tuned.threads, Some(simulator.topology().cpus().len() - 1));
             assert!(shipped_thresholds(name).unwrap().are_sound());
         }
     }

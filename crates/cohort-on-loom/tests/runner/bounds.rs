@@ -15,25 +15,7 @@ impl Standard {
 }
 
 /// Waiters spin.
-pub const SPIN: Bounds = Bounds {
-    preemptions: 2,
-    polls: 2,
-    policy: WaitPolicy::Spin,
-    nanoseconds_per_look: 0,
-    looks_in_time: 0,
-    quiet: false,
-    tries: false,
-    visits: false,
-    starves: false,
-    absent: false,
-    one_group: false,
-    two_cpus: false,
-    counts_reads: false,
-    biases: false,
-    forks: false,
-    ends: false,
-    reuses_ids: false,
-};
+pub const SPIN: Bounds = Bounds::SPINNING;
 /// Waiters sleep.
 pub const PARK: Bounds = Bounds {
     policy: WaitPolicy::Park,

@@ -42,7 +42,7 @@ pub use crate::locks::tree::Abandonment;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::migrating_clients::{self as migrating, Hesitant};
 pub(crate) use crate::order_clients as order;
-pub(crate) use crate::pair_clients::{self as pairs, Free, Limit, Way};
+pub(crate) use crate::pair_clients::{self as pairs, AcquireBy, Free, Limit};
 pub(crate) use crate::record_clients as records;
 pub(crate) use crate::sample_clients as samples;
 pub(crate) use crate::standing_clients as standing;

@@ -4,7 +4,7 @@
 use crate::clients::guest::Guest;
 use crate::locks::door::{AtomicU32, Nodes, Order, Spinner, together};
 use crate::locks::host::Census;
-use crate::locks::numa::hmcs_t::{Cohort, Form, Node};
+use crate::locks::numa::hmcs_t::{Cohort, Form, HmcsTNode};
 use crate::locks::wait::SpinOnly;
 use crate::locks::{Abortable, Outcome, Patience};
 use crate::world::soon;
@@ -50,7 +50,7 @@ pub fn gives_all_back<L: Abortable + 'static>(threads: usize, cohorts: usize, he
     if ended.is_none() {
         return;
     }
-    let nodes = || count::<Node<SpinOnly>>(<SpinOnly as Form>::nodes());
+    let nodes = || count::<HmcsTNode<SpinOnly>>(<SpinOnly as Form>::nodes());
     let made_cohorts = || count::<Cohort<SpinOnly>>(<SpinOnly as Form>::cohorts());
     let ((made, taken), (tall, taken_tall)) = (nodes(), made_cohorts());
     assert!(

@@ -14,7 +14,7 @@ use crate::locks::compose::{
 };
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now, runs_out};
 use crate::locks::host::Arena;
-use crate::locks::numa::hmcs_t::{Cohort, Node};
+use crate::locks::numa::hmcs_t::{Cohort, HmcsTNode};
 use crate::locks::numa::{HmcsT, HmcsT1, HmcsT2, Near};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::locks::{
@@ -355,7 +355,7 @@ pub fn keeps_to_its_steps() {
     // has a node, and each cohort has one of its own.
     let room = |cohorts: usize| {
         let (node, cohort) = (
-            Arena::<Node<MayPark>>::NODE_BYTES,
+            Arena::<HmcsTNode<MayPark>>::NODE_BYTES,
             Arena::<Cohort<MayPark>>::NODE_BYTES,
         );
         (STEPPING * node + cohorts * cohort) as u64
@@ -380,7 +380,7 @@ fn keeps_its_steps_composed() {
     let made = keeps_its_steps::<Three>(&[3, 1, 2], 4);
     let contexts = STEPPING + 2 + 2;
     assert!(
-        made <= (contexts * Arena::<Node<MayPark>>::NODE_BYTES) as u64,
+        made <= (contexts * Arena::<HmcsTNode<MayPark>>::NODE_BYTES) as u64,
         "{made} bytes of nodes for {contexts} contexts"
     );
 }
@@ -632,7 +632,7 @@ fn spend(nanoseconds: u64) {
 }
 
 /// A waiter with a deadline acquires soon, however busy the queue keeps the lock.
-fn is_served_soon(host: impl Host) {
+fn is_served_in_time(host: impl Host) {
     let shared = Arc::new((host, AtomicU32::new(0)));
     together(QUEUE + 1, move |thread| {
         let (host, over) = &*shared;
@@ -657,9 +657,9 @@ fn is_served_soon(host: impl Host) {
 
 /// For hosted locks in place and inflated.
 pub fn serves_claims_soon() {
-    is_served_soon(host::in_place::<Ticket>());
-    is_served_soon(host::in_place::<Mcs>());
-    is_served_soon(host::inflated::<Mcs>());
+    is_served_in_time(host::in_place::<Ticket>());
+    is_served_in_time(host::in_place::<Mcs>());
+    is_served_in_time(host::inflated::<Mcs>());
 }
 
 /// All threads but one claim, and critical sections are so long that claims are always due. The

@@ -366,7 +366,7 @@ static CLIENTS: &[Sizes] = clients! {
     rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
     cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
     cohorts_readers_give_way: |threads, rounds| {
-        rwlock::shares_strictly::<WritersFirst>(threads, 2, rounds);
+        rwlock::shares_without_recursion::<WritersFirst>(threads, 2, rounds);
     };
     cohorts_let_go: |threads, rounds| rwlock::lets_go::<Neutral>(threads, 3, rounds, 2);
     cohorts_let_go_of_writers: |threads, rounds| {
@@ -390,10 +390,10 @@ static CLIENTS: &[Sizes] = clients! {
         rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(threads, 2, rounds, 1);
     };
     object_readers_meet: |threads, rounds| {
-        rwlock::shares_strictly::<Beginning<Ticket, true, NAMELESS>>(threads, 2, rounds);
+        rwlock::shares_without_recursion::<Beginning<Ticket, true, NAMELESS>>(threads, 2, rounds);
     };
     object_readers_give_way: |threads, rounds| {
-        rwlock::shares_strictly::<Beginning<Ticket, false, NAMED>>(threads, 2, rounds);
+        rwlock::shares_without_recursion::<Beginning<Ticket, false, NAMED>>(threads, 2, rounds);
     };
     object_of_a_composition: |threads, rounds| {
         rwlock::shares::<Beginning<Clof<Ticket, Mcs>, true, CROWDED>>(threads, threads / 2, rounds, 0);
@@ -593,10 +593,10 @@ static CLIENTS: &[Sizes] = clients! {
         host::excludes(host::in_place::<Ticket>(), threads, rounds, 1);
     };
     ticket_shortly_in_place: |threads, rounds| {
-        host::excludes(host::shortly_in_place::<Ticket>(), threads, rounds, 1);
+        host::excludes(host::in_place_fast::<Ticket>(), threads, rounds, 1);
     };
     tas_shortly_in_place: |threads, rounds| {
-        host::excludes(host::shortly_in_place::<Tas>(), threads, rounds, 1);
+        host::excludes(host::in_place_fast::<Tas>(), threads, rounds, 1);
     };
     mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
     clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
@@ -608,7 +608,7 @@ static CLIENTS: &[Sizes] = clients! {
         host::is_claimed(host::in_place::<Mcs>(), threads, rounds, [Some(CLAIM); 3]);
     };
     ticket_claimed: |threads, rounds| {
-        host::is_claimed(host::shortly_in_place::<Ticket>(), threads, rounds, [Some(CLAIM); 3]);
+        host::is_claimed(host::in_place_fast::<Ticket>(), threads, rounds, [Some(CLAIM); 3]);
     };
     anderson_claimed: |threads, rounds| {
         host::is_claimed(host::inflated::<Anderson>(), threads, rounds, [None, Some(CLAIM), Some(CLAIM)]);

@@ -1,5 +1,6 @@
 //! The clients' backend: threads of a simulated machine.
 
+pub use crate::kept::Kept;
 use crate::locks::host::{Arena, Census};
 use crate::locks::{Clock, Deadline};
 use cohort_machine::{Hardware, Memory, Options, Outcome, Run};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 pub type Client = fn();
 
 /// The machine for the client on this host thread.
-pub struct Place {
+pub struct ClientRun {
     /// The hardware.
     pub hardware: Arc<Hardware>,
     /// The options of its runs.
@@ -21,12 +22,12 @@ pub struct Place {
 }
 
 std::thread_local! {
-    static PLACE: RefCell<Option<Rc<Place>>> = const { RefCell::new(None) };
+    static PLACE: RefCell<Option<Rc<ClientRun>>> = const { RefCell::new(None) };
 }
 
 /// Runs a client on a machine; returns the outcomes of its runs.
 pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Outcome> {
-    let place = Rc::new(Place {
+    let place = Rc::new(ClientRun {
         hardware: Arc::clone(hardware),
         options,
         memory: Memory::new(),
@@ -36,30 +37,6 @@ pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Out
     client();
     PLACE.set(None);
     place.outcomes.take()
-}
-
-/// Memory that outlives failures; here a box.
-#[derive(Debug)]
-pub struct Kept<T>(Box<T>);
-
-impl<T> Kept<T> {
-    /// Keeps `value`.
-    pub fn new(value: T) -> Self {
-        Self(Box::new(value))
-    }
-}
-
-impl<T> core::ops::Deref for Kept<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> core::ops::DerefMut for Kept<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
 }
 
 /// Runs `body` on so many threads, each with its number.

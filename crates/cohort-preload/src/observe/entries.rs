@@ -4,7 +4,7 @@
 //! has no access to its own call site.
 
 use super::own::{Caller, LOOK};
-use super::quick::Way;
+use super::quick::SlowPath;
 use super::segments::{creating, joined, meeting, pending, posting, signalling};
 use super::slow::{
     at_once, destroying, initialising, lock_from, locking, sleeping, spinning, unlock_from,
@@ -226,7 +226,7 @@ entries! {
     mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_lock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        thrd(lock_from(mutex, returns_to, stack, frame, Way::Unusual))
+        thrd(lock_from(mutex, returns_to, stack, frame, SlowPath::Unusual))
     }
     mtx_trylock => fn c11_trylock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_trylock,
     |caller| {

@@ -12,7 +12,7 @@ use cohort::door::{
     thread_id,
 };
 use cohort::records::{
-    ALWAYS, Doing, Draws, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records,
+    ALWAYS, Doing, Draws, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, RecordedSite, Records,
     STACK_BYTES, STACKS, Stack, TAG_BITS, TALLIES, THREADS, Thread, WHOLE, WRITTEN, Waiting,
 };
 use core::cell::Cell;
@@ -775,7 +775,7 @@ fn begin_anew(thread: &Thread, watch: u32) {
     thread.follows.follow(watch);
 }
 
-fn note(place: &Place, caller: &Caller) {
+fn note(place: &RecordedSite, caller: &Caller) {
     place.returns_to.store(caller.returns_to as u64, Relaxed);
     place.stack.store(caller.stack as u64, Relaxed);
     place.frame.store(caller.frame as u64, Relaxed);
@@ -1119,7 +1119,7 @@ impl Own {
     }
 
     /// Records a place.
-    pub fn note(&self, place: &Place, caller: &Caller) {
+    pub fn note(&self, place: &RecordedSite, caller: &Caller) {
         note(place, caller);
     }
 }

@@ -49,7 +49,7 @@ static BENCH: Bench = Bench {
 };
 
 /// The program's entry that locks a mutex, or unlocks it.
-type Entry = unsafe extern "C" fn(*mut Mutex) -> c_int;
+type LockFunction = unsafe extern "C" fn(*mut Mutex) -> c_int;
 
 /// The two entries; null before the program begins.
 static ENTRIES: [AtomicPtr<()>; 2] = [const { AtomicPtr::new(ptr::null_mut()) }; 2];
@@ -223,8 +223,8 @@ fn pair(mutex: *mut Mutex) {
     let [lock, unlock] = ENTRIES.each_ref().map(|entry| entry.load(Relaxed));
     // SAFETY: such functions, once there are any; they get a mutex that only this thread uses.
     unsafe {
-        transmute::<*mut (), Entry>(lock)(mutex);
-        transmute::<*mut (), Entry>(unlock)(mutex);
+        transmute::<*mut (), LockFunction>(lock)(mutex);
+        transmute::<*mut (), LockFunction>(unlock)(mutex);
     }
 }
 

@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 /// Where the fast path continues on the slow path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Way {
+pub enum SlowPath {
     /// The acquisition has begun, and the lock is held.
     Begun,
     /// Nothing has been done: the conditions do not hold.
@@ -38,7 +38,7 @@ pub enum Took {
     /// Acquired; the lock's word has a mark instead of a class.
     Marked,
     /// Not acquired.
-    Nothing(Way),
+    Nothing(SlowPath),
 }
 
 /// Locks a plain or recursive mutex, of that kind, under that watch.
@@ -56,13 +56,13 @@ pub unsafe fn lock(
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
     let Some(own) = usual(form, watch) else {
-        return Took::Nothing(Way::Unusual);
+        return Took::Nothing(SlowPath::Unusual);
     };
     let begin = || begin_known(object, kind);
     match form {
         Form::Stuck => {
             if !begin() {
-                return Took::Nothing(Way::Begun);
+                return Took::Nothing(SlowPath::Begun);
             }
             // A recursive mutex has an owner, which identifies the record.
             if kind == NORMAL {
@@ -70,14 +70,16 @@ pub unsafe fn lock(
             }
             Took::Lock
         }
-        Form::Order if !own.is_free() || is_given(mutex as usize) => Took::Nothing(Way::Unusual),
+        Form::Order if !own.is_free() || is_given(mutex as usize) => {
+            Took::Nothing(SlowPath::Unusual)
+        }
         // The slow path looks for the mark.
         Form::Owner | Form::Order if kind == NORMAL && marks::are_there() => {
-            Took::Nothing(Way::Unusual)
+            Took::Nothing(SlowPath::Unusual)
         }
         // A relock of a held plain mutex is misuse, which the slow path reports.
         Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => {
-            Took::Nothing(Way::Unusual)
+            Took::Nothing(SlowPath::Unusual)
         }
         Form::Owner | Form::Order => holding(&own, How::Mutex, mutex as usize, returns_to, begin),
         Form::Profiled | Form::Watched => {
@@ -112,12 +114,12 @@ pub unsafe fn take(
     // SAFETY: the caller's.
     let object = unsafe { &*lock };
     let Some(own) = usual(form, watch).filter(|_| object.is_plain()) else {
-        return Took::Nothing(Way::Unusual);
+        return Took::Nothing(SlowPath::Unusual);
     };
     let begin = || begin(object) == Some(true);
     match form {
-        Form::Order if !own.is_free() => Took::Nothing(Way::Unusual),
-        Form::Owner | Form::Order if marks::are_there() => Took::Nothing(Way::Unusual),
+        Form::Order if !own.is_free() => Took::Nothing(SlowPath::Unusual),
+        Form::Owner | Form::Order if marks::are_there() => Took::Nothing(SlowPath::Unusual),
         Form::Stuck | Form::Owner | Form::Order => {
             holding(&own, how, lock as usize, returns_to, begin)
         }
@@ -138,10 +140,10 @@ fn holding(
 ) -> Took {
     let held = own.thread.held.load(Relaxed) as usize;
     let Some(next) = own.thread.near.get(held) else {
-        return Took::Nothing(Way::Unusual);
+        return Took::Nothing(SlowPath::Unusual);
     };
     if !begin() {
-        return Took::Nothing(Way::Begun);
+        return Took::Nothing(SlowPath::Begun);
     }
     own.lists(held, next, object, how, returns_to);
     Took::Lock
@@ -159,10 +161,10 @@ fn counting(
     let thread = own.thread;
     let held = thread.held.load(Relaxed) as usize;
     let Some(next) = thread.near.get(held) else {
-        return Took::Nothing(Way::Unusual);
+        return Took::Nothing(SlowPath::Unusual);
     };
     if !begin() {
-        return Took::Nothing(Way::Begun);
+        return Took::Nothing(SlowPath::Begun);
     }
     // The last holder may have left its mark.
     let class = class.load(Relaxed);

@@ -2,7 +2,7 @@
 //! misuse.
 
 use super::own::{Caller, Form, Own, any, own, tag};
-use super::quick::Way;
+use super::quick::SlowPath;
 use super::segments::{gets, waited};
 use super::taken::{self, is_locked};
 use super::wrong::{all_are_certain, found, holder};
@@ -396,7 +396,7 @@ macro_rules! behind {
             returns_to: usize,
             stack: usize,
             frame: usize,
-            $($way: Way,)?
+            $($way: SlowPath,)?
         ) -> c_int {
             let $caller = &Caller {
                 returns_to,
@@ -411,8 +411,8 @@ macro_rules! behind {
 
 /// How an operation begins: a fast path that has already begun is not repeated.
 #[inline(always)]
-fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
-    if way == Way::Begun {
+fn beginning(way: SlowPath, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
+    if way == SlowPath::Begun {
         Some(false)
     } else {
         begin()
@@ -441,7 +441,7 @@ macro_rules! goes_on {
                     "mov rcx, rbp",
                     "mov r8d, {way}",
                     "jmp {behind}",
-                    way = const Way::$way as u32,
+                    way = const SlowPath::$way as u32,
                     behind = sym $behind,
                 );
                 #[cfg(target_arch = "aarch64")]
@@ -450,7 +450,7 @@ macro_rules! goes_on {
                     "mov x3, x29",
                     "mov w4, {way}",
                     "b {behind}",
-                    way = const Way::$way as u32,
+                    way = const SlowPath::$way as u32,
                     behind = sym $behind,
                 );
             }

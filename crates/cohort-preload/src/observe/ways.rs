@@ -5,7 +5,7 @@
 //! form. Under another lock than the default, mutexes take the general slow path.
 
 use super::own::{Form, any};
-use super::quick::{self, Took, Way, count_first, draw_first, took_marked};
+use super::quick::{self, SlowPath, Took, count_first, draw_first, took_marked};
 use super::slow::{
     goes_on, leave_from, leave_unusual, lock_begun, lock_from, lock_unusual, read_begun, read_from,
     read_unusual, unlock_from, unlock_unusual, write_begun, write_from, write_unusual,
@@ -108,7 +108,7 @@ macro_rules! first {
             returns_to: usize,
             stack: usize,
             frame: usize,
-            $($way: Way,)?
+            $($way: SlowPath,)?
         ) -> c_int {
             begin();
             // SAFETY: the program's.
@@ -158,8 +158,8 @@ macro_rules! ways {
                         Took::Uncounted(lock, site) => count_first(lock, site),
                         Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Mutex, mutex as usize, returns_to),
-                        Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
-                        Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
+                        Took::Nothing(SlowPath::Begun) => lock_begun(mutex, returns_to, watch),
+                        Took::Nothing(SlowPath::Unusual) => lock_unusual(mutex, returns_to, watch),
                     }
                 }
                 fn lock_recursive(mutex: *mut Mutex, returns_to, watch) {
@@ -171,8 +171,8 @@ macro_rules! ways {
                         Took::Uncounted(lock, site) => count_first(lock, site),
                         Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Mutex, mutex as usize, returns_to),
-                        Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
-                        Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
+                        Took::Nothing(SlowPath::Begun) => lock_begun(mutex, returns_to, watch),
+                        Took::Nothing(SlowPath::Unusual) => lock_unusual(mutex, returns_to, watch),
                     }
                 }
                 fn unlock(mutex: *mut Mutex, returns_to, watch) {
@@ -200,8 +200,8 @@ macro_rules! ways {
                         Took::Uncounted(lock, site) => count_first(lock, site),
                         Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Read, lock as usize, returns_to),
-                        Took::Nothing(Way::Begun) => read_begun(lock, returns_to, watch),
-                        Took::Nothing(Way::Unusual) => read_unusual(lock, returns_to, watch),
+                        Took::Nothing(SlowPath::Begun) => read_begun(lock, returns_to, watch),
+                        Took::Nothing(SlowPath::Unusual) => read_unusual(lock, returns_to, watch),
                     }
                 }
                 fn write(lock: *mut RwLock, returns_to, watch) {
@@ -211,8 +211,8 @@ macro_rules! ways {
                         Took::Uncounted(lock, site) => count_first(lock, site),
                         Took::Due(lock, site) => draw_first(lock, site),
                         Took::Marked => took_marked(How::Write, lock as usize, returns_to),
-                        Took::Nothing(Way::Begun) => write_begun(lock, returns_to, watch),
-                        Took::Nothing(Way::Unusual) => write_unusual(lock, returns_to, watch),
+                        Took::Nothing(SlowPath::Begun) => write_begun(lock, returns_to, watch),
+                        Took::Nothing(SlowPath::Unusual) => write_unusual(lock, returns_to, watch),
                     }
                 }
                 fn leave(lock: *mut RwLock, returns_to, watch) {

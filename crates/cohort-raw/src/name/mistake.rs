@@ -7,7 +7,7 @@ use super::words::{
     SYSTEM,
 };
 use crate::recipe::{Basic, LEVELS, Level, TREE_LEVELS};
-use crate::tree::Kind;
+use crate::tree::TreeKind;
 use core::fmt::{self, Formatter};
 
 /// A mistake in a name.
@@ -32,13 +32,13 @@ pub enum Mistake<'a> {
     /// Kernels do not report that level.
     Untold(Level),
     /// Trees of that kind have another number of levels.
-    TreeDepth(Kind),
+    TreeDepth(TreeKind),
     /// A tree with that many levels has other levels, or another number of them.
     TreeLevels(u8),
     /// This refinement cannot follow the name of a tree.
     NoTreeRefinement(&'a str),
     /// The waiters of such a tree cannot time out in that way.
-    NoAbandonment(Kind, &'a str),
+    NoAbandonment(TreeKind, &'a str),
     /// No refinement can follow this name.
     NothingToRefine(&'a str, &'static Catalogue),
     /// This refinement cannot follow the name.
@@ -56,7 +56,7 @@ pub enum Mistake<'a> {
     /// Only a simulated machine assigns threads to cohorts like that.
     Assigned(Assignment),
     /// A tree for comparisons only.
-    Published(Kind),
+    Published(TreeKind),
     /// The result of tuning has not been looked up.
     Tuned,
 }
@@ -128,13 +128,13 @@ impl fmt::Display for Mistake<'_> {
                 f,
                 "waiters of {0}-… have no timeout: /{word} is for {1}-… and a{1}-…",
                 kind.name(),
-                Kind::HmcsT.name()
+                TreeKind::HmcsT.name()
             ),
             Self::NothingToRefine(word, catalogue) => {
                 write!(
                     f,
                     "`{word}` accepts no `/`; it is for {PREFIX}…, trees ({}-…) and ",
-                    Kind::Hmcs.name()
+                    TreeKind::Hmcs.name()
                 )?;
                 let abortable = catalogue.abortable_cohort_locks.lines();
                 list(f, catalogue.cohort_locks.lines().chain(abortable))
@@ -179,7 +179,7 @@ impl fmt::Display for Mistake<'_> {
                 f,
                 "{}-… is for comparisons in `bench`; programs use {}-…",
                 kind.name(),
-                Kind::HmcsT.name()
+                TreeKind::HmcsT.name()
             ),
             Self::Tuned => f.write_str("only the command `cohort` resolves tuned locks"),
         }

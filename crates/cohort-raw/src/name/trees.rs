@@ -10,13 +10,13 @@ use super::said::{Lock, Name};
 use super::words::{ENDLESS, NAIVE, PEERS, PESSIMISTIC};
 use crate::list::cut;
 use crate::recipe::{Bound, TREE_LEVELS};
-use crate::tree::{Abandonment, Kind, Tree};
+use crate::tree::{Abandonment, Tree, TreeKind};
 
 impl Catalogue {
     /// The tree of that name, before any `/`; `None` if it is no tree's name.
     pub(super) fn tree<'a>(base: &'a str) -> Option<Result<Name<'a>, Mistake<'a>>> {
         let (head, at) = cut(base, b'@');
-        let (kind, depth) = Kind::ALL.into_iter().find_map(|kind| {
+        let (kind, depth) = TreeKind::ALL.into_iter().find_map(|kind| {
             let depth = head.strip_prefix(kind.name())?.strip_prefix('-')?;
             let is_number = !depth.is_empty() && depth.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then_some((kind, depth))

@@ -144,112 +144,112 @@ models![
         fork::multiplies(fork::bare::<Futex>(), 2);
     }),
     quick("futex::visit_endless_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Endless, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Endless, Free::HandedOver);
     }),
     lighter("futex::visit_endless_turn", PAIR_TURNS, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Endless, Free::Usual);
     }),
     quick("futex::visit_endless_quick", PAIR_QUIET, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Endless, Free::Usual);
     }),
     quick("futex::visit_endless_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Endless, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Endless, Free::Twice);
     }),
     quick("futex::visit_timed_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Deadline, Free::HandedOver);
     }),
     lighter("futex::visit_timed_turn", PAIR_TURNS, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Deadline, Free::Usual);
     }),
     quick("futex::visit_timed_quick", PAIR_QUIET, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Deadline, Free::Usual);
     }),
     quick("futex::visit_timed_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Deadline, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Deadline, Free::Twice);
     }),
     quick("futex::visit_cancelled_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Cancelled, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Cancelled, Free::HandedOver);
     }),
     quick("futex::visit_cancelled_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Cancelled, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Cancelled, Free::Usual);
     }),
     quick("futex::visit_cancelled_quick", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Cancelled, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Cancelled, Free::Usual);
     }),
     quick("futex::visit_cancelled_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Visit, Limit::Cancelled, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Visit, Limit::Cancelled, Free::Twice);
     }),
     quick("futex::often_endless_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Endless, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Endless, Free::HandedOver);
     }),
     quick("futex::often_endless_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Endless, Free::Usual);
     }),
     quick("futex::often_endless_quick", PAIR_QUIET, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Endless, Free::Usual);
     }),
     quick("futex::often_endless_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Endless, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Endless, Free::Twice);
     }),
     quick("futex::often_timed_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Deadline, Free::HandedOver);
     }),
     quick("futex::often_timed_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Deadline, Free::Usual);
     }),
     quick("futex::often_timed_quick", PAIR_QUIET, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Deadline, Free::Usual);
     }),
     quick("futex::often_timed_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Deadline, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Deadline, Free::Twice);
     }),
     quick("futex::often_cancelled_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Cancelled, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Cancelled, Free::HandedOver);
     }),
     quick("futex::often_cancelled_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Cancelled, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Cancelled, Free::Usual);
     }),
     quick("futex::often_cancelled_quick", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Cancelled, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Cancelled, Free::Usual);
     }),
     quick("futex::often_cancelled_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Often, Limit::Cancelled, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Often, Limit::Cancelled, Free::Twice);
     }),
     quick("futex::moved_endless_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Endless, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Endless, Free::HandedOver);
     }),
     quick("futex::moved_endless_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Endless, Free::Usual);
     }),
     quick("futex::moved_endless_quick", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Endless, Free::Usual);
     }),
     quick("futex::moved_endless_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Endless, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Endless, Free::Twice);
     }),
     quick("futex::moved_timed_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Deadline, Free::HandedOver);
     }),
     quick("futex::moved_timed_turn", PAIR_TURNS_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Deadline, Free::Usual);
     }),
     quick("futex::moved_timed_quick", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Deadline, Free::Usual);
     }),
     quick("futex::moved_timed_revoked", PAIR_QUIET_1, || {
-        pairs::meet::<Futex>(Way::Moved, Limit::Deadline, Free::Twice);
+        pairs::meet::<Futex>(AcquireBy::Moved, Limit::Deadline, Free::Twice);
     }),
     quick("futex::moved_late_endless_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::MovedLate, Limit::Endless, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::MovedLate, Limit::Endless, Free::HandedOver);
     }),
     quick("futex::moved_late_timed_handed_over", PAIR, || {
-        pairs::meet::<Futex>(Way::MovedLate, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<Futex>(AcquireBy::MovedLate, Limit::Deadline, Free::HandedOver);
     }),
     lighter("futex::often_endless_turn_beside_visit", PAIR_TURNS, || {
-        pairs::meet::<Futex>(Way::OftenBesideVisit, Limit::Endless, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::OftenBesideVisit, Limit::Endless, Free::Usual);
     }),
     lighter("futex::often_timed_turn_beside_visit", PAIR_TURNS, || {
-        pairs::meet::<Futex>(Way::OftenBesideVisit, Limit::Deadline, Free::Usual);
+        pairs::meet::<Futex>(AcquireBy::OftenBesideVisit, Limit::Deadline, Free::Usual);
     }),
     deep("futex::deep", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
 ];

@@ -34,7 +34,7 @@ models![
         mutex::excludes::<NearWrap<Ticket, CELL>>(3, 1, 1)
     }),
     quick("fork::ticket_quick", FORK_QUIET, || {
-        fork::holds(host::shortly_in_place::<Ticket>(), 2)
+        fork::holds(host::in_place_fast::<Ticket>(), 2)
     }),
     lighter("fork::ticket_beside", FORK_2, || {
         fork::looks_on_grants(host::in_place::<Ticket>(), 3)

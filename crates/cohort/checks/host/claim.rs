@@ -13,12 +13,7 @@ models![
         host::is_claimed(host::in_place::<Mcs>(), 2, 2, [Some(host::NEVER)]);
     }),
     quick("claim::ticket", DUE, || {
-        host::is_claimed(
-            host::shortly_in_place::<Ticket>(),
-            2,
-            2,
-            [Some(host::NEVER)],
-        );
+        host::is_claimed(host::in_place_fast::<Ticket>(), 2, 2, [Some(host::NEVER)]);
     }),
     quick("claim::inflated", DUE, || {
         host::is_claimed(host::inflated::<Anderson<2>>(), 2, 2, [Some(host::NEVER)]);

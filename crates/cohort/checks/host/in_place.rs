@@ -9,10 +9,10 @@ models![
         host::excludes(host::in_place::<Mcs>(), 3, 1, 1)
     }),
     quick("in_place::tas_quick", QUIET, || {
-        host::excludes(host::shortly_in_place::<Tas>(), 2, 2, 0)
+        host::excludes(host::in_place_fast::<Tas>(), 2, 2, 0)
     }),
     quick("in_place::ticket_quick", QUIET, || {
-        host::excludes(host::shortly_in_place::<Ticket>(), 2, 2, 0)
+        host::excludes(host::in_place_fast::<Ticket>(), 2, 2, 0)
     }),
 ];
 

@@ -51,85 +51,85 @@ models![
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
     lighter("futex_hmcs::queue_endless_handed_over", PAIR_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Endless, Free::HandedOver);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Endless, Free::HandedOver);
     }),
     lighter("futex_hmcs::queue_endless_quick", PAIR_QUIET_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Endless, Free::Usual);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Endless, Free::Usual);
     }),
     quick("futex_hmcs::queue_endless_revoked", PAIR_QUIET_0, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Endless, Free::Twice);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Endless, Free::Twice);
     }),
     quick("futex_hmcs::queue_timed_handed_over", PAIR_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Deadline, Free::HandedOver);
     }),
     quick("futex_hmcs::queue_timed_quick", PAIR_QUIET_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Deadline, Free::Usual);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Deadline, Free::Usual);
     }),
     quick("futex_hmcs::queue_timed_revoked", PAIR_QUIET_0, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Deadline, Free::Twice);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Deadline, Free::Twice);
     }),
     quick("futex_hmcs::queue_cancelled_handed_over", PAIR_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Cancelled, Free::HandedOver);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Cancelled, Free::HandedOver);
     }),
     quick("futex_hmcs::queue_cancelled_quick", PAIR_QUIET_1, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Cancelled, Free::Usual);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Cancelled, Free::Usual);
     }),
     quick("futex_hmcs::queue_cancelled_revoked", PAIR_QUIET_0, || {
-        pairs::meet::<FutexHmcs>(Way::Often, Limit::Cancelled, Free::Twice);
+        pairs::meet::<FutexHmcs>(AcquireBy::Often, Limit::Cancelled, Free::Twice);
     }),
     quick(
         "futex_hmcs::visit_queue_endless_handed_over",
         PAIR_1,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Endless, Free::HandedOver);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Endless, Free::HandedOver);
         }
     ),
     quick(
         "futex_hmcs::visit_queue_endless_quick",
         PAIR_QUIET_1,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Endless, Free::Usual);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Endless, Free::Usual);
         }
     ),
     quick(
         "futex_hmcs::visit_queue_endless_revoked",
         PAIR_QUIET_0,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Endless, Free::Twice);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Endless, Free::Twice);
         }
     ),
     lighter("futex_hmcs::visit_queue_timed_handed_over", PAIR_1, || {
-        pairs::meet::<FutexHmcs>(Way::Visit, Limit::Deadline, Free::HandedOver);
+        pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Deadline, Free::HandedOver);
     }),
     lighter("futex_hmcs::visit_queue_timed_quick", PAIR_QUIET_1, || {
-        pairs::meet::<FutexHmcs>(Way::Visit, Limit::Deadline, Free::Usual);
+        pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Deadline, Free::Usual);
     }),
     quick(
         "futex_hmcs::visit_queue_timed_revoked",
         PAIR_QUIET_0,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Deadline, Free::Twice);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Deadline, Free::Twice);
         }
     ),
     quick(
         "futex_hmcs::visit_queue_cancelled_handed_over",
         PAIR_1,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Cancelled, Free::HandedOver);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Cancelled, Free::HandedOver);
         }
     ),
     quick(
         "futex_hmcs::visit_queue_cancelled_quick",
         PAIR_QUIET_1,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Cancelled, Free::Usual);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Cancelled, Free::Usual);
         }
     ),
     quick(
         "futex_hmcs::visit_queue_cancelled_revoked",
         PAIR_QUIET_0,
         || {
-            pairs::meet::<FutexHmcs>(Way::Visit, Limit::Cancelled, Free::Twice);
+            pairs::meet::<FutexHmcs>(AcquireBy::Visit, Limit::Cancelled, Free::Twice);
         }
     ),
     quick("futex_hmcs::begins_again", PARK_1, || {

@@ -45,13 +45,13 @@ models![
         rwlock::shares::<Neutral<Ticket>>(3, 1, 1, 0);
     }),
     lighter("rw_cohorts::strictly", PARK, || {
-        rwlock::shares_strictly::<Neutral<Ticket>>(3, 1, 1);
+        rwlock::shares_without_recursion::<Neutral<Ticket>>(3, 1, 1);
     }),
     quick("rw_cohorts::writers", SPIN_1, || {
         rwlock::shares::<Neutral<Mcs>>(3, 2, 1, 0);
     }),
     lighter("rw_cohorts::writers_park", PARK, || {
-        rwlock::shares_strictly::<Neutral<Mcs>>(3, 2, 1);
+        rwlock::shares_without_recursion::<Neutral<Mcs>>(3, 2, 1);
     }),
     lighter("rw_cohorts::again", PARK, || {
         rwlock::shares::<Neutral<Mcs>>(2, 1, 2, 0);
@@ -69,7 +69,7 @@ models![
         rwlock::shares::<WritersFirst<Mcs>>(3, 2, 1, 0);
     }),
     quick("rw_cohorts_w::park", PARK_1, || {
-        rwlock::shares_strictly::<WritersFirst<Mcs>>(3, 2, 1);
+        rwlock::shares_without_recursion::<WritersFirst<Mcs>>(3, 2, 1);
     }),
     quick("rw_cohorts_w::deference", IMPATIENT_1, || {
         rwlock::shares::<WritersFirst<Ticket>>(3, 1, 1, 0);

@@ -12,7 +12,7 @@ looked_for_in!["fork::rw_object"];
 
 models![
     quick("rw_object::park", PARK_1, || {
-        rwlock::shares_strictly::<Nameless<Ticket>>(3, 1, 1);
+        rwlock::shares_without_recursion::<Nameless<Ticket>>(3, 1, 1);
     }),
     deep("rw_object::writers", PARK_1, || {
         rwlock::shares::<Nameless<Mcs>>(3, 2, 1, 0);
@@ -24,7 +24,7 @@ models![
         rwlock::shares::<Nameless<Ticket>>(3, 1, 2, 0);
     }),
     lighter("rw_object::named", PARK, || {
-        rwlock::shares_strictly::<Named<Ticket>>(3, 1, 1);
+        rwlock::shares_without_recursion::<Named<Ticket>>(3, 1, 1);
     }),
     quick("rw_object::named_spin", SPIN_1, || {
         rwlock::shares::<Named<Ticket>>(3, 1, 1, 0);

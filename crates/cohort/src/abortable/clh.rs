@@ -88,12 +88,12 @@ const CLASS: u32 = 1;
 
 /// A waiter's node, which its follower looks at.
 #[derive(Debug, Default)]
-pub struct Node<P: Parking> {
+pub struct AClhNode<P: Parking> {
     state: WaitCell<P>,
-    before: AtomicPtr<Node<P>>,
+    before: AtomicPtr<AClhNode<P>>,
 }
 
-impl<P: Form> Node<P> {
+impl<P: Form> AClhNode<P> {
     /// Makes the caller the follower of this node.
     fn follow(&self) {
         if self.state.value(Order::RELAXED) == GONE {
@@ -105,9 +105,9 @@ impl<P: Form> Node<P> {
     }
 }
 
-pooled_forms! { nodes: Node, [cache 14], [cache 15] }
+pooled_forms! { nodes: AClhNode, [cache 14], [cache 15] }
 
-impl<P: Form> Inherited for Node<P> {
+impl<P: Form> Inherited for AClhNode<P> {
     #[inline]
     fn pool() -> &'static (impl Pool<Self> + 'static) {
         P::nodes()
@@ -138,7 +138,7 @@ pub(crate) fn pool_bytes() -> usize {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct AClh<P: Form = MayPark> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<AClhNode<P>>,
 }
 
 impl<P: Form> AClh<P> {
@@ -157,9 +157,9 @@ impl<P: Form> AClh<P> {
     /// Waits at that node until the lock is held or patience runs out.
     fn wait(
         &self,
-        mut before: &'static Node<P>,
-        node: &'static Node<P>,
-        cx: &Owned<Node<P>>,
+        mut before: &'static AClhNode<P>,
+        node: &'static AClhNode<P>,
+        cx: &Owned<AClhNode<P>>,
         patience: &Patience,
     ) -> Outcome {
         loop {
@@ -184,7 +184,12 @@ impl<P: Form> AClh<P> {
     }
 
     /// Leaves the queue, unless the node before has been released or abandoned.
-    fn leave(&self, before: &'static Node<P>, node: &'static Node<P>, cx: &Owned<Node<P>>) -> bool {
+    fn leave(
+        &self,
+        before: &'static AClhNode<P>,
+        node: &'static AClhNode<P>,
+        cx: &Owned<AClhNode<P>>,
+    ) -> bool {
         let tells = !mutant(flaw::LEAVE_UNTOLD);
         if tells
             && !before
@@ -207,7 +212,7 @@ impl<P: Form> AClh<P> {
         true
     }
 
-    fn node(cx: &Owned<Node<P>>) -> &'static Node<P> {
+    fn node(cx: &Owned<AClhNode<P>>) -> &'static AClhNode<P> {
         match cx.node() {
             Some(node) => node,
             None => unreachable!("a context that holds the lock owns a node"),
@@ -219,7 +224,7 @@ impl<P: Form> AClh<P> {
 // owner has left; that node's owner releases it once, after its own work, and one waiter at a time
 // looks at it.
 unsafe impl<P: Form> RawLock for AClh<P> {
-    type Context = Owned<Node<P>>;
+    type Context = Owned<AClhNode<P>>;
 
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
@@ -257,7 +262,7 @@ unsafe impl<P: Form> RawLock for AClh<P> {
     }
 }
 
-standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, HighLock, Resumable);
+standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<AClhNode<P>>::NODE_BYTES }, HighLock, Resumable);
 
 // SAFETY: a null tail is a free lock, and one exchange takes it; otherwise the attempt is an
 // acquisition without patience.

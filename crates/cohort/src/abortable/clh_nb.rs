@@ -57,21 +57,21 @@ const CLASS: u32 = 1;
 
 /// A waiter's node, which its follower looks at.
 #[derive(Debug, Default)]
-pub struct Node<P: Parking> {
+pub struct ClhNbNode<P: Parking> {
     state: WaitCell<P>,
-    before: AtomicPtr<Node<P>>,
-    link: Link<Node<P>>,
+    before: AtomicPtr<ClhNbNode<P>>,
+    link: Link<ClhNbNode<P>>,
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> ClhNbNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
 }
 
-pooled_forms! { nodes: Node, [placed], [placed] }
+pooled_forms! { nodes: ClhNbNode, [placed], [placed] }
 
-impl<P: Form> Swept for Node<P> {
+impl<P: Form> Swept for ClhNbNode<P> {
     fn link(&self) -> &Link<Self> {
         &self.link
     }
@@ -95,7 +95,7 @@ impl<P: Form> Swept for Node<P> {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct ClhNb<P: Form = MayPark> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<ClhNbNode<P>>,
 }
 
 impl<P: Form> ClhNb<P> {
@@ -114,8 +114,8 @@ impl<P: Form> ClhNb<P> {
     /// Waits at that node until the lock is held or patience runs out.
     fn wait(
         &self,
-        mut before: &'static Node<P>,
-        node: &'static Node<P>,
+        mut before: &'static ClhNbNode<P>,
+        node: &'static ClhNbNode<P>,
         patience: &Patience,
     ) -> Outcome {
         loop {
@@ -140,7 +140,7 @@ impl<P: Form> ClhNb<P> {
     }
 
     /// Leaves the queue.
-    fn leave(&self, before: &'static Node<P>, node: &'static Node<P>) {
+    fn leave(&self, before: &'static ClhNbNode<P>, node: &'static ClhNbNode<P>) {
         let alone = self.tail.load(Order::RELAXED) == node.pointer()
             && self
                 .tail
@@ -170,7 +170,7 @@ impl<P: Form> ClhNb<P> {
 // owner has left; that node's owner releases it once, after its own work, and one waiter at a time
 // looks at it.
 unsafe impl<P: Form> RawLock for ClhNb<P> {
-    type Context = List<Node<P>>;
+    type Context = List<ClhNbNode<P>>;
 
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
@@ -212,7 +212,7 @@ unsafe impl<P: Form> RawLock for ClhNb<P> {
     }
 }
 
-standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
+standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<ClhNbNode<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is a free lock, and one exchange takes it; otherwise the attempt is an
 // acquisition without patience.

@@ -92,12 +92,12 @@ const CLASS: u32 = 1;
 
 /// A waiter's node, which its follower looks at.
 #[derive(Debug)]
-pub struct Node<P: Form> {
+pub struct ClhTryNode<P: Form> {
     state: WaitCell<P>,
-    before: Cell<Option<&'static Node<P>>>,
+    before: Cell<Option<&'static ClhTryNode<P>>>,
 }
 
-impl<P: Form> Default for Node<P> {
+impl<P: Form> Default for ClhTryNode<P> {
     fn default() -> Self {
         Self {
             state: WaitCell::default(),
@@ -106,7 +106,7 @@ impl<P: Form> Default for Node<P> {
     }
 }
 
-impl<P: Form> Node<P> {
+impl<P: Form> ClhTryNode<P> {
     /// Blocks while the follower is leaving.
     fn await_unpinning(&self) {
         self.state
@@ -148,9 +148,9 @@ impl<P: Form> Node<P> {
     }
 }
 
-pooled_forms! { nodes: Node, [placed], [placed] }
+pooled_forms! { nodes: ClhTryNode, [placed], [placed] }
 
-impl<P: Form> Inherited for Node<P> {
+impl<P: Form> Inherited for ClhTryNode<P> {
     fn pool() -> &'static (impl Pool<Self> + 'static) {
         P::nodes()
     }
@@ -174,7 +174,7 @@ impl<P: Form> Inherited for Node<P> {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct ClhTry<P: Form = MayPark> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<ClhTryNode<P>>,
 }
 
 impl<P: Form> ClhTry<P> {
@@ -193,9 +193,9 @@ impl<P: Form> ClhTry<P> {
     /// Waits at that node until the lock is held or patience runs out.
     fn wait(
         &self,
-        mut before: &'static Node<P>,
-        node: &'static Node<P>,
-        cx: &Owned<Node<P>>,
+        mut before: &'static ClhTryNode<P>,
+        node: &'static ClhTryNode<P>,
+        cx: &Owned<ClhTryNode<P>>,
         patience: &Patience,
     ) -> Outcome {
         loop {
@@ -221,7 +221,7 @@ impl<P: Form> ClhTry<P> {
     }
 
     /// Leaves the queue, unless the predecessor is leaving too or about to release.
-    fn leave(&self, before: &'static Node<P>, node: &'static Node<P>) -> bool {
+    fn leave(&self, before: &'static ClhTryNode<P>, node: &'static ClhTryNode<P>) -> bool {
         if !mutant(flaw::LEAVE_UNPINNED) && !before.pin() {
             return false;
         }
@@ -238,7 +238,12 @@ impl<P: Form> ClhTry<P> {
     }
 
     /// Whether the queue ended at that node; if so, it ends `elsewhere` from then on.
-    fn ends_at(&self, node: &'static Node<P>, elsewhere: *mut Node<P>, order: Order) -> bool {
+    fn ends_at(
+        &self,
+        node: &'static ClhTryNode<P>,
+        elsewhere: *mut ClhTryNode<P>,
+        order: Order,
+    ) -> bool {
         self.tail.load(Order::RELAXED) == pointer(node)
             && self
                 .tail
@@ -251,7 +256,7 @@ impl<P: Form> ClhTry<P> {
 // owner has left; that node's owner releases it once, after its own work, and one waiter at a time
 // looks at it.
 unsafe impl<P: Form> RawLock for ClhTry<P> {
-    type Context = Owned<Node<P>>;
+    type Context = Owned<ClhTryNode<P>>;
 
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
@@ -285,7 +290,7 @@ unsafe impl<P: Form> RawLock for ClhTry<P> {
     }
 }
 
-standalone!([P: Form] ClhTry<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
+standalone!([P: Form] ClhTry<P>: Hosted { node_bytes: Arena::<ClhTryNode<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for ClhTry<P> {

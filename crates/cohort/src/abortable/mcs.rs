@@ -21,7 +21,7 @@
 use crate::door::{flaws, mutant};
 use crate::host::Arena;
 use crate::numa::HmcsT1;
-use crate::numa::hmcs_t::{Form, HmcsTContext, Left, Node};
+use crate::numa::hmcs_t::{Form, HmcsTContext, HmcsTNode, Left};
 use crate::wait::{MayPark, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock,
@@ -94,7 +94,7 @@ unsafe impl<P: Form> RawLock for AMcs<P> {
     }
 }
 
-standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES });
+standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<HmcsTNode<P>>::NODE_BYTES });
 
 // SAFETY: as the queue's.
 unsafe impl<P: Form> RawTry for AMcs<P> {

@@ -70,13 +70,13 @@ const IMPATIENT: usize = 1;
 
 /// A waiter's node.
 #[derive(Debug, Default)]
-pub struct Node<P: Parking> {
-    next: AtomicPtr<Node<P>>,
+pub struct McsNbNode<P: Parking> {
+    next: AtomicPtr<McsNbNode<P>>,
     status: WaitCell<P>,
-    link: Link<Node<P>>,
+    link: Link<McsNbNode<P>>,
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> McsNbNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -91,9 +91,9 @@ impl<P: Parking> Node<P> {
     }
 }
 
-pooled_forms! { nodes: Node, [placed], [placed] }
+pooled_forms! { nodes: McsNbNode, [placed], [placed] }
 
-impl<P: Form> Swept for Node<P> {
+impl<P: Form> Swept for McsNbNode<P> {
     fn link(&self) -> &Link<Self> {
         &self.link
     }
@@ -117,7 +117,7 @@ impl<P: Form> Swept for Node<P> {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct McsNb<P: Form = MayPark> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<McsNbNode<P>>,
 }
 
 impl<P: Form> McsNb<P> {
@@ -135,7 +135,7 @@ impl<P: Form> McsNb<P> {
 impl<P: Form> McsNb<P> {
     /// The next node, once linked; `None` if the lock is free from then on, or belongs to a
     /// successor that is slow to link itself.
-    fn successor(&self, node: &'static Node<P>) -> Option<&'static Node<P>> {
+    fn successor(&self, node: &'static McsNbNode<P>) -> Option<&'static McsNbNode<P>> {
         loop {
             let next = node.next.load(MCS_NB_SUCCESSOR);
             // SAFETY: a linked successor stays until it is granted, and nodes live for ever.
@@ -163,7 +163,7 @@ impl<P: Form> McsNb<P> {
                 .next
                 .compare_exchange(
                     ptr::null_mut(),
-                    Node::mark(),
+                    McsNbNode::mark(),
                     MCS_NB_IMPATIENT,
                     Order::RELAXED,
                 )
@@ -179,7 +179,7 @@ impl<P: Form> McsNb<P> {
 // waiter that has left, at the head of the queue.  Or it finds that its predecessor has released
 // the lock and left.
 unsafe impl<P: Form> RawLock for McsNb<P> {
-    type Context = List<Node<P>>;
+    type Context = List<McsNbNode<P>>;
 
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
@@ -206,7 +206,7 @@ unsafe impl<P: Form> RawLock for McsNb<P> {
     }
 }
 
-standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
+standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<McsNbNode<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for McsNb<P> {
@@ -240,7 +240,7 @@ unsafe impl<P: Form> Abortable for McsNb<P> {
             return Outcome::Acquired;
         };
         let found = predecessor.next.swap(node.pointer(), MCS_NB_LINK);
-        if found == Node::mark() && !mutant(flaw::IGNORE_MARK) {
+        if found == McsNbNode::mark() && !mutant(flaw::IGNORE_MARK) {
             recycle(predecessor);
             return Outcome::Acquired;
         }

@@ -96,34 +96,34 @@ const CLASS: u32 = 1;
 /// A waiter's place in the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node<P: Parking = MayPark> {
-    next: AtomicPtr<Node<P>>,
+pub struct McsTryNode<P: Parking = MayPark> {
+    next: AtomicPtr<McsTryNode<P>>,
     status: WaitCell<P>,
-    before: Cell<Place<P>>,
+    before: Cell<Predecessor<P>>,
 }
 
 /// A node's address, for any thread.
 #[derive(Debug)]
-struct Place<P: Parking>(*const Node<P>);
+struct Predecessor<P: Parking>(*const McsTryNode<P>);
 
-impl<P: Parking> Clone for Place<P> {
+impl<P: Parking> Clone for Predecessor<P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Parking> Copy for Place<P> {}
+impl<P: Parking> Copy for Predecessor<P> {}
 
-impl<P: Parking> Default for Place<P> {
+impl<P: Parking> Default for Predecessor<P> {
     fn default() -> Self {
         Self(ptr::null())
     }
 }
 
 // SAFETY: it is an address, and any thread may access nodes.
-unsafe impl<P: Parking> Send for Place<P> {}
+unsafe impl<P: Parking> Send for Predecessor<P> {}
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> McsTryNode<P> {
     constructor! {
         /// A node outside any queue.
         #[must_use]
@@ -131,13 +131,13 @@ impl<P: Parking> Node<P> {
             Self {
                 next: AtomicPtr::null(),
                 status: WaitCell::new(),
-                before: Cell::new(Place(ptr::null())),
+                before: Cell::new(Predecessor(ptr::null())),
             }
         }
     }
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> McsTryNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -164,7 +164,7 @@ impl<P: Parking> Node<P> {
     /// predecessor.
     fn follow<'a>(&self, leaving: &'a Self) -> &'a Self {
         // SAFETY: its owner wrote it before `MOVED`, and waits for what is written next.
-        let Place(before) = leaving.before.with(|before| unsafe { *before });
+        let Predecessor(before) = leaving.before.with(|before| unsafe { *before });
         self.status.reset(WAITING);
         // SAFETY: its owner does not leave or release without the link that is made here.
         let before = unsafe { &*before };
@@ -190,7 +190,7 @@ impl<P: Parking> Node<P> {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct McsTry<P: Parking = MayPark> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<McsTryNode<P>>,
 }
 
 impl<P: Parking> McsTry<P> {
@@ -208,7 +208,11 @@ impl<P: Parking> McsTry<P> {
 impl<P: Parking> McsTry<P> {
     /// Removes a node from the queue's end, which is `elsewhere` from then on; or takes its link
     /// and returns the successor, which stays.
-    fn take_out(&self, node: &Node<P>, elsewhere: *mut Node<P>) -> Option<&Node<P>> {
+    fn take_out(
+        &self,
+        node: &McsTryNode<P>,
+        elsewhere: *mut McsTryNode<P>,
+    ) -> Option<&McsTryNode<P>> {
         let mut spinner = Spinner::new();
         loop {
             let next = node.next.load(Order::RELAXED);
@@ -231,7 +235,12 @@ impl<P: Parking> McsTry<P> {
     }
 
     /// Waits behind that node until the lock is held or patience runs out.
-    fn wait(&self, mut before: &Node<P>, node: &Node<P>, patience: &Patience) -> Outcome {
+    fn wait(
+        &self,
+        mut before: &McsTryNode<P>,
+        node: &McsTryNode<P>,
+        patience: &Patience,
+    ) -> Outcome {
         let told = |status| status == GRANTED || status == MOVED;
         loop {
             let in_time = node.status.wait_within(MCS_TRY_TOLD, CLASS, told, patience);
@@ -258,8 +267,8 @@ impl<P: Parking> McsTry<P> {
     }
 
     /// Leaves the queue, after taking the predecessor's link.
-    fn leave(&self, before: &Node<P>, node: &Node<P>) {
-        let place = Place(ptr::from_ref(before));
+    fn leave(&self, before: &McsTryNode<P>, node: &McsTryNode<P>) {
+        let place = Predecessor(ptr::from_ref(before));
         // SAFETY: no thread reads it before the successor is `MOVED`.
         node.before.with_mut(|before| unsafe { *before = place });
         if let Some(successor) = self.take_out(node, before.pointer()) {
@@ -276,16 +285,16 @@ impl<P: Parking> McsTry<P> {
 // SAFETY: the node at the head of the queue is the holder's; a successor waits for its status,
 // which is `GRANTED` by the holder alone, once, after its own work.
 unsafe impl<P: Parking> RawLock for McsTry<P> {
-    type Context = Node<P>;
+    type Context = McsTryNode<P>;
 
     #[inline]
-    unsafe fn acquire(&self, node: &Node<P>) {
+    unsafe fn acquire(&self, node: &McsTryNode<P>) {
         // SAFETY: the caller's.
         let _ = unsafe { self.acquire_within(node, &Patience::ENDLESS) };
     }
 
     #[inline]
-    unsafe fn release(&self, node: &Node<P>) {
+    unsafe fn release(&self, node: &McsTryNode<P>) {
         if let Some(successor) = self.take_out(node, ptr::null_mut()) {
             let was = successor.status.swap(GRANTED, MCS_TRY_GRANT);
             if was == LEAVING && !mutant(flaw::GO_UNPASSED) {
@@ -303,7 +312,7 @@ standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is a free lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for McsTry<P> {
-    unsafe fn try_acquire(&self, node: &Node<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &McsTryNode<P>) -> bool {
         node.renew();
         self.tail
             .compare_exchange(
@@ -320,7 +329,7 @@ unsafe impl<P: Parking> RawTry for McsTry<P> {
 // successor has passed it, or there was none.
 unsafe impl<P: Parking> Abortable for McsTry<P> {
     #[inline]
-    unsafe fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, node: &McsTryNode<P>, patience: &Patience) -> Outcome {
         node.renew();
         let before = self.tail.swap(node.pointer(), MCS_TRY_ENQUEUE);
         // SAFETY: its owner does not leave or release without the link that is made here.
@@ -339,7 +348,7 @@ impl<P: Parking> Fair for McsTry<P> {}
 
 // SAFETY: afterwards the queue is empty or the holder's node alone.
 unsafe impl<P: Parking> Inherit for McsTry<P> {
-    unsafe fn inherit(&self, holder: Option<&Node<P>>) {
+    unsafe fn inherit(&self, holder: Option<&McsTryNode<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {
             node.renew();
             node.pointer()

@@ -88,9 +88,9 @@ policies! {
 }
 
 /// The operations of a low lock of [`Glk`].
-trait Way: RawTry {
+trait ModeLock: RawTry {
     /// Acquires the lock, or a place in its queue.
-    fn arrive(&self, cx: &Self::Context) -> Place;
+    fn arrive(&self, cx: &Self::Context) -> Arrival;
 
     /// Blocks until the lock is held from that place in its queue, and returns its number; `None`
     /// if all waiters are dismissed first.
@@ -131,14 +131,14 @@ trait Way: RawTry {
 }
 
 /// The state of an arrival at a low lock.
-struct Place {
+struct Arrival {
     /// Whether it holds the lock.
     is_held: bool,
     /// Its number in the queue, if the lock gives numbers.
     number: u32,
 }
 
-impl Place {
+impl Arrival {
     /// An arrival at a lock that gives no numbers.
     #[inline(always)]
     const fn unnumbered(is_held: bool) -> Self {
@@ -203,11 +203,11 @@ unsafe impl Inherit for Dismissing {
     }
 }
 
-impl Way for Dismissing {
+impl ModeLock for Dismissing {
     #[inline(always)]
-    fn arrive(&self, (): &()) -> Place {
+    fn arrive(&self, (): &()) -> Arrival {
         let number = self.ticket.draw();
-        Place {
+        Arrival {
             is_held: self.ticket.is_served(number),
             number,
         }
@@ -246,10 +246,10 @@ impl Way for Dismissing {
     }
 }
 
-impl Way for Mcs {
+impl ModeLock for Mcs {
     #[inline(always)]
-    fn arrive(&self, node: &McsNode) -> Place {
-        Place::unnumbered(self.line_up(node))
+    fn arrive(&self, node: &McsNode) -> Arrival {
+        Arrival::unnumbered(self.line_up(node))
     }
 
     fn wait(&self, node: &McsNode, _number: u32) -> Option<u32> {
@@ -261,7 +261,7 @@ impl Way for Mcs {
         self.count_up_to(LONG * tuned().up(), node)
     }
 
-    /// Counts separately: the count of [`queue`](Way::queue) ends at a few times `up`.
+    /// Counts separately: the count of [`queue`](ModeLock::queue) ends at a few times `up`.
     fn is_longer_than(&self, most: u32, node: &McsNode, _mean: Mean) -> bool {
         Self::is_longer_than(self, most, node)
     }
@@ -349,10 +349,10 @@ unsafe impl Inherit for Counted {
     }
 }
 
-impl Way for Counted {
+impl ModeLock for Counted {
     #[inline(always)]
-    fn arrive(&self, (): &()) -> Place {
-        Place {
+    fn arrive(&self, (): &()) -> Arrival {
+        Arrival {
             number: if is_counted(COUNTED) {
                 COUNTED
             } else {
@@ -471,7 +471,7 @@ macro_rules! modes {
             }
 
             #[inline(always)]
-            fn arrive(&self, mode: Mode, $node: &McsNode) -> Place {
+            fn arrive(&self, mode: Mode, $node: &McsNode) -> Arrival {
                 match mode {
                     $(Mode::$mode => self.$way.arrive($context)),+
                 }
@@ -498,7 +498,7 @@ macro_rules! modes {
             unsafe fn release(&self, mode: Mode, $node: &McsNode) {
                 match mode {
                     // SAFETY: passed on.
-                    $(Mode::$mode => unsafe { Way::pass_on(&self.$way, $context, &self.sections) }),+
+                    $(Mode::$mode => unsafe { ModeLock::pass_on(&self.$way, $context, &self.sections) }),+
                 }
             }
 
@@ -512,7 +512,7 @@ macro_rules! modes {
             #[inline(always)]
             fn count(&self, mode: Mode, $node: &McsNode, number: u32) -> u32 {
                 match mode {
-                    $(Mode::$mode => Way::count(&self.$way, $context, number, &self.sections)),+
+                    $(Mode::$mode => ModeLock::count(&self.$way, $context, number, &self.sections)),+
                 }
             }
 
@@ -524,7 +524,7 @@ macro_rules! modes {
 
             fn is_longer_than(&self, most: u32, mode: Mode, $node: &McsNode, mean: Mean) -> bool {
                 match mode {
-                    $(Mode::$mode => Way::is_longer_than(&self.$way, most, $context, mean)),+
+                    $(Mode::$mode => ModeLock::is_longer_than(&self.$way, most, $context, mean)),+
                 }
             }
 
@@ -846,7 +846,7 @@ impl<J: Judge> Glk<J> {
 
     /// Acquires the lock from a place in that mode's queue, or in a later mode.
     #[inline(never)]
-    fn acquire_from(&self, mut mode: Mode, mut place: Place, node: &McsNode) {
+    fn acquire_from(&self, mut mode: Mode, mut place: Arrival, node: &McsNode) {
         loop {
             let mut began = None;
             let number = if place.is_held {

@@ -17,7 +17,7 @@
 //! lock, all zero, is free for position 0 and for no other.
 
 use crate::door::{AtomicU32, Cell, Order, constructor, orders, repeated};
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 

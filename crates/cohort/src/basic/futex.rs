@@ -86,7 +86,7 @@ use crate::door::{
     is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, policies, policy, random,
     runs_out, sleep_on, sleep_unless_starved, sleep_within, unless_starved, waits_often, wake,
 };
-use crate::fairly::ReleaseFairly;
+use crate::sync::fair_release::ReleaseFairly;
 use crate::wait::quick;
 use cohort_raw::{
     Abortable, Deadline, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
@@ -413,7 +413,7 @@ impl Futex {
 
     /// As [`release_queued`](Self::release_queued), but hands the lock to a sleeper if there is
     /// one.
-    pub(crate) fn release_queued_fairly(&self) {
+    pub(crate) fn release_queued_fair(&self) {
         self.word.fetch_and(!QUEUED, Order::RELAXED);
         self.hand_to_sleeper();
     }

@@ -15,7 +15,7 @@
 //! zero, serves number 0 in slot 0; the zero in another slot is no number of that slot.
 
 use crate::door::{AtomicU32, Cell, Order, constructor, orders, repeated};
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 

@@ -193,16 +193,16 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
     #[inline(always)]
     fn serve(&self, carried: u32) {
         let place = &raw const *self;
-        match self.serve_quickly(carried) {
+        match self.serve_quick(carried) {
             Quick::Released => {}
             Quick::MarkLost => Self::wake_everybody(place),
-            Quick::Refused => self.serve_attentively(carried),
+            Quick::Refused => self.serve_and_wake(carried),
         }
     }
 
     /// As [`QuickRelease::release_quickly`].
     #[inline(always)]
-    fn serve_quickly(&self, carried: u32) -> Quick {
+    fn serve_quick(&self, carried: u32) -> Quick {
         let put = |served: u32, quick, order| {
             let successor = number(served.wrapping_add(ONE));
             self.serving.put(successor | carried | quick, order);
@@ -219,7 +219,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
 
     /// Serves the next number, and wakes its waiter.
     #[inline]
-    fn serve_attentively(&self, carried: u32) {
+    fn serve_and_wake(&self, carried: u32) {
         let served = self.serving.value(Order::RELAXED);
         let next = number(served.wrapping_add(ONE));
         let successor = next | carried;
@@ -290,7 +290,7 @@ unsafe impl<P: Parking, const UNIT: u64> Hosted for Ticket<P, UNIT> {
 unsafe impl<P: Parking, const UNIT: u64> QuickRelease for Ticket<P, UNIT> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
-        self.serve_quickly(0)
+        self.serve_quick(0)
     }
 
     fn wake_everybody(place: *const Self) {

@@ -13,7 +13,7 @@
 //! Every arrival writes `next`, the holder writes `serving`; both count up and wrap after 31 bits.
 
 use crate::door::{AtomicU32, Order, constructor, orders};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,

@@ -59,7 +59,7 @@
 
 use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, Home, constructor, flaws, mutant, node_places, now};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Hosting, Inherit, Outcome,
     Patience, RawLock, RawTry, Resumable, ThreadOblivious, TwoForms, standalone,

@@ -57,7 +57,7 @@
 
 use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, Home, PAGE, constructor, flaws, mutant, node_places, now, place_here};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use cohort_raw::{
     DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, Patience, RawLock, RawTry,
     ThreadOblivious, TwoForms, standalone,

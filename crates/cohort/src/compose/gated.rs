@@ -17,8 +17,8 @@
 
 use crate::basic::{K42, Ticket};
 use crate::door::constructor;
-use crate::fairly::ReleaseFairly;
 use crate::host::Gate;
+use crate::sync::fair_release::ReleaseFairly;
 use crate::wait::Parking;
 use cohort_raw::{
     Abortable, Fair, HighLock, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,

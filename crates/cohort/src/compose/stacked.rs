@@ -21,7 +21,7 @@ use super::clof::Metadata;
 use super::{Composed, Plan, Tree};
 use crate::door::{AtomicPtr, Order, cohort, flaws, inner_places, leaf_places, mutant, pool};
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use cohort_raw::recipe::{Basic, LEVELS, Recipe};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;

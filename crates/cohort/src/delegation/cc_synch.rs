@@ -62,17 +62,17 @@ const MAY_GO: u32 = 2;
 /// A node of the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node {
+pub struct CcSynchNode {
     told: Told,
     marks: AtomicU32,
     process: AtomicU32,
     section: Cell<Option<Section<'static>>>,
-    next: AtomicPtr<Node>,
+    next: AtomicPtr<CcSynchNode>,
 }
 
 pool! {
     /// From a pool, since nodes change owners with each section.
-    static NODES: Node, cache 9
+    static NODES: CcSynchNode, cache 9
 }
 
 /// Bytes of all nodes made so far.
@@ -92,14 +92,14 @@ pub(super) fn pool_bytes() -> usize {
 #[derive(Debug)]
 #[repr(C)]
 pub struct CcSynch<P: Parking = MayPark, const MOST: u32 = 256> {
-    tail: AtomicPtr<Node>,
+    tail: AtomicPtr<CcSynchNode>,
     parking: PhantomData<P>,
 }
 
 /// An acquisition by [`CcSynch::lock`].
 #[derive(Debug)]
 #[must_use]
-pub struct Turn(&'static Node);
+pub struct Turn(&'static CcSynchNode);
 
 impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
     fn default() -> Self {
@@ -110,7 +110,7 @@ impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
     }
 }
 
-impl Node {
+impl CcSynchNode {
     /// Returns a fresh node with this notification, owned by the caller.
     fn fresh(told: u32) -> &'static Self {
         let node = NODES.take();
@@ -158,14 +158,14 @@ impl Node {
 
 impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     /// Returns the node for the next arrival, if the lock has been used.
-    fn last(&self) -> Option<&'static Node> {
+    fn last(&self) -> Option<&'static CcSynchNode> {
         // SAFETY: the last node stays until a section is published there.
         unsafe { self.tail.load(CC_BROUGHT).cast_const().as_ref::<'static>() }
     }
 
     /// Returns whether a thread of this process has used the lock.
     pub(super) fn is_used_here(&self) -> bool {
-        self.last().is_some_and(Node::is_of_here)
+        self.last().is_some_and(CcSynchNode::is_of_here)
     }
 
     /// Blocks until the section has been run; if marked `HERE`, by the calling thread. A thread
@@ -202,7 +202,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         if !place.is_none_or(|node| node.told.says_first()) {
             return None;
         }
-        let next = Node::fresh(WAIT);
+        let next = CcSynchNode::fresh(WAIT);
         let new = ptr::from_ref(next).cast_mut();
         let came = self
             .tail
@@ -232,8 +232,8 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     }
 
     /// Publishes the section, if any, and returns its node.
-    fn arrive(&self, section: Option<Section<'_>>, marks: u32) -> &'static Node {
-        let next = Node::fresh(WAIT);
+    fn arrive(&self, section: Option<Section<'_>>, marks: u32) -> &'static CcSynchNode {
+        let next = CcSynchNode::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
         Self::publish(found, next, section, marks)
     }
@@ -241,14 +241,14 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     /// Publishes the section, if any, in the node found in `tail`, or in a fresh node if the lock
     /// was unused. `next` is already visible to other arrivals.
     fn publish(
-        found: *mut Node,
-        next: &'static Node,
+        found: *mut CcSynchNode,
+        next: &'static CcSynchNode,
         section: Option<Section<'_>>,
         marks: u32,
-    ) -> &'static Node {
+    ) -> &'static CcSynchNode {
         // SAFETY: a node stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
-        let mine = mine.unwrap_or_else(|| Node::fresh(YOURS));
+        let mine = mine.unwrap_or_else(|| CcSynchNode::fresh(YOURS));
         // SAFETY: the caller waits until it has been run, or takes it back.
         let section = section.map(|section| unsafe { section.outliving() });
         // SAFETY: unpublished until the next node is linked.
@@ -259,7 +259,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     }
 
     /// Combines, if the caller was notified as the combiner, and frees its node.
-    fn end(&self, mine: &'static Node, told: u32, under: impl FnOnce(&mut dyn FnMut())) {
+    fn end(&self, mine: &'static CcSynchNode, told: u32, under: impl FnOnce(&mut dyn FnMut())) {
         if told == YOURS {
             under(&mut || self.combine(mine));
         }
@@ -268,7 +268,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     }
 
     /// Runs the sections from the caller's node on, and hands the lock over.
-    fn combine(&self, mine: &'static Node) {
+    fn combine(&self, mine: &'static CcSynchNode) {
         let most = if may_serve(flaw::SERVE_INSIDE) {
             MOST
         } else {

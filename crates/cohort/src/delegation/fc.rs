@@ -40,7 +40,7 @@ use crate::door::{
     policies, pool, tally, tally_moment,
 };
 use crate::host::Pool;
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section, TwoForms};
 use core::marker::PhantomData;

@@ -26,7 +26,7 @@ use super::CcSynch;
 use super::cc_synch::HERE;
 use crate::basic::Mcs;
 use crate::door::{Level, NODES, cohort, flaws, mutant, others_go_on};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{Delegate, RawLock, Section, TwoForms};
 

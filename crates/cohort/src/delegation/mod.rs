@@ -47,8 +47,8 @@ pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 pub use sanl_plus::SanlPlus;
 
-use crate::context::Kept;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
+use crate::support::context::Kept;
 use cohort_raw::{Delegate, RawLock, RawTry, Section};
 use core::fmt;
 use core::mem::ManuallyDrop;

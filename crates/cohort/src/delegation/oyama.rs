@@ -88,15 +88,15 @@ const YOURS: u32 = 2;
 const CLASS: u32 = 1;
 
 /// The lock is held with an empty list; no valid address.
-const HELD: *mut Node = ptr::without_provenance_mut(1);
+const HELD: *mut OyamaNode = ptr::without_provenance_mut(1);
 
 /// The context of a call: its node of the list.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node {
+pub struct OyamaNode {
     told: WaitCell<MayPark>,
     here: AtomicU32,
-    next: AtomicPtr<Node>,
+    next: AtomicPtr<OyamaNode>,
     section: Cell<Option<Section<'static>>>,
 }
 
@@ -113,7 +113,7 @@ pub struct Node {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Oyama<P: Parking = MayPark, const MOST: u32 = 256, const IN_ORDER: bool = false> {
-    word: AtomicPtr<Node>,
+    word: AtomicPtr<OyamaNode>,
     serving: Serving,
     parking: PhantomData<P>,
 }
@@ -132,7 +132,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Default for Oyama<P, MOS
 ///
 /// # Safety
 /// The caller holds the lock, and has taken the list.
-unsafe fn reversed(first: *mut Node) -> *mut Node {
+unsafe fn reversed(first: *mut OyamaNode) -> *mut OyamaNode {
     let (mut at, mut done) = (first, HELD);
     while at != HELD {
         // SAFETY: a node stays until its thread is notified.
@@ -147,14 +147,14 @@ unsafe fn reversed(first: *mut Node) -> *mut Node {
 impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER> {
     /// Acquires the lock, if it is free; otherwise returns its word.
     #[inline]
-    fn try_hold(&self) -> Result<(), *mut Node> {
+    fn try_hold(&self) -> Result<(), *mut OyamaNode> {
         self.word
             .compare_exchange(ptr::null_mut(), HELD, OYAMA_TAKE, Order::RELAXED)
             .map(drop)
     }
 
     /// Blocks until the section has been run; if `here`, by the calling thread.
-    fn bring(&self, node: &Node, section: Section<'_>, here: bool) {
+    fn bring(&self, node: &OyamaNode, section: Section<'_>, here: bool) {
         let Err(seen) = self.try_hold() else {
             return self.hold(section, HELD);
         };
@@ -186,7 +186,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
 
     /// Prepends a node to the list, and returns true; or acquires the lock, if it has become free.
     /// `seen` is the word's last value.
-    fn put(&self, node: &Node, mut seen: *mut Node) -> bool {
+    fn put(&self, node: &OyamaNode, mut seen: *mut OyamaNode) -> bool {
         let (mut spinner, mut pauses) = (Spinner::new(), pauses());
         loop {
             if seen.is_null() {
@@ -213,7 +213,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
 
     /// Runs the section, then those of the nodes from `rest` on, which this thread owns, and those
     /// that arrive meanwhile; releases the lock or hands it over. The caller holds the lock.
-    fn hold(&self, section: Section<'_>, rest: *mut Node) {
+    fn hold(&self, section: Section<'_>, rest: *mut OyamaNode) {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
         let mut left = if may_serve(flaw::SERVE_INSIDE) {
@@ -262,7 +262,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
     }
 
     /// Takes the whole list, which is not empty. The caller holds the lock.
-    fn detach(&self) -> *mut Node {
+    fn detach(&self) -> *mut OyamaNode {
         let all = self.word.swap(HELD, OYAMA_DETACH);
         if IN_ORDER && !mutant(flaw::FORGET_ORDER) {
             // SAFETY: the caller holds the lock, and has taken the list.
@@ -275,7 +275,7 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
     ///
     /// # Safety
     /// The caller holds the lock, and has taken the node from the list.
-    unsafe fn serve(node: &Node) {
+    unsafe fn serve(node: &OyamaNode) {
         // SAFETY: a taken node's section is the holder's.
         if let Some(section) = node.section.with_mut(|place| unsafe { (*place).take() }) {
             // SAFETY: the lock excludes.
@@ -291,14 +291,14 @@ impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Oyama<P, MOST, IN_ORDER>
 unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Delegate
     for Oyama<P, MOST, IN_ORDER>
 {
-    type Context = Node;
+    type Context = OyamaNode;
 
     #[inline]
-    fn run(&self, node: &mut Node, section: Section<'_>) {
+    fn run(&self, node: &mut OyamaNode, section: Section<'_>) {
         self.bring(node, section, false);
     }
 
-    fn run_here(&self, node: &mut Node, section: Section<'_>) {
+    fn run_here(&self, node: &mut OyamaNode, section: Section<'_>) {
         self.bring(node, section, true);
     }
 }
@@ -307,7 +307,7 @@ unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Delegate
 unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> TryDelegate
     for Oyama<P, MOST, IN_ORDER>
 {
-    fn try_run(&self, _: &mut Node, section: Section<'_>) -> bool {
+    fn try_run(&self, _: &mut OyamaNode, section: Section<'_>) -> bool {
         let free = self.try_hold().is_ok();
         if free {
             self.hold(section, HELD);

@@ -50,7 +50,7 @@ use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Order, caught, fence, fence_after_update, flaws,
     mutant, orders,
 };
-use crate::padded::{CachePadded, LinePadded};
+use crate::support::padded::{CachePadded, LinePadded};
 use core::convert::identity;
 use core::fmt;
 use core::{array, mem};

@@ -42,7 +42,7 @@ use crate::door::{
     Advice, AtomicPtr, AtomicU32, Cell, Order, Spinner, Tallied, flaws, mutant, orders,
     others_go_on, runs_out, tally, tally_moment,
 };
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section, TryDelegate, TwoForms,
@@ -112,7 +112,7 @@ pub struct Call<C> {
 /// A place in the queue; the alignment keeps it on one line.
 #[derive(Debug, Default)]
 #[repr(C, align(32))]
-struct Place {
+struct QueueSlot {
     poster: AtomicPtr<WaitCell<MayPark>>,
     section: Cell<Option<Section<'static>>>,
 }
@@ -132,7 +132,7 @@ pub struct Qd<L: RawTry = Mcs, P: Parking = MayPark, const PLACES: usize = 256> 
     lock: LinePadded<L>,
     posted: LinePadded<AtomicU32>,
     calls: LinePadded<Calls>,
-    places: [Place; PLACES],
+    places: [QueueSlot; PLACES],
     parking: PhantomData<P>,
 }
 
@@ -149,13 +149,13 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Default for Qd<L, P, PLACES> {
             lock: LinePadded::default(),
             posted: LinePadded(AtomicU32::new(PLACES as u32)),
             calls: LinePadded::default(),
-            places: core::array::from_fn(|_| Place::default()),
+            places: core::array::from_fn(|_| QueueSlot::default()),
             parking: PhantomData,
         }
     }
 }
 
-impl Place {
+impl QueueSlot {
     /// Waits for the section of this place, and returns it with the address where its thread waits;
     /// nothing if the thread has withdrawn it.
     fn take(&self) -> Option<(Section<'static>, *mut WaitCell<MayPark>)> {
@@ -252,7 +252,7 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
 
     /// Runs the section of that place, and notifies its thread. The caller holds the lock.
     #[inline]
-    fn run_posted(&self, place: &Place) {
+    fn run_posted(&self, place: &QueueSlot) {
         let Some((section, told)) = place.take() else {
             return;
         };
@@ -304,7 +304,7 @@ enum Begun<'a> {
     /// Its thread holds the lock.
     Holds,
     /// It has drawn that place, where the holder waits for its section.
-    At(&'a Place),
+    At(&'a QueueSlot),
 }
 
 impl<C> Call<C> {
@@ -318,7 +318,7 @@ impl<C> Call<C> {
     ///
     /// # Safety
     /// The caller has drawn the place, and waits until the section has been run, or withdraws it.
-    unsafe fn post(&self, place: &Place, section: Section<'_>, marks: usize) {
+    unsafe fn post(&self, place: &QueueSlot, section: Section<'_>, marks: usize) {
         self.told.reset(WAIT);
         // SAFETY: the caller's.
         let section = unsafe { section.outliving() };
@@ -335,7 +335,7 @@ impl<C> Call<C> {
 
     /// Blocks until the section posted there has been run, or withdraws it when patience runs out,
     /// unless it has begun.
-    fn wait_within<P: Parking>(&self, place: &Place, patience: &Patience) -> Outcome {
+    fn wait_within<P: Parking>(&self, place: &QueueSlot, patience: &Patience) -> Outcome {
         let told = self.told.in_form::<P>();
         if told.wait_within(QD_ANSWERED, CLASS, |told| told != WAIT, patience) {
             return Outcome::Acquired;

@@ -25,9 +25,9 @@
 use super::run;
 use super::sanl::{Policy, Sanl, Tuning};
 use crate::basic::Mcs;
-use crate::context::Kept;
 use crate::door::{AtomicPtr, AtomicU32, AtomicU64, Order, Spinner, runs_out, thread_number};
 use crate::host::Served;
+use crate::support::context::Kept;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
     AbortableDelegate, Attended, Delegate, Outcome, Patience, Section, Thresholds, TwoForms,

@@ -64,13 +64,13 @@ use super::request::{Request, Told};
 use super::roster::{CHAINS, Call, Roster, Seat, Seated};
 use super::{Held, StepsDown, TriesTurn, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
-use crate::context::Kept;
 use crate::door::{
     Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort, fence,
     fence_after_update, flaws, generation, mutant, now, orders, policies, pool, runs_out, tally,
     tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
+use crate::support::context::Kept;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
     AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate,
@@ -332,7 +332,7 @@ impl Votes {
 /// The lock's data for one thread.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Place {
+pub struct ThreadState {
     request: Request,
     mine: Mine,
 }
@@ -357,7 +357,7 @@ struct Mine {
 
 pool! {
     /// Places of all such locks.
-    static PLACES: Seat<Place>, placed
+    static PLACES: Seat<ThreadState>, placed
 }
 
 /// Bytes of all places made so far.
@@ -365,7 +365,7 @@ pub(super) fn pool_bytes() -> usize {
     PLACES.bytes()
 }
 
-impl Seated for Place {
+impl Seated for ThreadState {
     #[inline]
     fn pool() -> &'static (impl Pool<Seat<Self>> + 'static) {
         &PLACES
@@ -392,7 +392,7 @@ impl Seated for Place {
     }
 }
 
-impl Place {
+impl ThreadState {
     /// Resets the measurements and votes.
     fn forget(&self) {
         self.mine.contention.store(0, Order::RELAXED);
@@ -405,7 +405,7 @@ impl Place {
 
 /// Returns whether the seat's thread declines a server of that NUMA node.
 #[inline]
-fn keeps_from(seat: &Seat<Place>, node: usize) -> bool {
+fn keeps_from(seat: &Seat<ThreadState>, node: usize) -> bool {
     let keeps = seat.says();
     keeps != 0 && keeps as usize != 1 + node
 }
@@ -452,7 +452,7 @@ pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark>
     votes: Votes,
     thresholds: Thresholds,
     generation: Generation,
-    roster: Roster<Place>,
+    roster: Roster<ThreadState>,
     gates: AtomicU64,
     tuning: PhantomData<(T, P)>,
 }
@@ -483,7 +483,7 @@ pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
 #[must_use]
 pub struct Turn<L: Served = Mcs> {
     held: Held<L>,
-    place: &'static Place,
+    place: &'static ThreadState,
 }
 
 impl<L: Served> fmt::Debug for Turn<L> {
@@ -564,7 +564,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         Some(Self::begin_turn(held, place))
     }
 
-    fn begin_turn(held: Held<L>, place: &'static Place) -> Turn<L> {
+    fn begin_turn(held: Held<L>, place: &'static ThreadState) -> Turn<L> {
         place.mine.holds.store(1, Order::RELAXED);
         if !mutant(flaw::FORGET_LOCKED) {
             enter();
@@ -634,13 +634,13 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// The place of the calling thread, which attends.
-    fn place(&self) -> &Place {
+    fn place(&self) -> &ThreadState {
         &self.roster.seat(T::CHAINS).own
     }
 
     /// Begins a call by the calling thread.
     #[inline]
-    fn call(&self) -> Call<'_, Place> {
+    fn call(&self) -> Call<'_, ThreadState> {
         timed(Tallied::Places, Tallied::Finding, || {
             self.roster.call(T::CHAINS)
         })
@@ -648,7 +648,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Counts the place's thread among the users.
     #[inline]
-    fn count(&self, place: &Place) {
+    fn count(&self, place: &ThreadState) {
         if place.mine.used.load(Order::RELAXED) == 0 {
             place.mine.used.store(1, Order::RELAXED);
         }
@@ -668,7 +668,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// Measures contention from the last section, and votes.
-    fn vote(&self, place: &Place, at: u64) {
+    fn vote(&self, place: &ThreadState, at: u64) {
         let began = place.mine.began.load(Order::RELAXED);
         if began != 0 {
             let took = place.mine.took.load(Order::RELAXED) * u64::from(WHOLE);
@@ -679,7 +679,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         place.mine.began.store(at, Order::RELAXED);
     }
 
-    fn vote_on(&self, place: &Place, contention: u32) {
+    fn vote_on(&self, place: &ThreadState, contention: u32) {
         let (these, votes) = (&self.thresholds, &self.votes);
         place.mine.contention.store(contention, Order::RELAXED);
         place
@@ -701,7 +701,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Counts a section with an uncontended acquisition.
     #[inline]
-    fn was_free(&self, place: &Place) {
+    fn was_free(&self, place: &ThreadState) {
         let contention = place.mine.contention.load(Order::RELAXED);
         if contention != 0 || place.mine.bring.is_cast() {
             self.vote_on(place, contention / 2);
@@ -751,7 +751,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// The server preference of the place's thread, as its seat announces it.
-    fn keeps(place: &Place) -> u32 {
+    fn keeps(place: &ThreadState) -> u32 {
         let keeps = match T::POLICY {
             Policy::Flat => false,
             Policy::DistanceFirst => true,
@@ -787,7 +787,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Runs the section in place. The caller holds the lock by that context; the call releases it.
     #[inline]
-    fn run_in_place(&self, cx: &L::Context, place: &Place, section: Section<'_>) {
+    fn run_in_place(&self, cx: &L::Context, place: &ThreadState, section: Section<'_>) {
         place.mine.holds.store(1, Order::RELAXED);
         // SAFETY: the lock excludes.
         unsafe { run(section) };
@@ -796,7 +796,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Releases the lock after a section in place. The caller holds it by that context.
     #[inline]
-    fn end_in_place(&self, cx: &L::Context, place: &Place) {
+    fn end_in_place(&self, cx: &L::Context, place: &ThreadState) {
         self.settle(cx);
         place.mine.holds.store(0, Order::RELAXED);
         // SAFETY: the caller holds it, by that context.
@@ -816,7 +816,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// Runs the section, serves others and leaves the lock. The caller holds it.
-    fn serve(&self, held: Kept<L>, place: &Place, section: Section<'_>) {
+    fn serve(&self, held: Kept<L>, place: &ThreadState, section: Section<'_>) {
         place.mine.holds.store(1, Order::RELAXED);
         // SAFETY: the lock excludes.
         unsafe { run(section) };
@@ -828,7 +828,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.leave(held);
     }
 
-    fn serve_others(&self, cx: &L::Context, place: &Place) {
+    fn serve_others(&self, cx: &L::Context, place: &ThreadState) {
         let node = match T::POLICY {
             Policy::Flat => 0,
             _ => cohort(Level::Numa),
@@ -923,12 +923,12 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     /// Hands the lock to a poster, and returns whether there was one. Prefers posters that wait for
     /// a server of another node, and goes round the nodes.
     fn hand_on(&self) -> bool {
-        let hands = |seat: &Seat<Place>| seat.own.request.hand::<P>();
+        let hands = |seat: &Seat<ThreadState>| seat.own.request.hand::<P>();
         if T::POLICY != Policy::Flat {
             let here = cohort(Level::Numa);
             // Distance in node numbers to the server that the seat's thread requests; 0 for any
             // server and for this node's.
-            let beyond = |seat: &Seat<Place>| match seat.says() as usize {
+            let beyond = |seat: &Seat<ThreadState>| match seat.says() as usize {
                 0 => 0,
                 keeps => (keeps + NODES - 1 - here % NODES) % NODES,
             };
@@ -957,7 +957,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     /// Delegates the section, or serves.
     fn bring(
         &self,
-        seat: &Seat<Place>,
+        seat: &Seat<ThreadState>,
         section: Section<'_>,
         patience: Option<&Patience>,
     ) -> Outcome {
@@ -991,7 +991,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Waits until the request has been served, the calling thread holds the lock, or patience runs
     /// out.
-    fn wait(&self, seat: &Seat<Place>, patience: Option<&Patience>) -> Ended<L> {
+    fn wait(&self, seat: &Seat<ThreadState>, patience: Option<&Patience>) -> Ended<L> {
         let request = &seat.own.request;
         let mut spinner = Spinner::new();
         let mut until = None;
@@ -1036,7 +1036,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// Queues for the lock, unless another thread already queues to serve the same node.
-    fn queue(&self, seat: &Seat<Place>) -> Option<Ended<L>> {
+    fn queue(&self, seat: &Seat<ThreadState>) -> Option<Ended<L>> {
         let keeps = seat.says() as usize;
         let gate = match keeps {
             0 => 0,

@@ -84,7 +84,7 @@ use crate::door::{
 };
 use crate::host::Pool;
 use crate::numa::FutexHmcs;
-use crate::padded::LinePadded;
+use crate::support::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawTry, Section,
@@ -312,8 +312,8 @@ unsafe fn run_words(words: [*mut (); 2]) {
 /// A place in the queue; on one line with the pool's own data.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Place {
-    next: AtomicPtr<Place>,
+pub struct SanlPlusNode {
+    next: AtomicPtr<SanlPlusNode>,
     told: Told,
     process: AtomicU32,
     words: Words,
@@ -321,7 +321,7 @@ pub struct Place {
 
 pool! {
     /// From a pool, since places change owners with each section.
-    static PLACES: Place, cache 10
+    static PLACES: SanlPlusNode, cache 10
 }
 
 pool! {
@@ -334,7 +334,7 @@ pub(super) fn pool_bytes() -> usize {
     PLACES.bytes() + FLEET.bytes()
 }
 
-impl Place {
+impl SanlPlusNode {
     /// Returns an empty place, owned by the caller.
     fn fresh() -> &'static Self {
         let place = PLACES.take();
@@ -530,7 +530,7 @@ pub struct SanlPlus<
 > {
     read: LinePadded<Read>,
     taken: LinePadded<Taken<I::Word>>,
-    tail: LinePadded<AtomicPtr<Place>>,
+    tail: LinePadded<AtomicPtr<SanlPlusNode>>,
     average: LinePadded<AtomicU64>,
     buses: [AtomicPtr<Bus>; BUSES],
     parking: PhantomData<P>,
@@ -592,8 +592,8 @@ pub struct Turn(Option<(Queued, u32)>);
 /// A thread's place in the queue, and the next place.
 #[derive(Debug)]
 struct Queued {
-    mine: &'static Place,
-    next: &'static Place,
+    mine: &'static SanlPlusNode,
+    next: &'static SanlPlusNode,
 }
 
 /// A place's contents.
@@ -842,7 +842,7 @@ impl<
         marks: usize,
         wait: impl FnOnce(&Told) -> R,
     ) -> (Queued, R) {
-        let next = Place::fresh();
+        let next = SanlPlusNode::fresh();
         let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
         Self::bring_at(found, next, words, marks, wait)
     }
@@ -851,8 +851,8 @@ impl<
     /// or in a fresh place if the queue was unused. `next` is already visible to other arrivals.
     #[inline(always)]
     fn bring_at<R>(
-        found: *mut Place,
-        next: &'static Place,
+        found: *mut SanlPlusNode,
+        next: &'static SanlPlusNode,
         words: [*mut (); 2],
         marks: usize,
         wait: impl FnOnce(&Told) -> R,
@@ -860,7 +860,7 @@ impl<
         // SAFETY: a place stays while it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| {
-            let mine = Place::fresh();
+            let mine = SanlPlusNode::fresh();
             mine.told.reset(FIRST);
             mine
         });
@@ -884,7 +884,7 @@ impl<
         if !place.is_none_or(|place| place.told.says_first()) {
             return None;
         }
-        let next = Place::fresh();
+        let next = SanlPlusNode::fresh();
         let tail = &self.tail.0;
         let came = tail.compare_exchange(found, next.pointer(0), PLUS_ARRIVE, Order::RELAXED);
         if came.is_err() {
@@ -919,7 +919,7 @@ impl<
     /// Notifies the current or future thread of that place; false if it has given up. The caller is
     /// the queue head, or holds the lock by the queue.
     #[inline]
-    fn hand(&self, at: &Place, word: u32) -> bool {
+    fn hand(&self, at: &SanlPlusNode, word: u32) -> bool {
         if P::MAY_SLEEP {
             return at.told.hand_as::<P>(word);
         }
@@ -982,7 +982,7 @@ impl<
     /// place it reaches, or to its future thread. The caller holds the lock and has run `others`
     /// sections of other threads; `quiet` is the score before its turn.
     #[inline]
-    fn go_on(&self, from: &'static Place, quiet: u32, others: u64) {
+    fn go_on(&self, from: &'static SanlPlusNode, quiet: u32, others: u64) {
         if from.next.load(Order::RELAXED).is_null() {
             if self.mode() == IN_PLACE {
                 return self.free(from);
@@ -1053,7 +1053,7 @@ impl<
     /// Notifies the thread of that place, or, if it has given up, of the next place that is not
     /// abandoned.
     #[inline]
-    fn pass(&self, mut at: &'static Place, word: u32) {
+    fn pass(&self, mut at: &'static SanlPlusNode, word: u32) {
         while !self.hand(at, word) {
             let (next, _) = at.next();
             at.give();
@@ -1065,7 +1065,7 @@ impl<
 
     /// Switches to in-place sections, and releases the lock.
     #[cold]
-    fn go_in_place(&self, from: &'static Place) {
+    fn go_in_place(&self, from: &'static SanlPlusNode) {
         self.taken.0.meetings.store(0, Order::RELAXED);
         self.set_mode(IN_PLACE);
         self.free(from);
@@ -1073,7 +1073,7 @@ impl<
 
     /// Frees the word, and notifies the thread of that place as the queue head. The caller holds
     /// the lock by the queue.
-    fn free(&self, from: &'static Place) {
+    fn free(&self, from: &'static SanlPlusNode) {
         if !mutant(flaw::KEEP_WORD) {
             // SAFETY: a queue head acquired it, and each holder has left it to the next since.
             unsafe { self.word().release(&()) };
@@ -1369,7 +1369,7 @@ mod tests {
                 // SAFETY: places are never freed; this one stays in the queue until the lock is
                 // released.
                 let place = unsafe { before.as_ref() };
-                let is_here = |place: &Place| !place.next.load(Order::RELAXED).is_null();
+                let is_here = |place: &SanlPlusNode| !place.next.load(Order::RELAXED).is_null();
                 while lock.tail.0.load(Order::RELAXED) == before || !place.is_none_or(is_here) {
                     yield_now();
                 }

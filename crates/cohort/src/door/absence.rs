@@ -4,7 +4,7 @@
 //! A hint: it may be late, and a preempted waiter shows nothing.
 
 use super::{AtomicU32, Order, shows_absence};
-use crate::defer::Defer;
+use crate::support::defer::Defer;
 use core::cell::Cell;
 use core::ptr;
 

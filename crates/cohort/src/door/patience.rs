@@ -1,7 +1,7 @@
 //! Waits that end within a [`Patience`].
 //!
 //! A panic in a program's [`Cancellation`](cohort_raw::Cancellation) would leave a lock in the
-//! middle of a wait, and ends the process. The public functions [heed](crate::heed) the panic
+//! middle of a wait, and ends the process. The public functions [heed](crate::support::heed) the panic
 //! before.
 
 use super::{AtomicU32, Slept, expired, now, sleep_on, to_its_end, unless_starved};

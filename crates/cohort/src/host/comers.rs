@@ -42,7 +42,7 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `holder` | the holder | its record's number and [`Way`]; 0: no critical section has begun |
+//! | `holder` | the holder | its record's number and [`Admission`]; 0: no critical section has begun |
 //! | `known.awaited` | the holder | known pending waiters |
 //! | `known.closed` | the last holder; the thread that takes the fat lock | the closed groups, a bit each |
 //! | `known.calm` | the holder | successive looks that found groups calm |
@@ -57,7 +57,7 @@ use super::Gate;
 use crate::door::{
     AtomicU64, CALM_LOOKS, Cell, FAT_GROUPS, Level, Order, cohort, flaws, mutant, orders,
 };
-use crate::padded::{CachePadded, LinePadded};
+use crate::support::padded::{CachePadded, LinePadded};
 
 orders! {
     /// A thread that arrives after the holder's look at the group sees the holder's earlier writes:
@@ -148,7 +148,7 @@ impl Seen {
 
 /// The way of a holder's arrival, which its release undoes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Way(u32);
+pub(super) struct Admission(u32);
 
 /// Registered until the release.
 const STAYS: u32 = 1 << 16;
@@ -157,7 +157,7 @@ const GATED: u32 = 1 << 17;
 /// Barged past the waiters, through no gate.
 const PAST: u32 = 1 << 18;
 
-impl Way {
+impl Admission {
     /// A thread of that group; `stays`: registered until its release.
     pub(super) const fn of(group: usize, stays: bool) -> Self {
         Self((group as u32 + 1) | if stays { STAYS } else { 0 })
@@ -200,7 +200,7 @@ impl Way {
 pub(super) struct Holder {
     /// Its record's number.
     pub(super) record: u32,
-    pub(super) way: Way,
+    pub(super) way: Admission,
 }
 
 impl Turn {
@@ -317,13 +317,13 @@ impl Arrivals {
         let holder = self.turn.0.holder.load(Order::RELAXED);
         (holder != 0).then_some(Holder {
             record: holder as u32,
-            way: Way((holder >> u32::BITS) as u32),
+            way: Admission((holder >> u32::BITS) as u32),
         })
     }
 
     /// Records the caller as the holder.
     #[inline]
-    pub(super) fn hold(&self, record: u32, way: Way) {
+    pub(super) fn hold(&self, record: u32, way: Admission) {
         let holder = u64::from(record) | (u64::from(way.0) << u32::BITS);
         self.turn.0.holder.store(holder, Order::RELAXED);
     }

@@ -67,7 +67,7 @@ use crate::door::{
     cpus, flaws, has_lost_cpu, keep_cpu, mutant, now, policies, policy, process_wide, sleep_on,
     thread, tries_anything, wake,
 };
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use cohort_raw::RawTry;
 use core::marker::PhantomData;
 use core::ptr;

@@ -170,7 +170,7 @@ where
     /// # Safety
     /// As for [`unlock`](Self::unlock).
     #[inline(always)]
-    pub unsafe fn unlock_quickly(&self, gate: &Gate) -> Quick {
+    pub unsafe fn unlock_quick(&self, gate: &Gate) -> Quick {
         if Self::NEEDS_RECORD || !self.generation.is_settled() {
             return Quick::Refused;
         }

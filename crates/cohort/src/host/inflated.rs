@@ -48,7 +48,7 @@
 //! | `holder` | the holder, if the word counts users and one gate suffices | its record; 0: see [`Arrivals`] |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::comers::{Arrivals, Holder, Way};
+use super::comers::{Admission, Arrivals, Holder};
 use super::gate::are_cpus_scarce;
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool, Try};
 use crate::door::{
@@ -231,7 +231,7 @@ impl dyn FatPool + '_ {
             if let Some(adapting) = self.adapting() {
                 adapting.begin_anew(fat, record, object);
             }
-            self.header(fat).arrivals.hold(record, Way::default());
+            self.header(fat).arrivals.hold(record, Admission::default());
         }
         fat
     }
@@ -557,7 +557,7 @@ const NO_CROWD: u32 = 2;
 /// The result of counting a thread in at a fat lock.
 struct Entered {
     fat: u32,
-    way: Way,
+    way: Admission,
     /// A lower bound on the other threads at the lock.
     others: u32,
 }
@@ -567,7 +567,7 @@ impl Entered {
     fn in_word(fat: u32) -> Self {
         Self {
             fat,
-            way: Way::default(),
+            way: Admission::default(),
             others: u32::MAX,
         }
     }
@@ -697,7 +697,7 @@ impl Inflated {
                 // SAFETY: as above.
                 unsafe { fat_pool.header(fat) }
                     .arrivals
-                    .hold(record, Way::default());
+                    .hold(record, Admission::default());
                 true
             }
             None => {
@@ -792,7 +792,7 @@ impl Inflated {
         // SAFETY: as above.
         unsafe { fat_pool.header(fat) }
             .arrivals
-            .hold(record, Way::past());
+            .hold(record, Admission::past());
         true
     }
 
@@ -855,7 +855,7 @@ impl Inflated {
         let holder = if record != NOBODY {
             Holder {
                 record,
-                way: Way::default(),
+                way: Admission::default(),
             }
         } else if let Some(holder) = arrivals.holder() {
             holder
@@ -992,7 +992,7 @@ impl Inflated {
         }
         Some(Entered {
             fat: number(word),
-            way: Way::of(group, stays),
+            way: Admission::of(group, stays),
             others: if stays { seen.here() } else { 0 },
         })
     }

@@ -30,7 +30,7 @@ use in_place::Claiming as _;
 
 /// The threads' cache of records, shared by all locks: a process uses one lock for its objects, or
 /// moves the caches of the others. Further caches are for fat locks, condition waiters,
-/// [kept](crate::context) contexts, and the locks' own pools.
+/// [kept](crate::support::context) contexts, and the locks' own pools.
 const RECORDS: usize = 0;
 
 /// 40 bytes with the layout of the module's table; all zero when new.
@@ -230,7 +230,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn lock_slowly<L: Served + QuickRelease>(
+    pub unsafe fn lock_slow<L: Served + QuickRelease>(
         object: &Object,
         records: &impl Pool<Holding<L::Context>>,
     ) -> i32 {
@@ -252,7 +252,7 @@ mod in_place {
         }
         let place = ptr::from_ref(object);
         // SAFETY: the caller's.
-        match unsafe { object.body::<InPlace<L>>().unlock_quickly(object.gate()) } {
+        match unsafe { object.body::<InPlace<L>>().unlock_quick(object.gate()) } {
             Quick::Released => 0,
             Quick::MarkLost => wake_everybody::<L>(place),
             // SAFETY: passed on.
@@ -280,7 +280,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn unlock_slowly<L: Served + QuickRelease>(
+    pub unsafe fn unlock_slow<L: Served + QuickRelease>(
         object: &Object,
         records: &impl Pool<Holding<L::Context>>,
     ) -> i32 {
@@ -635,13 +635,13 @@ macro_rules! services {
                 // SAFETY: passed on.
                 lock: |object| unsafe {
                     in_place::lock::<$lock>(object, |object| {
-                        in_place::lock_slowly::<$lock>(object, &RECORDS_OF)
+                        in_place::lock_slow::<$lock>(object, &RECORDS_OF)
                     })
                 },
                 // SAFETY: passed on.
                 unlock: |object| unsafe {
                     in_place::unlock::<$lock>(object, |object| {
-                        in_place::unlock_slowly::<$lock>(object, &RECORDS_OF)
+                        in_place::unlock_slow::<$lock>(object, &RECORDS_OF)
                     })
                 },
             },
@@ -669,7 +669,7 @@ macro_rules! services {
             // SAFETY: passed on; all threads but a holder are forgotten first.
             #[cfg(feature = "writers")]
             forget: |object| unsafe {
-                in_place::unlock_slowly::<$lock>(object, &RECORDS_OF);
+                in_place::unlock_slow::<$lock>(object, &RECORDS_OF);
             },
         }
     }};
@@ -680,11 +680,11 @@ macro_rules! services {
         process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
         type Records = &'static Static<Seldom<Record>>;
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
-        type Way = Able<$lock>;
-        type Store = Pooled<$lock, Records, Fats, { Way::ABORTABLE }, { Way::ADAPTS }>;
+        type Abilities = Able<$lock>;
+        type Store = Pooled<$lock, Records, Fats, { Abilities::ABORTABLE }, { Abilities::ADAPTS }>;
         static FAT_POOL: Store =
-            Store::able(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN, Way::ADAPTING);
-        const LOCK: unsafe fn(&Object, &dyn FatPool) -> i32 = if Way::ADAPTS {
+            Store::able(&RECORDS_OF, &FATS_OF, Abilities::ACQUIRE_WITHIN, Abilities::ADAPTING);
+        const LOCK: unsafe fn(&Object, &dyn FatPool) -> i32 = if Abilities::ADAPTS {
             inflated::lock_adapting
         } else {
             inflated::lock

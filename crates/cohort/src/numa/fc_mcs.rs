@@ -20,7 +20,7 @@
 
 use super::{EachNode, linked};
 use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,

@@ -32,7 +32,7 @@ use crate::door::{
     pool, repeated,
 };
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, WaitCell};
 use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::ptr;

@@ -73,9 +73,9 @@ use crate::door::{
     offer_cpu, orders, policies, pool, process_wide, repeated, request_extension, return_extension,
     thread, waits_often,
 };
-use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Generation, HysteresisWindow, Outside, Pool, Scarcity, WideGate};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
+use crate::sync::fair_release::ReleaseFairly;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry, ThreadOblivious,
@@ -241,15 +241,15 @@ impl Default for Gates {
 
 /// A waiter's state in a queue, then the holder's.
 #[derive(Debug, Default)]
-struct Place {
+struct QueuedWaiter {
     /// Written by the neighbours in the queue.
     context: HmcsContext<MayPark>,
-    way: CachePadded<Way>,
+    way: CachePadded<QueueEntry>,
 }
 
 /// How a place's owner entered the queue.
 #[derive(Debug, Default)]
-struct Way {
+struct QueueEntry {
     /// The lock's address, while the place's owner holds it.
     lock: AtomicUsize,
     queue: AtomicPtr<Queue>,
@@ -267,7 +267,7 @@ pool! {
 }
 
 pool! {
-    static PLACES: Place, cache 7
+    static PLACES: QueuedWaiter, cache 7
 }
 
 process_wide! {
@@ -658,14 +658,14 @@ impl Drop for FutexHmcs {
     }
 }
 
-impl Way {
+impl QueueEntry {
     /// Whether its owner entered in this process.
     fn is_here(&self) -> bool {
         self.generation.load(Order::RELAXED) == generation() || mutant(flaw::BELIEVE_PLACES)
     }
 }
 
-impl Place {
+impl QueuedWaiter {
     /// Leaves the queue on behalf of the place's owner.
     fn leave(&'static self, futex: Option<&Futex>, goes_on: bool, fairly: bool) {
         let way = &self.way.0;
@@ -713,7 +713,7 @@ impl Carried for Word<'_> {
             return;
         }
         match self.futex {
-            Some(futex) if self.fairly => futex.release_queued_fairly(),
+            Some(futex) if self.fairly => futex.release_queued_fair(),
             Some(futex) => futex.release_queued(),
             None => {}
         }
@@ -863,7 +863,7 @@ impl FutexHmcs {
     fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
         let visits = !waits_often();
         let outcome = if patience.is_endless() && has_queues() {
-            self.wait_endlessly(visits, tells)
+            self.wait_endless(visits, tells)
         } else {
             self.futex.wait_long(patience, visits)
         };
@@ -873,7 +873,7 @@ impl FutexHmcs {
 
     /// Blocks until the lock is held.  A thread that rarely waits tries the word first; it does not
     /// while the queue passes the word on, since the word is not free then.
-    fn wait_endlessly(&self, visits: bool, tells: bool) -> Outcome {
+    fn wait_endless(&self, visits: bool, tells: bool) -> Outcome {
         let mut spinner = Spinner::new();
         for _ in 0..JOINS {
             if visits
@@ -956,7 +956,7 @@ impl FutexHmcs {
     }
 
     /// The holder's place.
-    fn place(lock: usize) -> Option<&'static Place> {
+    fn place(lock: usize) -> Option<&'static QueuedWaiter> {
         let number = Self::remembered(lock).take();
         if number != 0 {
             // SAFETY: a number of this pool.
@@ -971,7 +971,7 @@ impl FutexHmcs {
     /// The holder's place among all places.  In a forked child a stale place of the parent matches
     /// only if no place of the child does.
     #[cold]
-    fn search(lock: usize) -> Option<&'static Place> {
+    fn search(lock: usize) -> Option<&'static QueuedWaiter> {
         let mut found = None;
         PLACES.each(&mut |place| {
             let way = &place.way.0;
@@ -1036,7 +1036,7 @@ impl FutexHmcs {
     #[inline(never)]
     pub unsafe fn release_attentive(&self) {
         if is_special_release() {
-            return self.release_specially();
+            return self.release_special();
         }
         // A load of the word waits for the exchange that acquired it, and lengthens a short section
         // by half.  On machines with queues, exchanges that must fail cost more than that.
@@ -1050,7 +1050,7 @@ impl FutexHmcs {
     /// As above, if the release is [special](is_special_release).
     #[cold]
     #[inline(never)]
-    fn release_specially(&self) {
+    fn release_special(&self) {
         if self.futex.is_queued() {
             self.release_in_queue(false);
             return;

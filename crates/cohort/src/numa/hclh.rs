@@ -31,7 +31,7 @@ use super::EachNode;
 use crate::basic::clh::{Inherited, Owned, pointer};
 use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::host::{Arena, Pool, pooled_forms};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,

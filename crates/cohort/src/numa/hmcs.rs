@@ -40,7 +40,7 @@ use crate::door::{
     thread,
 };
 use crate::host::{Arena, Pool, pooled_forms};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -84,14 +84,14 @@ const CLASS: u32 = 1;
 /// A place in a queue, for a thread, or for a cohort in the queue above.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct Node<P: Parking> {
-    next: AtomicPtr<Node<P>>,
+struct HmcsNode<P: Parking> {
+    next: AtomicPtr<HmcsNode<P>>,
     status: WaitCell<P>,
     /// Whether its waiter has yielded its CPU; used if something is [`Carried`].
     absence: Absence,
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> HmcsNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -117,7 +117,7 @@ enum Entered {
 #[derive(Debug, Default)]
 #[repr(transparent)]
 struct Queue<P: Parking> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<HmcsNode<P>>,
 }
 
 impl<P: Parking> Queue<P> {
@@ -136,7 +136,7 @@ impl<P: Parking> Queue<P> {
     /// Blocks until the queue is held.  If it `shows`, the node records when its waiter has yielded
     /// its CPU.
     #[inline]
-    fn enter(&self, node: &Node<P>, shows: bool) -> Entered {
+    fn enter(&self, node: &HmcsNode<P>, shows: bool) -> Entered {
         node.renew(WAITING);
         let predecessor = self.tail.swap(node.pointer(), HMCS_ENQUEUE);
         let mut entered = Entered::Empty;
@@ -164,7 +164,7 @@ impl<P: Parking> Queue<P> {
     }
 
     /// Enters it if it is empty.
-    fn try_enter(&self, node: &Node<P>) -> bool {
+    fn try_enter(&self, node: &HmcsNode<P>) -> bool {
         if !self.is_empty() {
             return false;
         }
@@ -176,7 +176,7 @@ impl<P: Parking> Queue<P> {
 
     /// Grants that status to the successor, if one is linked.
     #[inline]
-    fn pass(&self, node: &Node<P>, status: u32) -> bool {
+    fn pass(&self, node: &HmcsNode<P>, status: u32) -> bool {
         let successor = node.next.load(HMCS_SUCCESSOR);
         if successor.is_null() {
             return false;
@@ -187,7 +187,7 @@ impl<P: Parking> Queue<P> {
     }
 
     /// Whether the successor has yielded its CPU.
-    fn next_is_away(node: &Node<P>) -> bool {
+    fn next_is_away(node: &HmcsNode<P>) -> bool {
         // SAFETY: a linked successor stays until it is granted.
         let successor = unsafe { node.next.load(HMCS_SUCCESSOR).as_ref() };
         successor.is_some_and(|next| next.absence.lasts())
@@ -195,7 +195,7 @@ impl<P: Parking> Queue<P> {
 
     /// Passes it to the next waiter with that status, or leaves it empty.
     #[inline]
-    fn leave(&self, node: &Node<P>, status: u32) {
+    fn leave(&self, node: &HmcsNode<P>, status: u32) {
         if self.pass(node, status)
             || self
                 .tail
@@ -209,7 +209,7 @@ impl<P: Parking> Queue<P> {
     }
 
     /// Drops every waiter.
-    fn reset(&self, holder: Option<&Node<P>>) {
+    fn reset(&self, holder: Option<&HmcsNode<P>>) {
         let tail = holder.map_or(ptr::null_mut(), |node| {
             node.renew(FIRST);
             node.pointer()
@@ -232,7 +232,7 @@ pub struct Cohort<P: Parking> {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Up<P: Parking> {
-    node: Node<P>,
+    node: HmcsNode<P>,
     above: AtomicPtr<Cohort<P>>,
 }
 
@@ -285,7 +285,7 @@ pub(crate) trait Carried {
 /// The system's queue, which the holder must leave at that node.
 pub(crate) struct RootQueue<'a, P: Parking> {
     queue: &'a Queue<P>,
-    node: &'a Node<P>,
+    node: &'a HmcsNode<P>,
 }
 
 impl<P: Parking> RootQueue<'_, P> {
@@ -387,7 +387,7 @@ unsafe impl Entry for ByFastPath {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct HmcsContext<P: Parking = MayPark, E = AtLeaf> {
-    node: Node<P>,
+    node: HmcsNode<P>,
     /// The cohort of the node's queue; null: the system.
     cohort: AtomicPtr<Cohort<P>>,
     entry: E,
@@ -636,7 +636,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 
     /// Passes on all that is held from that cohort upwards.
     #[inline]
-    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, carried: &impl Carried) {
+    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &HmcsNode<P>, carried: &impl Carried) {
         let Some(here) = cohort else {
             let queue = &self.root.0;
             return carried.leave(RootQueue { queue, node });

@@ -93,7 +93,7 @@ use crate::door::{
     tries_anything,
 };
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, Inherit, Outcome, Patience, RawLock, RawTry,
@@ -203,15 +203,15 @@ const GAVE_UP: u32 = u32::MAX;
 /// A place in a queue, for an acquisition, or for a cohort in the queue above.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node<P: Parking> {
-    next: AtomicPtr<Node<P>>,
+pub struct HmcsTNode<P: Parking> {
+    next: AtomicPtr<HmcsTNode<P>>,
     status: WaitCell<P>,
     /// The oldest node of its queue; null while it belongs to none.
-    eldest: AtomicPtr<Node<P>>,
+    eldest: AtomicPtr<HmcsTNode<P>>,
     /// Another node of its queue.
-    beside: AtomicPtr<Node<P>>,
+    beside: AtomicPtr<HmcsTNode<P>>,
     /// The field of the last claiming context that remembers it; unused in a cohort's node.
-    user: AtomicPtr<AtomicPtr<Node<P>>>,
+    user: AtomicPtr<AtomicPtr<HmcsTNode<P>>>,
 }
 
 /// How a node was claimed.
@@ -223,7 +223,7 @@ enum Claimed {
     Resumed,
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> HmcsTNode<P> {
     constructor! {
         fn new() -> Self {
             Self {
@@ -299,33 +299,33 @@ impl<P: Parking> Node<P> {
 }
 
 /// Whether the name is that of a patient thread's place.
-fn is_patient<P: Parking>(name: *mut Node<P>) -> bool {
+fn is_patient<P: Parking>(name: *mut HmcsTNode<P>) -> bool {
     name.addr() & PATIENT != 0
 }
 
 /// The node with that name; not for the queue's own place.
-fn named<P: Parking>(name: *mut Node<P>) -> *mut Node<P> {
+fn named<P: Parking>(name: *mut HmcsTNode<P>) -> *mut HmcsTNode<P> {
     name.map_addr(|at| at & !PATIENT)
 }
 
 /// A place in a queue, with its name.
-struct Place<'a, P: Parking> {
-    node: &'a Node<P>,
+struct NamedNode<'a, P: Parking> {
+    node: &'a HmcsTNode<P>,
     /// Its name in `tail`.
-    name: *mut Node<P>,
+    name: *mut HmcsTNode<P>,
 }
 
-impl<P: Parking> Clone for Place<'_, P> {
+impl<P: Parking> Clone for NamedNode<'_, P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Parking> Copy for Place<'_, P> {}
+impl<P: Parking> Copy for NamedNode<'_, P> {}
 
-impl<'a, P: Parking> Place<'a, P> {
+impl<'a, P: Parking> NamedNode<'a, P> {
     /// The place at a queue's or cohort's node.
-    fn of(node: &'a Node<P>) -> Self {
+    fn of(node: &'a HmcsTNode<P>) -> Self {
         Self {
             node,
             name: node.pointer(),
@@ -333,7 +333,7 @@ impl<'a, P: Parking> Place<'a, P> {
     }
 
     /// The place in a patient thread's context.
-    fn patient(node: &'a Node<P>) -> Self {
+    fn patient(node: &'a HmcsTNode<P>) -> Self {
         Self {
             node,
             name: node.pointer().map_addr(|at| at | PATIENT),
@@ -370,14 +370,14 @@ enum Entered {
 /// A releaser's walk along a queue with abandoned nodes.
 struct Walk<'a, P: Parking> {
     /// The place before the next candidate.
-    at: Place<'a, P>,
+    at: NamedNode<'a, P>,
     /// The last skipped node; `next` leads from it back to the releaser's own.
-    behind: *mut Node<P>,
+    behind: *mut HmcsTNode<P>,
 }
 
 impl<'a, P: Parking> Walk<'a, P> {
     /// A walk that begins at `place`.
-    fn from(place: Place<'a, P>) -> Self {
+    fn from(place: NamedNode<'a, P>) -> Self {
         Self {
             at: place,
             behind: ptr::null_mut(),
@@ -406,7 +406,7 @@ impl<'a, P: Parking> Walk<'a, P> {
             if name.is_null() {
                 return false;
             }
-            debug_assert_ne!(name, Node::mark(), "released twice");
+            debug_assert_ne!(name, HmcsTNode::mark(), "released twice");
             // SAFETY: a linked successor is in the queue until it is granted or recycled, and nodes
             // are never freed; a context's place stays until it is granted.
             let successor = unsafe { &*named(name) };
@@ -428,7 +428,7 @@ impl<'a, P: Parking> Walk<'a, P> {
                 return true;
             }
             count(Counter::Passed, 1);
-            self.at = Place::of(successor);
+            self.at = NamedNode::of(successor);
             over += 1;
         }
     }
@@ -464,7 +464,7 @@ impl<'a, P: Parking> Walk<'a, P> {
                 .next
                 .compare_exchange(
                     ptr::null_mut(),
-                    Node::mark(),
+                    HmcsTNode::mark(),
                     HMCS_T_IMPATIENT,
                     Order::RELAXED,
                 )
@@ -497,8 +497,8 @@ impl<'a, P: Parking> Walk<'a, P> {
 #[repr(C)]
 pub(crate) struct Left<P: Parking> {
     /// Null: not begun.
-    at: AtomicPtr<Node<P>>,
-    behind: AtomicPtr<Node<P>>,
+    at: AtomicPtr<HmcsTNode<P>>,
+    behind: AtomicPtr<HmcsTNode<P>>,
 }
 
 impl<P: Parking> Left<P> {
@@ -511,14 +511,14 @@ impl<P: Parking> Left<P> {
     }
 
     /// Continues the walk, or begins at the holder's place; the next holder begins anew.
-    fn take<'a>(&self, place: Place<'a, P>) -> Walk<'a, P> {
+    fn take<'a>(&self, place: NamedNode<'a, P>) -> Walk<'a, P> {
         // SAFETY: pool nodes are never freed, and null is none.
         let Some(at) = (unsafe { self.at.load(Order::RELAXED).as_ref() }) else {
             return Walk::from(place);
         };
         self.forget();
         Walk {
-            at: Place::of(at),
+            at: NamedNode::of(at),
             behind: self.behind.load(Order::RELAXED),
         }
     }
@@ -532,9 +532,9 @@ impl<P: Parking> Left<P> {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Queue<P: Parking> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<HmcsTNode<P>>,
     /// On the line of the tail, which its user owns anyway.  Used in the system's queue only.
-    own: Node<P>,
+    own: HmcsTNode<P>,
     /// Read before each arrival and rarely written.
     nodes: CachePadded<Nodes<P>>,
 }
@@ -544,7 +544,7 @@ impl<P: Parking> Queue<P> {
         fn new() -> Self {
             Self {
                 tail: AtomicPtr::null(),
-                own: Node::new(),
+                own: HmcsTNode::new(),
                 nodes: CachePadded(Nodes {
                     eldest: AtomicPtr::null(),
                     made: AtomicU32::new(0),
@@ -556,15 +556,15 @@ impl<P: Parking> Queue<P> {
 }
 
 impl<P: Parking> Queue<P> {
-    fn own_place(&self) -> Place<'_, P> {
-        Place {
+    fn own_place(&self) -> NamedNode<'_, P> {
+        NamedNode {
             node: &self.own,
             name: ptr::without_provenance_mut(OWN),
         }
     }
 
     /// The node with that name; `None` for null.
-    fn node_at(&self, name: *mut Node<P>) -> Option<&Node<P>> {
+    fn node_at(&self, name: *mut HmcsTNode<P>) -> Option<&HmcsTNode<P>> {
         if name.addr() == OWN {
             return Some(&self.own);
         }
@@ -577,7 +577,7 @@ impl<P: Parking> Queue<P> {
 /// The nodes of a queue.
 #[derive(Debug, Default)]
 struct Nodes<P: Parking> {
-    eldest: AtomicPtr<Node<P>>,
+    eldest: AtomicPtr<HmcsTNode<P>>,
     made: AtomicU32,
     /// At this number of nodes, all are scanned before a further one is made.
     search_at: AtomicU32,
@@ -609,7 +609,7 @@ impl<P: Form> Queue<P> {
     }
 
     /// All nodes made for it.
-    fn all(&self) -> impl Iterator<Item = &'static Node<P>> {
+    fn all(&self) -> impl Iterator<Item = &'static HmcsTNode<P>> {
         let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
         let mut node = eldest;
         core::iter::from_fn(move || {
@@ -627,10 +627,10 @@ impl<P: Form> Queue<P> {
     #[inline]
     fn node(
         &self,
-        remembered: &AtomicPtr<Node<P>>,
-        claim: impl Fn(&Node<P>) -> Option<Claimed>,
+        remembered: &AtomicPtr<HmcsTNode<P>>,
+        claim: impl Fn(&HmcsTNode<P>) -> Option<Claimed>,
         patience: Option<&Patience>,
-    ) -> Option<(&'static Node<P>, Claimed)> {
+    ) -> Option<(&'static HmcsTNode<P>, Claimed)> {
         let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
         let place = ptr::from_ref(remembered).cast_mut();
         // SAFETY: as above.
@@ -667,7 +667,10 @@ impl<P: Form> Queue<P> {
 
     #[cold]
     #[inline(never)]
-    fn another(&self, claim: impl Fn(&Node<P>) -> Option<Claimed>) -> (&'static Node<P>, Claimed) {
+    fn another(
+        &self,
+        claim: impl Fn(&HmcsTNode<P>) -> Option<Claimed>,
+    ) -> (&'static HmcsTNode<P>, Claimed) {
         let Nodes {
             made, search_at, ..
         } = &self.nodes.0;
@@ -701,9 +704,9 @@ impl<P: Form> Queue<P> {
         search_at.store(0, Order::RELAXED);
     }
 
-    fn make(&self) -> &'static Node<P> {
+    fn make(&self) -> &'static HmcsTNode<P> {
         let new = P::nodes().take();
-        count(Counter::Bytes, Arena::<Node<P>>::NODE_BYTES as u64);
+        count(Counter::Bytes, Arena::<HmcsTNode<P>>::NODE_BYTES as u64);
         new.status.reset(WAITING);
         new.beside.store(ptr::null_mut(), Order::RELAXED);
         new.eldest.store(new.pointer(), Order::RELAXED);
@@ -727,7 +730,7 @@ impl<P: Form> Queue<P> {
     /// Blocks until the queue is held or patience runs out.  The caller owns the place or has
     /// claimed its node.
     #[inline]
-    fn enter(&self, place: Place<'_, P>, claimed: Claimed, patience: &Patience) -> Entered {
+    fn enter(&self, place: NamedNode<'_, P>, claimed: Claimed, patience: &Patience) -> Entered {
         let node = place.node;
         count(
             match claimed {
@@ -747,7 +750,7 @@ impl<P: Form> Queue<P> {
             };
             if is_patient(before) {
                 predecessor.next.store(place.name, HMCS_T_FOLLOW);
-            } else if predecessor.next.swap(place.name, HMCS_T_LINK) == Node::mark()
+            } else if predecessor.next.swap(place.name, HMCS_T_LINK) == HmcsTNode::mark()
                 && !mutant(flaw::IGNORE_MARK)
             {
                 if before.addr() != OWN {
@@ -785,10 +788,10 @@ impl<P: Form> Queue<P> {
     /// [`enter`](Self::enter) for the holder of a cohort's queue, with the cohort's node in the
     /// state that the previous holders of that queue left.
     #[inline]
-    fn enter_above(&self, node: &Node<P>, patience: &Patience, gives: impl Gives) -> Entered {
+    fn enter_above(&self, node: &HmcsTNode<P>, patience: &Patience, gives: impl Gives) -> Entered {
         loop {
             if let Some(claimed) = node.claim() {
-                return self.enter(Place::of(node), claimed, patience);
+                return self.enter(NamedNode::of(node), claimed, patience);
             }
             let seen = node.status();
             if seen == FIRST {
@@ -818,7 +821,7 @@ impl<P: Form> Queue<P> {
     }
 
     /// Makes that holder's place the queue's only one.
-    fn keep(&self, holder: Place<'_, P>) {
+    fn keep(&self, holder: NamedNode<'_, P>) {
         holder.node.next.store(ptr::null_mut(), Order::RELAXED);
         holder.node.status.reset(FIRST);
         self.tail.store(holder.name, Order::RELAXED);
@@ -842,7 +845,7 @@ pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
     /// On a line of its own: its writers are not the cohort's arrivals.
-    node: CachePadded<Node<P>>,
+    node: CachePadded<HmcsTNode<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
@@ -852,36 +855,36 @@ impl<P: Parking> Cohort<P> {
     }
 }
 
-tree_forms! {}
+tree_forms! { HmcsTNode }
 
 /// Per-acquisition state.  It owns nothing, and may be dropped whenever it holds no lock.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
-    way: Way<P>,
+    way: PathUp<P>,
     entry: E,
 }
 
 /// The tree's record of an acquisition.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct Way<P: Parking> {
+struct PathUp<P: Parking> {
     /// A patient thread's place in the first queue that it enters.
-    mine: Node<P>,
+    mine: HmcsTNode<P>,
     /// The cohort of the acquisition's first queue; null: the system.  Low bits: the place there;
     /// `PATIENT`: `mine`; `POOLED`: `node`; else the queue's own.
     cohort: AtomicPtr<Cohort<P>>,
-    node: AtomicPtr<Node<P>>,
+    node: AtomicPtr<HmcsTNode<P>>,
     /// The first level with other threads, counted from the level of the last entry, plus one; 0:
     /// uncontended; or `GAVE_UP`.
     last: AtomicU32,
     /// The last used node of a cohort's queue.
-    leaf: AtomicPtr<Node<P>>,
+    leaf: AtomicPtr<HmcsTNode<P>>,
     /// The last used node of the system's queue.
-    root: AtomicPtr<Node<P>>,
+    root: AtomicPtr<HmcsTNode<P>>,
 }
 
-impl<P: Parking> Way<P> {
+impl<P: Parking> PathUp<P> {
     /// Records the entry into that cohort's queue, by the place that `what` says.
     fn begin(&self, cohort: *mut Cohort<P>, what: usize) {
         let entered = cohort.map_addr(|at| at | what);
@@ -889,7 +892,10 @@ impl<P: Parking> Way<P> {
     }
 
     /// The acquisition's first cohort and its place there; `system` is its lock's top queue.
-    fn stands<'a>(&'a self, system: &'a Queue<P>) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
+    fn stands<'a>(
+        &'a self,
+        system: &'a Queue<P>,
+    ) -> (Option<&'static Cohort<P>>, NamedNode<'a, P>) {
         self.stands_in(self.cohort.load(Order::RELAXED), system)
     }
 
@@ -899,11 +905,11 @@ impl<P: Parking> Way<P> {
         &'a self,
         entered: *mut Cohort<P>,
         system: &'a Queue<P>,
-    ) -> (Option<&'static Cohort<P>>, Place<'a, P>) {
+    ) -> (Option<&'static Cohort<P>>, NamedNode<'a, P>) {
         let place = match entered.addr() & (PATIENT | POOLED) {
-            PATIENT => Place::patient(&self.mine),
+            PATIENT => NamedNode::patient(&self.mine),
             // SAFETY: stored when the acquisition began, and nodes are never freed.
-            POOLED => Place::of(unsafe { &*self.node.load(Order::RELAXED) }),
+            POOLED => NamedNode::of(unsafe { &*self.node.load(Order::RELAXED) }),
             _ => system.own_place(),
         };
         let cohort = entered.map_addr(|at| at & !(PATIENT | POOLED));
@@ -919,13 +925,13 @@ impl<P: Form> Queue<P> {
     }
 
     /// Enters the queue of that cohort, one of the caller's, and all above, while patience lasts.
-    /// Also returns the first level with other threads, counted as in `Way::last`; `last` is the
+    /// Also returns the first level with other threads, counted as in `PathUp::last`; `last` is the
     /// previous such value.
     #[inline(never)]
     fn climb(
         &self,
         from: *mut Cohort<P>,
-        cx: &Way<P>,
+        cx: &PathUp<P>,
         last: u32,
         patience: &Patience,
         gives: impl Gives,
@@ -936,16 +942,17 @@ impl<P: Form> Queue<P> {
         let (place, claimed) = if patience.is_endless() && last != GAVE_UP {
             cx.begin(from, PATIENT);
             cx.mine.status.reset(WAITING);
-            (Place::patient(&cx.mine), Claimed::Fresh)
+            (NamedNode::patient(&cx.mine), Claimed::Fresh)
         } else {
             let remembered = if leaf.is_some() { &cx.leaf } else { &cx.root };
-            let Some((node, claimed)) = queue.node(remembered, Node::claim, Some(patience)) else {
+            let Some((node, claimed)) = queue.node(remembered, HmcsTNode::claim, Some(patience))
+            else {
                 cx.last.store(GAVE_UP, Order::RELAXED);
                 return (Outcome::GaveUp, 1);
             };
             cx.node.store(node.pointer(), Order::RELAXED);
             cx.begin(from, POOLED);
-            (Place::of(node), claimed)
+            (NamedNode::of(node), claimed)
         };
         let mut cohort = leaf;
         let mut level = 0;
@@ -992,14 +999,14 @@ impl<P: Form> Queue<P> {
     /// a waiter of the smallest cohort that has one, which continues from there.  The queues below
     /// it go to other waiters, which have to climb to it (Chabbi et al. 2017 §4).  The naive
     /// variant leaves them top down, each to a waiter that gets nothing above its own queue.
-    fn retreat(here: &Cohort<P>, place: Place<'_, P>, above: usize, gives: impl Gives) {
+    fn retreat(here: &Cohort<P>, place: NamedNode<'_, P>, above: usize, gives: impl Gives) {
         let mut walk = Walk::from(place);
         let passed = above > 0 && !gives.is_naive() && walk.pass(PREFIX, gives);
         if !passed {
             if above > 0
                 && let Some(next) = here.above()
             {
-                Self::retreat(next, Place::of(&here.node.0), above - 1, gives);
+                Self::retreat(next, NamedNode::of(&here.node.0), above - 1, gives);
             }
             walk.finish(&here.queue, PREFIX);
         }
@@ -1011,7 +1018,7 @@ impl<P: Form> Queue<P> {
     fn pass_on(
         &self,
         cohort: Option<&Cohort<P>>,
-        place: Place<'_, P>,
+        place: NamedNode<'_, P>,
         hand_offs: u32,
         gives: impl Gives,
     ) {
@@ -1029,7 +1036,7 @@ impl<P: Form> Queue<P> {
             passed = walk.pass(next, gives);
         }
         if !passed {
-            let above = Place::of(&here.node.0);
+            let above = NamedNode::of(&here.node.0);
             if mutant(flaw::LOW_FIRST) {
                 walk.finish(&here.queue, PREFIX);
                 self.pass_on(here.above(), above, hand_offs, gives);
@@ -1239,7 +1246,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
                 "a run of hand-offs has an end"
             );
             assert!(
-                align_of::<Node<P>>() > OWN | PATIENT,
+                align_of::<HmcsTNode<P>>() > OWN | PATIENT,
                 "names have bits to spare"
             );
         }
@@ -1319,7 +1326,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
                 return true;
             }
             let Some(here) = cohort else { return false };
-            (cohort, place) = (here.above(), Place::of(&here.node.0));
+            (cohort, place) = (here.above(), NamedNode::of(&here.node.0));
         }
     }
 }
@@ -1364,7 +1371,7 @@ unsafe impl<
 
 standalone! {
     [L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>:
-    Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES, cohort_bytes: L::MOST * Arena::<Cohort<P>>::NODE_BYTES },
+    Hosted { node_bytes: Arena::<HmcsTNode<P>>::NODE_BYTES, cohort_bytes: L::MOST * Arena::<Cohort<P>>::NODE_BYTES },
     HighLock,
     Resumable
 }
@@ -1470,7 +1477,7 @@ unsafe impl<
         loop {
             self.root.0.at(cohort).keep(place);
             let Some(here) = cohort else { return };
-            (cohort, place) = (here.above(), Place::of(&here.node.0));
+            (cohort, place) = (here.above(), NamedNode::of(&here.node.0));
         }
     }
 }
@@ -1491,7 +1498,7 @@ mod tests {
     type Lock = HmcsT1<SpinOnly>;
 
     /// The node of the last place in the queue.
-    fn last(lock: &Lock) -> &Node<SpinOnly> {
+    fn last(lock: &Lock) -> &HmcsTNode<SpinOnly> {
         let tail = lock.root.0.tail.load(Order::RELAXED);
         lock.root.0.node_at(tail).expect("the lock is held")
     }

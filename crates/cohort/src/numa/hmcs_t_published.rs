@@ -38,7 +38,7 @@ use super::shape::{ChosenShape, Shape};
 use crate::compose::{INNER, LEAVES, Tree};
 use crate::door::{AtomicPtr, Counter, Order, constructor, count, flaws, mutant, orders};
 use crate::host::{Arena, Pool};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{Abortable, BoundedAbort, Fair, Outcome, Patience, RawLock, RawTry, TwoForms};
 use core::fmt;
@@ -102,12 +102,12 @@ const PATIENT: usize = 1;
 /// A place in a queue, of a context, or of a cohort in the queue above.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node<P: Parking> {
-    next: AtomicPtr<Node<P>>,
+pub struct HmcsTPublishedNode<P: Parking> {
+    next: AtomicPtr<HmcsTPublishedNode<P>>,
     status: WaitCell<P>,
 }
 
-impl<P: Parking> Node<P> {
+impl<P: Parking> HmcsTPublishedNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -159,7 +159,7 @@ enum Entered {
 #[derive(Debug, Default)]
 #[repr(transparent)]
 struct Queue<P: Parking> {
-    tail: AtomicPtr<Node<P>>,
+    tail: AtomicPtr<HmcsTPublishedNode<P>>,
 }
 
 impl<P: Parking> Queue<P> {
@@ -176,7 +176,7 @@ impl<P: Parking> Queue<P> {
     }
 
     /// Takes it if it is empty, with a node in no queue.
-    fn take(&self, node: &Node<P>) -> bool {
+    fn take(&self, node: &HmcsTPublishedNode<P>) -> bool {
         if !self.is_empty() {
             return false;
         }
@@ -192,7 +192,7 @@ impl<P: Parking> Queue<P> {
     }
 
     /// Enters it with a node that was found with that status.
-    fn enter(&self, node: &Node<P>, found: u32, patience: &Patience) -> Entered {
+    fn enter(&self, node: &HmcsTPublishedNode<P>, found: u32, patience: &Patience) -> Entered {
         if found == FIRST {
             // The thread that passed on the queue below held this one too.
             node.status.reset(FIRST);
@@ -215,7 +215,7 @@ impl<P: Parking> Queue<P> {
                 return Entered::Alone;
             };
             let was = before.next.swap(node.pointer(), HMCS_TP_LINK);
-            if was == Node::mark() && !mutant(flaw::IGNORE_MARK) {
+            if was == HmcsTPublishedNode::mark() && !mutant(flaw::IGNORE_MARK) {
                 before.recycle();
                 node.status.reset(FIRST);
                 return Entered::Alone;
@@ -248,13 +248,13 @@ impl<P: Parking> Queue<P> {
 /// A releaser's way along a queue, over abandoned nodes.
 struct Walk<'a, P: Parking> {
     /// The last node that it reached.
-    at: &'a Node<P>,
+    at: &'a HmcsTPublishedNode<P>,
     /// The node before, from which `next` leads back to the releaser's own.
-    behind: *mut Node<P>,
+    behind: *mut HmcsTPublishedNode<P>,
 }
 
 impl<'a, P: Parking> Walk<'a, P> {
-    fn from(node: &'a Node<P>) -> Self {
+    fn from(node: &'a HmcsTPublishedNode<P>) -> Self {
         Self {
             at: node,
             behind: ptr::null_mut(),
@@ -265,7 +265,7 @@ impl<'a, P: Parking> Walk<'a, P> {
     fn pass(&mut self, status: u32) -> bool {
         loop {
             let next = self.at.next.load(HMCS_TP_SUCCESSOR);
-            debug_assert_ne!(next, Node::mark(), "released twice");
+            debug_assert_ne!(next, HmcsTPublishedNode::mark(), "released twice");
             // SAFETY: a linked successor stays until it is granted or recycled, and nodes are never
             // freed.
             let Some(successor) = (unsafe { next.as_ref() }) else {
@@ -312,7 +312,7 @@ impl<'a, P: Parking> Walk<'a, P> {
                 .next
                 .compare_exchange(
                     ptr::null_mut(),
-                    Node::mark(),
+                    HmcsTPublishedNode::mark(),
                     HMCS_TP_IMPATIENT,
                     Order::RELAXED,
                 )
@@ -354,7 +354,7 @@ pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
     /// On a line of its own: its writers are not the cohort's arrivals.
-    node: CachePadded<Node<P>>,
+    node: CachePadded<HmcsTPublishedNode<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
@@ -364,14 +364,14 @@ impl<P: Parking> Cohort<P> {
     }
 }
 
-tree_forms! {}
+tree_forms! { HmcsTPublishedNode }
 
 /// A thread's node, and its acquisition.
 #[derive(Debug)]
 #[repr(C)]
 pub struct PublishedContext<P: Form = MayPark> {
     /// Null: none yet.
-    node: AtomicPtr<Node<P>>,
+    node: AtomicPtr<HmcsTPublishedNode<P>>,
     /// The lock of its last acquisition, by the address of its top queue.
     lock: AtomicPtr<Queue<P>>,
     /// The cohort of the acquisition's first queue; null: the system.  The bit `PATIENT`: its
@@ -390,7 +390,7 @@ impl<P: Form> Default for PublishedContext<P> {
 }
 
 impl<P: Form> PublishedContext<P> {
-    fn node(&self) -> Option<&'static Node<P>> {
+    fn node(&self) -> Option<&'static HmcsTPublishedNode<P>> {
         // SAFETY: pool nodes are never freed, and null is none.
         unsafe { self.node.load(Order::RELAXED).as_ref() }
     }
@@ -410,7 +410,7 @@ impl<P: Form> PublishedContext<P> {
     }
 
     /// Its node, for an acquisition of the lock with that top queue.
-    fn node_for(&self, top: &Queue<P>) -> &'static Node<P> {
+    fn node_for(&self, top: &Queue<P>) -> &'static HmcsTPublishedNode<P> {
         let top = ptr::from_ref(top).cast_mut();
         match self.node() {
             Some(node) if self.lock.load(Order::RELAXED) == top => node,
@@ -420,7 +420,11 @@ impl<P: Form> PublishedContext<P> {
 
     /// As above, with the node from another lock, if any: it stays there unless it is recycled.
     #[cold]
-    fn node_at(&self, node: Option<&'static Node<P>>, top: *mut Queue<P>) -> &'static Node<P> {
+    fn node_at(
+        &self,
+        node: Option<&'static HmcsTPublishedNode<P>>,
+        top: *mut Queue<P>,
+    ) -> &'static HmcsTPublishedNode<P> {
         self.lock.store(top, Order::RELAXED);
         if let Some(node) = node
             && node.status.value(HMCS_TP_CLAIM) == RECYCLED
@@ -428,7 +432,10 @@ impl<P: Form> PublishedContext<P> {
             return node;
         }
         let node = P::nodes().take();
-        count(Counter::Bytes, Arena::<Node<P>>::NODE_BYTES as u64);
+        count(
+            Counter::Bytes,
+            Arena::<HmcsTPublishedNode<P>>::NODE_BYTES as u64,
+        );
         node.status.reset(RECYCLED);
         self.node.store(node.pointer(), Order::RELAXED);
         node
@@ -615,7 +622,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     fn climb(
         &self,
         leaf: Option<&Cohort<P>>,
-        node: &Node<P>,
+        node: &HmcsTPublishedNode<P>,
         found: u32,
         patience: &Patience,
     ) -> Outcome {
@@ -653,7 +660,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
 
     /// Gives up the queue of `here`, held at `node`, and those of `above` more cohorts: all to a
     /// waiter of the smallest cohort that has one, and the queues below it to other waiters (§4).
-    fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize) {
+    fn retreat(here: &Cohort<P>, node: &HmcsTPublishedNode<P>, above: usize) {
         let mut walk = Walk::from(node);
         let passed = above > 0 && walk.pass(PREFIX);
         if !passed {
@@ -668,7 +675,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     }
 
     /// Passes on all that is held from that cohort upwards; its queue is held at `node`.
-    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, is_patient: bool) {
+    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &HmcsTPublishedNode<P>, is_patient: bool) {
         let mut walk = Walk::from(node);
         let Some(here) = cohort else {
             return walk.finish(&self.root.0, FIRST + 1, is_patient);

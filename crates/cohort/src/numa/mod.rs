@@ -1,27 +1,27 @@
 //! NUMA-aware locks that are not compositions, one file each, under their papers' names.
 
 /// Declares the trait `Form` for the two forms of a tree of queues, with parking and without, and for
-/// each a pool of the file's `Node` and one of its `Cohort`.
+/// each a pool of the file's nodes and one of its `Cohort`.
 macro_rules! tree_forms {
-    () => {
+    ($node:ident) => {
         /// A form of the lock, and the pools of its nodes and cohorts.
         pub trait Form: $crate::wait::Parking {
             /// The pool of nodes.
-            fn nodes() -> &'static (impl $crate::host::Pool<Node<Self>> + 'static);
+            fn nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static);
 
             /// The pool of cohorts.
             fn cohorts() -> &'static (impl $crate::host::Pool<Cohort<Self>> + 'static);
         }
 
         $crate::numa::tree_forms! {
-            MayPark PARKING_NODES PARKING_COHORTS;
-            SpinOnly SPINNING_NODES SPINNING_COHORTS;
+            MayPark $node PARKING_NODES PARKING_COHORTS;
+            SpinOnly $node SPINNING_NODES SPINNING_COHORTS;
         }
     };
-    ($($form:ident $nodes:ident $cohorts:ident;)+) => {
+    ($($form:ident $node:ident $nodes:ident $cohorts:ident;)+) => {
         $(
             $crate::door::pool! {
-                static $nodes: Node<$crate::wait::$form>, placed
+                static $nodes: $node<$crate::wait::$form>, placed
             }
 
             $crate::door::pool! {
@@ -29,7 +29,7 @@ macro_rules! tree_forms {
             }
 
             impl Form for $crate::wait::$form {
-                fn nodes() -> &'static (impl $crate::host::Pool<Node<Self>> + 'static) {
+                fn nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static) {
                     &$nodes
                 }
 
@@ -78,7 +78,7 @@ pub use shape::{ChosenShape, Shape, ShapeText, TextShape};
 pub use shfl::Shfl;
 
 use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 
 /// NUMA nodes with an entry of their own; further nodes share entries.
 const NODES: usize = door::node_places(16);

@@ -28,7 +28,7 @@ use super::phase::{Indicators, OPEN, Phase, Wait, next_turn};
 use super::writers::ForWriters;
 use crate::compose::{CTktTkt, CacheGroup, Place};
 use crate::door::{AtomicU32, Cell, Order, orders, thread};
-use crate::padded::CachePadded;
+use crate::support::padded::CachePadded;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawLock, RawShared, Recursion};
 use core::fmt;
 
@@ -47,7 +47,7 @@ struct Indicator {
 
 impl Indicators for [Indicator] {
     /// The cohort.
-    type Place = usize;
+    type CountedAt = usize;
 
     #[inline(always)]
     fn enter(&self, cohort: usize) -> usize {

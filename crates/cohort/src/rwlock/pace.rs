@@ -41,7 +41,7 @@ const ENTRIES: usize = 64;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Entry {
+struct PaceEntry {
     /// The thread that asked last.
     asker: AtomicU32,
     /// How many biases in a row were short.
@@ -52,7 +52,7 @@ struct Entry {
     after: AtomicU64,
 }
 
-impl Entry {
+impl PaceEntry {
     constructor! {
         fn new() -> Self {
             Self {
@@ -67,12 +67,12 @@ impl Entry {
 
 /// All entries.
 #[derive(Debug)]
-struct Paces([Entry; ENTRIES]);
+struct Paces([PaceEntry; ENTRIES]);
 
 impl Paces {
     constructor! {
         fn new() -> Self {
-            Self(repeated!(Entry::new(), ENTRIES))
+            Self(repeated!(PaceEntry::new(), ENTRIES))
         }
     }
 }
@@ -80,7 +80,7 @@ impl Paces {
 process_wide!(static PACES: Paces = Paces::new);
 
 /// The entry of the lock with that address.
-fn entry(lock: usize) -> &'static Entry {
+fn entry(lock: usize) -> &'static PaceEntry {
     let hash = (key_of(lock) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     &PACES.get().0[hash as usize % ENTRIES]
 }

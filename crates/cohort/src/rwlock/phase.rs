@@ -88,13 +88,13 @@ const EVERY_CLASS: u32 = WAITING | PASSING;
 /// The counts of readers: readers inside, and readers owed entry.
 pub(super) trait Indicators {
     /// Where one reader is counted.
-    type Place: Copy;
+    type CountedAt: Copy;
 
     /// Counts a reader of that cohort, which is inside or about to find the lock barred.
-    fn enter(&self, cohort: usize) -> Self::Place;
+    fn enter(&self, cohort: usize) -> Self::CountedAt;
 
     /// Uncounts such a reader where it was counted; it has read nothing.
-    fn take_back(&self, place: Self::Place);
+    fn take_back(&self, place: Self::CountedAt);
 
     /// Whether no reader is inside or about to find the lock barred. Stays true while the lock
     /// admits no reader.
@@ -104,10 +104,10 @@ pub(super) trait Indicators {
     fn wait_until_idle(&self, patience: &Patience, wait: &Wait) -> Outcome;
 
     /// Counts a reader of that cohort as owed entry before the next writer.
-    fn owe(&self, cohort: usize) -> Self::Place;
+    fn owe(&self, cohort: usize) -> Self::CountedAt;
 
     /// Uncounts such a reader where it was counted.
-    fn pay(&self, place: Self::Place);
+    fn pay(&self, place: Self::CountedAt);
 
     /// Whether a reader is owed entry: a hint.
     fn owes(&self) -> bool;
@@ -170,7 +170,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
 
     /// Acquires to read unless one of those bits is set; returns where the caller is counted.
     #[inline(always)]
-    fn arrive(&self, cohort: usize, barring: u32) -> Option<I::Place> {
+    fn arrive(&self, cohort: usize, barring: u32) -> Option<I::CountedAt> {
         let place = self.readers.enter(cohort);
         fence_after_update(RWC_ARRIVE);
         if self.bars(barring, RWC_READ) {
@@ -184,13 +184,13 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
 
     /// Acquires to read at once, for a thread without read locks, if possible.
     #[inline(always)]
-    pub fn read_at_once(&self, cohort: usize) -> Option<I::Place> {
+    pub fn read_at_once(&self, cohort: usize) -> Option<I::CountedAt> {
         self.read_at_once_past(cohort, CLOSED)
     }
 
     /// The same, with those bits as the bars.
     #[inline(always)]
-    fn read_at_once_past(&self, cohort: usize, barring: u32) -> Option<I::Place> {
+    fn read_at_once_past(&self, cohort: usize, barring: u32) -> Option<I::CountedAt> {
         if self.bars(barring, Order::RELAXED) {
             return None;
         }
@@ -199,7 +199,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
 
     /// Acquires to read without waiting.
     #[inline]
-    pub fn try_read(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
+    pub fn try_read(&self, cohort: usize, recursion: Recursion) -> Option<I::CountedAt> {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
         let place = if passes {
             self.read_at_once_past(cohort, WRITING)
@@ -215,7 +215,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
 
     /// The same, for a thread perhaps refused only by a waiting writer.
     #[cold]
-    fn try_read_late(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
+    fn try_read_late(&self, cohort: usize, recursion: Recursion) -> Option<I::CountedAt> {
         let phase = self.word.load(Order::RELAXED);
         if recursion == Recursion::Excluded || phase & CLOSED != PENDING {
             return None;
@@ -255,7 +255,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         cohort: usize,
         recursion: Recursion,
         patience: &Patience,
-    ) -> Option<I::Place> {
+    ) -> Option<I::CountedAt> {
         let recurses = recursion == Recursion::Allowed;
         let mut passes = recurses && thread().reading.get() > 0;
         if mutant(flaw::BAR_EVERYBODY) {

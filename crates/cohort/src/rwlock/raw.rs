@@ -936,12 +936,12 @@ impl RawRwLock {
     /// Returns false otherwise, and as soon as they stop.
     #[inline(never)]
     fn leave_a_turn(&self, patience: &Patience) -> bool {
-        let left = self.look_rarely(patience);
+        let left = self.look_with_naps(patience);
         self.word.fetch_and(!(COUNTS | TAKEN), RW_MARK);
         left
     }
 
-    fn look_rarely(&self, patience: &Patience) -> bool {
+    fn look_with_naps(&self, patience: &Patience) -> bool {
         let since = now();
         let mut spinner = Spinner::new();
         let begun = self.count_next(SAMPLED);
@@ -1332,24 +1332,24 @@ impl RawRwLock {
     pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
         self.settle();
         let has_gate = self.gate.acquire_untouched();
-        if has_gate && self.arrive_upgradably() {
-            self.begin_upgradably(true);
+        if has_gate && self.arrive_upgradable() {
+            self.begin_upgradable(true);
             return Outcome::Acquired;
         }
         let seldom = !waits_often();
-        let outcome = self.read_upgradably_in_line(patience, seldom, has_gate);
+        let outcome = self.upgradable_read_in_line(patience, seldom, has_gate);
         has_waited();
         outcome
     }
 
     /// Takes the lock to read if it can be at once, with the gate held.
-    fn arrive_upgradably(&self) -> bool {
+    fn arrive_upgradable(&self) -> bool {
         !self.is_full() && self.arrive_with_gate(BARS | Self::other_upgrades())
     }
 
     /// Blocks until the lock is held to read upgradably or patience runs out; for a thread that
     /// `seldom` waits, or often, and perhaps has the gate.
-    fn read_upgradably_in_line(
+    fn upgradable_read_in_line(
         &self,
         patience: &Patience,
         seldom: bool,
@@ -1361,9 +1361,9 @@ impl RawRwLock {
             return Outcome::GaveUp;
         }
         let barred = WRITER | Self::other_upgrades();
-        let came = self.arrive_upgradably()
+        let came = self.arrive_upgradable()
             || !self.is_full() && self.read_as_head(patience, barred, seldom) == Outcome::Acquired;
-        self.begin_upgradably(came);
+        self.begin_upgradable(came);
         if came {
             Outcome::Acquired
         } else {
@@ -1397,7 +1397,7 @@ impl RawRwLock {
             return false;
         }
         let came = self.try_read_past(BARS | Self::other_upgrades()).is_ok();
-        self.begin_upgradably(came);
+        self.begin_upgradable(came);
         came
     }
 
@@ -1411,7 +1411,7 @@ impl RawRwLock {
     }
 
     /// Keeps the gate, or releases it if the caller does not read.
-    fn begin_upgradably(&self, reads: bool) {
+    fn begin_upgradable(&self, reads: bool) {
         if reads {
             self.gate.mark_queued();
         } else {
@@ -1457,7 +1457,7 @@ impl RawRwLock {
     /// ```
     pub unsafe fn end_upgradable_fairly(&self) {
         if !self.end_bit() {
-            self.gate.release_queued_fairly();
+            self.gate.release_queued_fair();
         }
     }
 

@@ -164,7 +164,7 @@ impl Slot {
 
 /// What a count counts.
 #[derive(Clone, Copy)]
-enum Kind {
+enum CountOf {
     Readers,
     Owed,
 }
@@ -188,13 +188,13 @@ impl<const SLOTS: usize> Row<SLOTS> {
     }
 
     #[inline(always)]
-    fn slot(&self, name: u32, kind: Kind) -> &Slot {
+    fn slot(&self, name: u32, kind: CountOf) -> &Slot {
         &self.slots[name as usize % SLOTS][kind as usize]
     }
 
     /// Uncounts one, if any is counted here.
     #[inline]
-    fn leave(&self, name: u32, kind: Kind, order: Order) -> bool {
+    fn leave(&self, name: u32, kind: CountOf, order: Order) -> bool {
         let left = self.slot(name, kind).leave(name, order);
         if left.is_some_and(|slot| slot & COUNT == ONE | WANTED) {
             self.tell();
@@ -212,7 +212,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
     }
 
     /// Sleeps, if the name has a count here, until it may be zero, or `done`, or patience runs out.
-    fn sleep(&self, name: u32, kind: Kind, done: impl Fn() -> bool, patience: &Patience) {
+    fn sleep(&self, name: u32, kind: CountOf, done: impl Fn() -> bool, patience: &Patience) {
         let slot = self.slot(name, kind);
         if !slot.want(name) {
             return;
@@ -278,7 +278,7 @@ fn take_row(cohort: usize) {
 
 /// Where a reader is counted, inside or owed entry.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum RowOrWord {
     /// In the slot of that row.
     Slot(usize),
     /// In the lock's own word.
@@ -300,26 +300,26 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
 
     /// Counts the calling thread in its row, if there is room for the lock.
     #[inline(always)]
-    fn enter_row(&self, name: u32, kind: Kind) -> Option<Way> {
+    fn enter_row(&self, name: u32, kind: CountOf) -> Option<RowOrWord> {
         let place = self.place();
         let entered = name != NAMELESS && self.table.rows[place].slot(name, kind).enter(name);
-        entered.then_some(Way::Slot(place))
+        entered.then_some(RowOrWord::Slot(place))
     }
 
     /// Uncounts a reader that entered that way, if it is still counted there.
-    fn leave_row(&self, way: Way, kind: Kind, order: Order) -> bool {
+    fn leave_row(&self, way: RowOrWord, kind: CountOf, order: Order) -> bool {
         let name = self.name.load(Order::RELAXED);
         match way {
-            Way::Slot(place) => self.table.rows[place].leave(name, kind, order),
-            Way::Word => false,
+            RowOrWord::Slot(place) => self.table.rows[place].leave(name, kind, order),
+            RowOrWord::Word => false,
         }
     }
 
     /// The whole count, with the lock's word.
-    fn number(&self, kind: Kind, order: Order) -> i32 {
+    fn number(&self, kind: CountOf, order: Order) -> i32 {
         let mut sum = match kind {
-            Kind::Readers => self.readers.number(order),
-            Kind::Owed => self.owed.number(order),
+            CountOf::Readers => self.readers.number(order),
+            CountOf::Owed => self.owed.number(order),
         };
         let name = self.name.load(Order::RELAXED);
         if name != NAMELESS {
@@ -332,7 +332,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
 
     /// Blocks until the count is zero or patience runs out.
     #[cold]
-    fn wait_for_none(&self, kind: Kind, patience: &Patience, wait: &Wait) -> Outcome {
+    fn wait_for_none(&self, kind: CountOf, patience: &Patience, wait: &Wait) -> Outcome {
         let done = || self.number(kind, Order::RELAXED) == 0;
         let seldom = wait.is_rare();
         let mut spinner = Spinner::sparing_turns(seldom);
@@ -350,10 +350,10 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
             let has_some =
                 |row: &&Row<SLOTS>| row.slot(name, kind).number(name, Order::RELAXED) > 0;
             match kind {
-                Kind::Readers if self.readers.number(Order::RELAXED) > 0 => {
+                CountOf::Readers if self.readers.number(Order::RELAXED) > 0 => {
                     self.readers.sleep(patience);
                 }
-                Kind::Owed if self.owed.number(Order::RELAXED) > 0 => self.owed.sleep(patience),
+                CountOf::Owed if self.owed.number(Order::RELAXED) > 0 => self.owed.sleep(patience),
                 _ => {
                     if let Some(row) = self.table.rows.iter().find(has_some) {
                         row.sleep(name, kind, done, patience);
@@ -363,8 +363,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
             spinner = Spinner::sparing_turns(seldom);
         };
         match kind {
-            Kind::Readers => self.readers.want_no_more(),
-            Kind::Owed => self.owed.want_no_more(),
+            CountOf::Readers => self.readers.want_no_more(),
+            CountOf::Owed => self.owed.want_no_more(),
         }
         let name = self.name.load(Order::RELAXED);
         for row in &self.table.rows {
@@ -377,7 +377,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
     #[inline]
     pub fn leave(&self) -> bool {
         let name = self.name.load(Order::RELAXED);
-        if name != NAMELESS && self.row().leave(name, Kind::Readers, RWT_LEAVE) {
+        if name != NAMELESS && self.row().leave(name, CountOf::Readers, RWT_LEAVE) {
             return true;
         }
         if self.readers.number(Order::RELAXED) > 0 {
@@ -391,7 +391,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
     #[cold]
     fn leave_by_any_row(&self, name: u32) -> bool {
         let mut rows = self.table.rows.iter();
-        rows.any(|row| row.leave(name, Kind::Readers, RWT_LEAVE))
+        rows.any(|row| row.leave(name, CountOf::Readers, RWT_LEAVE))
     }
 
     /// Names the lock: it has readers of several cohorts.
@@ -406,7 +406,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
     }
 
     /// Resets the counts.
-    fn reset(&self, kind: Kind) {
+    fn reset(&self, kind: CountOf) {
         let name = self.name.load(Order::RELAXED);
         if name != NAMELESS {
             for row in &self.table.rows {
@@ -418,73 +418,73 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
     /// Forgets all readers.
     pub fn forget_readers(&self) {
         self.readers.reset();
-        self.reset(Kind::Readers);
+        self.reset(CountOf::Readers);
     }
 
     /// Forgets all readers owed entry.
     pub fn forget_owed(&self) {
         self.owed.reset();
-        self.reset(Kind::Owed);
+        self.reset(CountOf::Owed);
     }
 }
 
 impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     for Named<'_, ROWS, SLOTS, OWED>
 {
-    type Place = Way;
+    type CountedAt = RowOrWord;
 
     #[inline(always)]
-    fn enter(&self, cohort: usize) -> Way {
+    fn enter(&self, cohort: usize) -> RowOrWord {
         take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        if let Some(way) = self.enter_row(name, Kind::Readers) {
+        if let Some(way) = self.enter_row(name, CountOf::Readers) {
             return way;
         }
         // The first cohort needs no row while it is the only one.
         if self.readers.enter() > 0 && cohort > 0 {
             self.christen();
         }
-        Way::Word
+        RowOrWord::Word
     }
 
     #[inline]
-    fn take_back(&self, way: Way) {
-        if !self.leave_row(way, Kind::Readers, RWT_LEAVE) {
+    fn take_back(&self, way: RowOrWord) {
+        if !self.leave_row(way, CountOf::Readers, RWT_LEAVE) {
             self.readers.leave(RWT_LEAVE);
         }
     }
 
     fn is_idle(&self, order: Order) -> bool {
-        self.number(Kind::Readers, order) == 0
+        self.number(CountOf::Readers, order) == 0
     }
 
     fn wait_until_idle(&self, patience: &Patience, wait: &Wait) -> Outcome {
-        self.wait_for_none(Kind::Readers, patience, wait)
+        self.wait_for_none(CountOf::Readers, patience, wait)
     }
 
-    fn owe(&self, cohort: usize) -> Way {
+    fn owe(&self, cohort: usize) -> RowOrWord {
         take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        if let Some(way) = self.enter_row(name, Kind::Owed) {
+        if let Some(way) = self.enter_row(name, CountOf::Owed) {
             return way;
         }
         self.owed.enter();
-        Way::Word
+        RowOrWord::Word
     }
 
-    fn pay(&self, way: Way) {
-        if !self.leave_row(way, Kind::Owed, Order::RELAXED) {
+    fn pay(&self, way: RowOrWord) {
+        if !self.leave_row(way, CountOf::Owed, Order::RELAXED) {
             self.owed.leave(Order::RELAXED);
         }
     }
 
     fn owes(&self) -> bool {
-        self.number(Kind::Owed, Order::RELAXED) != 0
+        self.number(CountOf::Owed, Order::RELAXED) != 0
     }
 
     #[inline]
     fn wait_until_paid(&self, patience: &Patience, wait: &Wait) -> Option<bool> {
-        if self.owes() && self.wait_for_none(Kind::Owed, patience, wait) == Outcome::GaveUp {
+        if self.owes() && self.wait_for_none(CountOf::Owed, patience, wait) == Outcome::GaveUp {
             return None;
         }
         Some(self.is_idle(Order::RELAXED))

@@ -88,13 +88,7 @@ fn gains(analysis: &Analysis, on: &str, area: &Area<'_>) -> Drawn {
     for (length, colour) in analysis.lengths.iter().zip(SHADES) {
         curve(length, colour, &mut chart)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 12).into_font().color(&INK))
-        .draw()?;
-    Ok(())
+    sheet::legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
 type Chart<'a, 'b> = ChartContext<
@@ -170,11 +164,5 @@ fn periods(what: &str, costs: &[Cost], taken: u32, area: &Area<'_>) -> Drawn {
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         chart.draw_series(points.iter().map(|at| Circle::new(*at, 3, colour.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 12).into_font().color(&INK))
-        .draw()?;
-    Ok(())
+    sheet::legend(&mut chart, SeriesLabelPosition::LowerRight)
 }

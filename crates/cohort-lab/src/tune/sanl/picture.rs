@@ -3,16 +3,11 @@
 
 use super::{LOCKS, Profile, Sample};
 use crate::plot::figure;
-use crate::plot::sheet::{self, Area, Drawn, FAINT, GRID, INK};
+use crate::plot::sheet::{self, Area, COLOURS, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (960, 760);
-const COLOURS: [RGBColor; LOCKS.len()] = [
-    RGBColor(15, 118, 110),
-    RGBColor(180, 83, 9),
-    RGBColor(67, 56, 202),
-];
 
 /// Steps of the drawn quadratic.
 const STEPS: u32 = 100;
@@ -79,13 +74,7 @@ fn times(profile: &Profile, on: &str, area: &Area<'_>) -> Drawn {
                 .map(|s| Circle::new(at(s), 3, colour.filled())),
         )?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerLeft)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 12).into_font().color(&INK))
-        .draw()?;
-    Ok(())
+    sheet::legend(&mut chart, SeriesLabelPosition::LowerLeft)
 }
 
 /// Idle polls against the inverse contention.

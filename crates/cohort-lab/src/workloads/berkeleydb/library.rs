@@ -306,7 +306,7 @@ impl Cursor<'_> {
     ///
     /// # Errors
     /// The library's error.
-    pub fn go(&mut self, how: Move, mut key: [u8; 12]) -> Result<Option<Place>, String> {
+    pub fn go(&mut self, how: Move, mut key: [u8; 12]) -> Result<Option<KeyAndRecord>, String> {
         let mut record = [0; 8];
         let mut at = Thing::new(&mut key, 12);
         let mut found = Thing::new(&mut record, 0);
@@ -324,7 +324,7 @@ impl Cursor<'_> {
 }
 
 /// A key and its record.
-pub type Place = ([u8; 12], [u8; 8]);
+pub type KeyAndRecord = ([u8; 12], [u8; 8]);
 
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {

@@ -69,6 +69,27 @@ pub struct Tally {
 const INTERVAL: usize = 100;
 
 impl Model {
+    /// Two preemptions and two failed looks; waiters spin, and all else is as usual.
+    pub const SPINNING: Self = Self {
+        preemptions: 2,
+        polls: 2,
+        policy: WaitPolicy::Spin,
+        nanoseconds_per_look: 0,
+        looks_in_time: 0,
+        quiet: false,
+        tries: false,
+        visits: false,
+        starves: false,
+        absent: false,
+        one_group: false,
+        two_cpus: false,
+        counts_reads: false,
+        biases: false,
+        forks: false,
+        ends: false,
+        reuses_ids: false,
+    };
+
     /// Explores every execution of `client` within the bounds, or as many as the time permits.
     ///
     /// # Panics

@@ -30,11 +30,11 @@ struct Known(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     serial: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<ExecutionNode>,
 }
 
 #[derive(Debug)]
-struct Node {
+struct ExecutionNode {
     address: usize,
     /// Its thread, and that thread's process.
     thread: usize,
@@ -45,7 +45,7 @@ struct Node {
 }
 
 impl Known {
-    fn of_this_execution<R>(&self, look: impl FnOnce(&mut Vec<Node>) -> R) -> R {
+    fn of_this_execution<R>(&self, look: impl FnOnce(&mut Vec<ExecutionNode>) -> R) -> R {
         let serial = with(|execution| execution.serial);
         let mut state = self.0.lock().expect("no user of the pool panics");
         if state.serial != serial {
@@ -81,7 +81,7 @@ impl Known {
     fn add(&self, address: usize) {
         let (thread, generation) = with(|execution| (execution.current, execution.generation));
         self.of_this_execution(|nodes| {
-            nodes.push(Node {
+            nodes.push(ExecutionNode {
                 address,
                 thread,
                 generation,
@@ -126,7 +126,7 @@ impl Known {
 }
 
 /// The index of a node in its pool.
-fn place(nodes: &[Node], address: usize) -> usize {
+fn place(nodes: &[ExecutionNode], address: usize) -> usize {
     let place = nodes.iter().position(|node| node.address == address);
     place.expect("a node of this pool, to which it goes back")
 }

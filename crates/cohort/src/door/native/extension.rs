@@ -269,8 +269,8 @@ mod tests {
 
     use super::super::{is_quiet_time, is_special_release};
     use super::*;
-    use crate::fairly::ReleaseFairly;
     use crate::numa::FutexHmcs;
+    use crate::sync::fair_release::ReleaseFairly;
     use cohort_raw::RawLock;
     use core::cell::Cell;
     use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -188,7 +188,7 @@ fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> us
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
     passage();
     if IMPATIENT_UNTIL.load(Ordering::Relaxed) != PATIENT {
-        return sleep_impatiently(word, expected, bits, deadline);
+        return sleep_impatient(word, expected, bits, deadline);
     }
     futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
 }
@@ -214,7 +214,7 @@ pub(super) fn be_impatient(nanoseconds: u64) {
 
 #[cold]
 #[inline(never)]
-fn sleep_impatiently(
+fn sleep_impatient(
     word: &AtomicU32,
     expected: u32,
     bits: u32,

@@ -54,7 +54,7 @@ struct Sleeper {
 }
 
 /// A sleeper in a queue.
-struct Place {
+struct ParkedWaiter {
     at: usize,
     bits: u32,
     sleeper: Arc<Sleeper>,
@@ -62,9 +62,9 @@ struct Place {
 
 /// The sleepers at the addresses of a bucket, the oldest first. On lines of its own.
 #[repr(align(128))]
-struct Bucket(Mutex<Vec<Place>>);
+struct Bucket(Mutex<Vec<ParkedWaiter>>);
 
-type Queue = MutexGuard<'static, Vec<Place>>;
+type Queue = MutexGuard<'static, Vec<ParkedWaiter>>;
 
 static TABLE: [Bucket; BUCKETS] = [const { Bucket(Mutex::new(Vec::new())) }; BUCKETS];
 
@@ -151,7 +151,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     if !holds(word, expected) {
         return Slept::Again;
     }
-    queue.push(Place {
+    queue.push(ParkedWaiter {
         at,
         bits,
         sleeper: Arc::clone(&sleeper),
@@ -173,12 +173,12 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     let at = word.addr();
     let mut queue = queue_of(at);
     let mut left = count;
-    let is_next = |place: &mut Place| {
+    let is_next = |place: &mut ParkedWaiter| {
         let is_next = left > 0 && place.at == at && place.bits & bits != 0;
         left -= u32::from(is_next);
         is_next
     };
-    let woken: Vec<Place> = queue.extract_if(.., is_next).collect();
+    let woken: Vec<ParkedWaiter> = queue.extract_if(.., is_next).collect();
     drop(queue);
     woken.iter().for_each(|place| place.sleeper.wake());
     woken.len()

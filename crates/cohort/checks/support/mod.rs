@@ -1,0 +1,5 @@
+//! What the locks and their users share.
+
+mod condvar;
+mod records;
+mod service;

@@ -9,6 +9,7 @@
 
 mod abortable;
 mod adaptive;
+mod barrier;
 mod baseline;
 mod basic;
 mod compose;
@@ -20,10 +21,12 @@ mod host;
 mod mutex;
 mod numa;
 mod once;
+mod once_lock;
 mod pausing;
 mod posting;
 mod records;
 mod rwlock;
+mod semaphore;
 mod service;
 mod token;
 mod wait;

@@ -62,6 +62,7 @@
 //! | features `owning_ref`, `nightly`, `hardware-lock-elision` | none |
 //! | feature `send_guard` | none; guards of mutexes and writers can always be sent |
 //! | the entire crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
+//! | its version 0.13 | `compat::parking_lot_013` (feature `lock_api_05`) |
 //! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is a lock of this crate without contexts |
 //! | `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`rwlock::RawRwLock`] |
 //! | poisoning of locks (`std`) | none: a panic unlocks |
@@ -84,6 +85,10 @@
 //! - `std` (on): deadlines by [`std::time::Instant`][Instant], guards that own an `Arc`, async tasks
 //!   that delegate critical sections ([`Posting`]), and panics that propagate from critical sections
 //!   run by another thread.
+//! - `named`: `AnyLock`, a lock chosen by its name at run time. Compiles all
+//!   locks.
+//! - `dynamic_tls`: for plug-ins, which share the loader's small reserve of static thread-local
+//!   storage.
 //! - `lock_api`: the traits of that crate's version 0.4, for locks without contexts, and `compat`.
 //! - `lock_api_05`: those of its version 0.5, for all locks and compositions. Needs Rust 1.95.
 //! - `serde`: serialises the data behind a lock as if it were bare.
@@ -108,7 +113,7 @@
 //! - Waiting allocates memory and locks mutexes of the standard library: neither a global allocator
 //!   nor a signal handler can use locks.
 //! - Waiters are woken in FIFO order, whatever their real-time priority.
-//! - The features `annotate` and `observe` have no effect.
+//! - The features `annotate`, `dynamic_tls` and `observe` have no effect.
 //! - Threads of WebAssembly need a target with threads and a clock, as `wasm32-wasip1-threads`.
 //!
 //! # Versions
@@ -138,8 +143,14 @@
 //! | [`catalogue`] | the list of all locks |
 #![no_std]
 
+/// The examples of the package's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod abortable;
 pub mod adaptive;
+mod barrier;
 pub mod baseline;
 pub mod basic;
 pub mod catalogue;
@@ -168,6 +179,7 @@ pub mod host;
 #[cfg(not(internals))]
 #[allow(dead_code, unused_imports, reason = "other packages use it")]
 mod host;
+mod lazy_lock;
 #[cfg(internals)]
 pub mod made;
 #[cfg(not(internals))]
@@ -176,6 +188,7 @@ mod made;
 mod mutex;
 pub mod numa;
 mod once;
+mod once_lock;
 #[cfg(not(checker))]
 mod outside;
 mod padded;
@@ -194,6 +207,7 @@ pub mod report;
 #[allow(dead_code, unused_imports, reason = "other packages use it")]
 mod report;
 pub mod rwlock;
+mod semaphore;
 #[cfg(internals)]
 pub mod service;
 #[cfg(not(internals))]
@@ -207,6 +221,7 @@ pub mod wait;
 mod wait;
 mod waking;
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
@@ -214,8 +229,10 @@ pub use delegated::Delegated;
 pub use door::now;
 pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
 pub use fairly::ReleaseFairly;
+pub use lazy_lock::LazyLock;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
 #[cfg(not(checker))]
 #[allow(unused_imports, reason = "without features there is nothing")]
 pub use outside::*;
@@ -226,6 +243,7 @@ pub use reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGua
 pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
+pub use semaphore::{Semaphore, SemaphorePermit};
 pub use token::Token;
 pub use wait::{MayPark, Parking, SpinOnly};
 pub use waking::{LockAsync, Waking};

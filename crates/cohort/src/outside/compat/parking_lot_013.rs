@@ -63,14 +63,14 @@ use crate::mutex::patience;
 use crate::outside::instant::left;
 use crate::outside::lock_api_05::Held;
 use crate::rwlock::read_at_last;
+use ::lock_api_05::{
+    GuardNoSend, RawCondvarTimed as _, RawRwLock as _, RawRwLockTimed as _, RawRwLockUpgrade as _,
+    RawRwLockUpgradeTimed as _,
+};
 use cohort_raw::{Outcome, Patience};
 use core::fmt;
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use lock_api::{
-    GuardNoSend, RawCondvarTimed as _, RawRwLock as _, RawRwLockTimed as _, RawRwLockUpgrade as _,
-    RawRwLockUpgradeTimed as _,
-};
 use std::time::Instant;
 
 extern crate std;
@@ -80,7 +80,7 @@ pub use crate::numa::FutexHmcs as RawMutex;
 pub use crate::once::{Once, OnceState};
 pub use crate::rwlock::RawRwLock;
 pub use ::lock_api_05 as lock_api;
-pub use lock_api::{
+pub use ::lock_api_05::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
     ArcRwLockWriteGuard, WaitTimeoutResult,
 };

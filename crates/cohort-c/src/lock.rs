@@ -8,7 +8,7 @@ use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
 use cohort::Patience;
-use cohort::context::BYTES;
+use cohort::context::{ALIGN, BYTES};
 use cohort::door::{Doing, How};
 use cohort::made::Made;
 use cohort::named::{Named, Wrong};
@@ -25,6 +25,7 @@ pub struct cohort_context_t {
 }
 
 const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
+const _: () = assert!(ALIGN <= align_of::<cohort_context_t>());
 
 /// Lock created by its name.
 #[expect(non_camel_case_types, reason = "as C has it")]

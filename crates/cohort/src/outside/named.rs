@@ -7,7 +7,7 @@
 use crate::catalogue;
 use crate::compose::Gated;
 use crate::compose::stacked::{Stacked, Text};
-use crate::context::BYTES;
+use crate::context::{ALIGN, BYTES};
 use crate::host::Served;
 use crate::made::Made;
 use crate::mutex::Mutex;
@@ -21,9 +21,6 @@ use core::ptr::NonNull;
 
 /// Alignment of locks: two cache lines, which the hardware prefetches together.
 const LINES: usize = 128;
-
-/// The largest alignment of a context: a cache line.
-const CONTEXT_ALIGN: usize = 64;
 
 /// A lock's form: the catalogue's own if its waiters can give up, else with admission control if it
 /// serves in order. The lock's type decides: an inherent constant takes precedence over a trait's
@@ -43,7 +40,7 @@ impl<L> Ungated for Form<L> {}
 
 const fn has_room(operations: Operations) -> Operations {
     let room = operations.context;
-    assert!(room.size() <= BYTES && room.align() <= CONTEXT_ALIGN);
+    assert!(room.size() <= BYTES && room.align() <= ALIGN);
     assert!(operations.lock.align() <= LINES);
     operations
 }

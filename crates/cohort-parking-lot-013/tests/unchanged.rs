@@ -36,7 +36,7 @@ impl<T> Queue<T> {
         let deadline = Instant::now() + timeout;
         let mut items = self.items.lock();
         let empty = |items: &mut VecDeque<T>| items.is_empty();
-        let waited = self.filled.wait_while_until(&mut items, empty, &deadline);
+        let waited = self.filled.wait_while_until(&mut items, empty, deadline);
         assert_eq!(waited.timed_out(), items.is_empty());
         items.pop_front()
     }
@@ -98,7 +98,32 @@ fn a_recursive_lock_changes_its_holds() {
     assert_eq!(*read + *total.read(), 4);
 }
 
+/// As with the feature `send_guard`, writers may end on another thread.
+#[test]
+fn a_writer_ends_on_another_thread() {
+    let (total, again) = (RwLock::new(1), RecursiveRwLock::new(1));
+    let (mut write, mut write_again) = (total.write(), again.write());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            *write += 1;
+            *write_again += 1;
+        });
+    });
+    assert_eq!((*total.read(), *again.read()), (2, 2));
+    let (write, write_again) = (total.write(), again.write());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let read = RwLockWriteGuard::downgrade(write);
+            let upgradable =
+                parking_lot::RecursiveRwLockWriteGuard::downgrade_to_upgradable(write_again);
+            assert_eq!((*read, *upgradable), (2, 2));
+        });
+    });
+    assert!(total.try_write().is_some() && again.try_write().is_some());
+}
+
 static READY: Once = Once::new();
+static DONE: Once = Once::new_completed();
 
 #[test]
 fn the_rest_is_there() {
@@ -106,6 +131,8 @@ fn the_rest_is_there() {
     READY.call_once(|| *total.lock() += 1);
     READY.call_once(|| *total.lock() += 1);
     READY.wait();
+    DONE.call_once(|| unreachable!());
+    DONE.wait();
     assert!(READY.is_completed() && READY.state() == OnceState::Done);
     assert_eq!(*total.lock(), 1);
 

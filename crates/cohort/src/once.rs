@@ -201,16 +201,19 @@ impl Once {
         }
     }
 
-    /// Creates one whose section counts as completed.
-    ///
-    /// ```
-    /// cohort::Once::new_completed().call_once(|| unreachable!());
-    /// ```
-    #[must_use]
-    pub fn new_completed() -> Self {
-        let new = Self::new();
-        new.state.reset(DONE);
-        new
+    constructor! {
+        /// Creates one whose section counts as completed.
+        ///
+        /// ```
+        /// static READY: cohort::Once = cohort::Once::new_completed();
+        /// READY.call_once(|| unreachable!());
+        /// ```
+        #[must_use]
+        pub fn new_completed() -> Self {
+            Self {
+                state: WaitCell::with(DONE),
+            }
+        }
     }
 
     /// Whether the section has been completed; never blocks. Then its writes are visible.
@@ -225,7 +228,8 @@ impl Once {
         self.is_done()
     }
 
-    /// Blocks until another thread's section has been completed; runs none itself.
+    /// Blocks until another thread's section has been completed; runs none itself. Inside the
+    /// object's own section, it never returns.
     ///
     /// # Panics
     /// If the object is poisoned.

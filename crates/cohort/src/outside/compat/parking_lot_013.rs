@@ -63,10 +63,7 @@ use crate::mutex::patience;
 use crate::outside::instant::left;
 use crate::outside::lock_api_05::Held;
 use crate::rwlock::read_at_last;
-use ::lock_api_05::{
-    GuardNoSend, RawCondvarTimed as _, RawRwLock as _, RawRwLockTimed as _, RawRwLockUpgrade as _,
-    RawRwLockUpgradeTimed as _,
-};
+use ::lock_api_05::{GuardNoSend, GuardSend};
 use cohort_raw::{Outcome, Patience};
 use core::fmt;
 use core::num::NonZeroUsize;
@@ -252,7 +249,7 @@ unsafe impl lock_api::RawCondvarTimed for RawCondvar {
 #[derive(Debug, Default)]
 pub struct RawRwLockRecursive(RawRwLock);
 
-/// Whether a timed or tried acquisition succeeded, as a guard's state.
+/// Whether a timed or tried shared acquisition succeeded, as a guard's state.
 #[inline]
 fn state(is_acquired: bool) -> Option<GuardNoSend> {
     is_acquired.then(GuardNoSend::new)
@@ -263,7 +260,7 @@ fn state(is_acquired: bool) -> Option<GuardNoSend> {
 unsafe impl lock_api::RawRwLock for RawRwLockRecursive {
     const INIT: Self = Self(RawRwLock::new());
     type SharedGuard = GuardNoSend;
-    type ExclusiveGuard = GuardNoSend;
+    type ExclusiveGuard = GuardSend;
 
     #[inline]
     fn lock_shared(&self) -> GuardNoSend {
@@ -283,17 +280,17 @@ unsafe impl lock_api::RawRwLock for RawRwLockRecursive {
     }
 
     #[inline]
-    fn lock_exclusive(&self) -> GuardNoSend {
+    fn lock_exclusive(&self) -> GuardSend {
         self.0.lock_exclusive()
     }
 
     #[inline]
-    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
+    fn try_lock_exclusive(&self) -> Option<GuardSend> {
         self.0.try_lock_exclusive()
     }
 
     #[inline]
-    unsafe fn unlock_exclusive(&self, state: GuardNoSend) {
+    unsafe fn unlock_exclusive(&self, state: GuardSend) {
         // SAFETY: the caller's.
         unsafe { self.0.unlock_exclusive(state) };
     }
@@ -320,11 +317,11 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLockRecursive {
         self.try_lock_shared_for(left(deadline))
     }
 
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<GuardNoSend> {
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<GuardSend> {
         self.0.try_lock_exclusive_for(timeout)
     }
 
-    fn try_lock_exclusive_until(&self, deadline: Instant) -> Option<GuardNoSend> {
+    fn try_lock_exclusive_until(&self, deadline: Instant) -> Option<GuardSend> {
         self.0.try_lock_exclusive_until(deadline)
     }
 }
@@ -346,13 +343,13 @@ macro_rules! passes_on {
 
 passes_on! {
     RawRwLockDowngrade:
-    downgrade(state: GuardNoSend) -> GuardNoSend;
+    downgrade(state: GuardSend) -> GuardNoSend;
 }
 
 passes_on! {
     RawRwLockFair:
     unlock_shared_fair(state: GuardNoSend);
-    unlock_exclusive_fair(state: GuardNoSend);
+    unlock_exclusive_fair(state: GuardSend);
 }
 
 // SAFETY: as above.
@@ -372,12 +369,12 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLockRecursive {
         unsafe { self.0.unlock_upgradable(state) };
     }
 
-    unsafe fn upgrade(&self, state: GuardNoSend) -> GuardNoSend {
+    unsafe fn upgrade(&self, state: GuardNoSend) -> GuardSend {
         // SAFETY: the caller's.
         unsafe { lock_api::RawRwLockUpgrade::upgrade(&self.0, state) }
     }
 
-    unsafe fn try_upgrade(&self, state: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
+    unsafe fn try_upgrade(&self, state: GuardNoSend) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         unsafe { lock_api::RawRwLockUpgrade::try_upgrade(&self.0, state) }
     }
@@ -391,7 +388,7 @@ passes_on! {
 passes_on! {
     RawRwLockUpgradeDowngrade:
     downgrade_upgradable(state: GuardNoSend) -> GuardNoSend;
-    downgrade_to_upgradable(state: GuardNoSend) -> GuardNoSend;
+    downgrade_to_upgradable(state: GuardSend) -> GuardNoSend;
 }
 
 // SAFETY: as above.
@@ -408,7 +405,7 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLockRecursive {
         &self,
         state: GuardNoSend,
         timeout: Duration,
-    ) -> Result<GuardNoSend, GuardNoSend> {
+    ) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         unsafe { self.0.try_upgrade_for(state, timeout) }
     }
@@ -417,7 +414,7 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLockRecursive {
         &self,
         state: GuardNoSend,
         deadline: Instant,
-    ) -> Result<GuardNoSend, GuardNoSend> {
+    ) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         unsafe { self.0.try_upgrade_until(state, deadline) }
     }

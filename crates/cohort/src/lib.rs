@@ -88,7 +88,7 @@
 //! - `named`: `AnyLock`, a lock chosen by its name at run time. Compiles all
 //!   locks.
 //! - `dynamic_tls`: for plug-ins, which share the loader's small reserve of static thread-local
-//!   storage.
+//!   storage. A thread's first operation may call `malloc`.
 //! - `lock_api`: the traits of that crate's version 0.4, for locks without contexts, and `compat`.
 //! - `lock_api_05`: those of its version 0.5, for all locks and compositions. Needs Rust 1.95.
 //! - `serde`: serialises the data behind a lock as if it were bare.

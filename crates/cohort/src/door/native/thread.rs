@@ -50,6 +50,29 @@ macro_rules! by_descriptor {
     };
 }
 
+/// Finds the words by their TLS descriptor, whose call changes x0, the link register and flags.
+/// Where it allocates, it preserves no registers of SVE: they are among the clobbers.
+#[cfg(all(target_arch = "aarch64", feature = "dynamic_tls"))]
+macro_rules! by_descriptor {
+    ($at:ident, $($clobbers:tt)+) => {
+        // SAFETY: calls the descriptor of our own symbol, and adds the thread pointer.
+        unsafe {
+            core::arch::asm!(
+                concat!("adrp x0, :tlsdesc:", record!()),
+                concat!("ldr x1, [x0, :tlsdesc_lo12:", record!(), "]"),
+                concat!("add x0, x0, :tlsdesc_lo12:", record!()),
+                concat!(".tlsdesccall ", record!()),
+                "blr x1",
+                "mrs x1, tpidr_el0",
+                "add x0, x0, x1",
+                out("x0") $at,
+                $($clobbers)+,
+                options(pure, readonly),
+            );
+        }
+    };
+}
+
 /// The calling thread's words.
 #[inline(always)]
 #[must_use]
@@ -96,22 +119,18 @@ pub fn thread() -> &'static ThreadRecord {
         out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
         out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _
     );
-    #[cfg(all(target_arch = "aarch64", feature = "dynamic_tls"))]
-    // SAFETY: as above.
-    unsafe {
-        core::arch::asm!(
-            concat!("adrp x0, :tlsdesc:", record!()),
-            concat!("ldr x1, [x0, :tlsdesc_lo12:", record!(), "]"),
-            concat!("add x0, x0, :tlsdesc_lo12:", record!()),
-            concat!(".tlsdesccall ", record!()),
-            "blr x1",
-            "mrs x1, tpidr_el0",
-            "add x0, x0, x1",
-            out("x0") at,
-            clobber_abi("C"),
-            options(pure, readonly),
-        );
-    }
+    #[cfg(all(
+        target_arch = "aarch64",
+        feature = "dynamic_tls",
+        target_feature = "sve"
+    ))]
+    by_descriptor!(at, clobber_abi("C"));
+    #[cfg(all(
+        target_arch = "aarch64",
+        feature = "dynamic_tls",
+        not(target_feature = "sve")
+    ))]
+    by_descriptor!(at, out("x1") _, out("x30") _);
     // SAFETY: the words live as long as their thread, which is the one running;
     // the type is not `Sync`, so the reference cannot leave it.
     unsafe { &*at }

@@ -75,6 +75,22 @@ pub fn is_awaited_again(threads: usize) {
     });
 }
 
+/// The section panics, and so does the wait of every other thread.
+pub fn is_awaited_in_vain(threads: usize) {
+    let shared = Arc::new(Once::new());
+    together(threads, move |thread| {
+        let ended = caught(|| {
+            if thread == 0 {
+                shared.call_once(|| panic_on(Box::new("on purpose")));
+            } else {
+                shared.wait();
+            }
+        });
+        assert!(ended.is_err(), "the section panicked");
+        assert!(shared.state().poisoned(), "no other section has been run");
+    });
+}
+
 /// Every thread initialises a value; all see the first.
 pub fn keeps_one_value(threads: usize) {
     let shared = Arc::new((OnceLock::new(), Cell::new(0)));
@@ -109,5 +125,51 @@ pub fn is_computed_once(threads: usize) {
             (7, 1),
             "the value has been computed once"
         );
+    });
+}
+
+/// The computation panics the first time; the next caller computes the value.
+pub fn is_computed_again(threads: usize) {
+    let shared = Arc::new((OnceLock::new(), Cell::new(0)));
+    let panicked = together(threads, move |_| {
+        let (lock, count) = &*shared;
+        let run = caught(|| {
+            lock.get_or_init(|| {
+                add_one(count);
+                if read(count) == 1 {
+                    panic_on(Box::new("the first time"));
+                }
+                7
+            });
+        });
+        if run.is_ok() {
+            assert_eq!(
+                (lock.get(), read(count)),
+                (Some(&7), 2),
+                "the value has been computed the second time"
+            );
+        }
+        run.is_err()
+    });
+    if let Some(panicked) = panicked {
+        let panicked = panicked.iter().filter(|panicked| **panicked).count();
+        assert_eq!(panicked, 1, "one thread comes first");
+    }
+}
+
+/// The function of a lazy value panics; so does every use.
+pub fn stays_without_value(threads: usize) {
+    let count = Arc::new(Cell::new(0));
+    let theirs = Arc::clone(&count);
+    let init = move || -> u32 {
+        add_one(&theirs);
+        panic_on(Box::new("on purpose"))
+    };
+    let shared = Arc::new((LazyLock::new(init), count));
+    together(threads, move |_| {
+        let (lazy, count) = &*shared;
+        let used = caught(|| assert_eq!(**lazy, 7, "there is no value"));
+        assert!(used.is_err() && lazy.get().is_none(), "there is no value");
+        assert_eq!(read(count), 1, "the function is called once");
     });
 }

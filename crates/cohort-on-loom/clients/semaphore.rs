@@ -50,13 +50,16 @@ pub fn is_tried(threads: usize) {
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |_| {
         let (semaphore, inside) = &*theirs;
-        if let Some(_permit) = semaphore.try_acquire() {
+        let permit = semaphore.try_acquire();
+        if permit.is_some() {
             let before = inside.fetch_add(1, Order::RELAXED);
             assert_eq!(before, 0, "more threads than permits");
             inside.fetch_sub(1, Order::RELAXED);
         }
+        permit.is_some()
     });
-    if ended.is_some() {
+    if let Some(entered) = ended {
+        assert!(entered.contains(&true), "the first try succeeds");
         assert_eq!(shared.0.available(), 1, "the permit is back, and no other");
     }
 }
@@ -74,5 +77,21 @@ pub fn loses_no_permit(threads: usize) {
     });
     if ended.is_some() {
         assert_eq!(shared.available(), 1, "the permit is back");
+    }
+}
+
+/// One thread adds a permit for each of the others, which keep theirs.
+pub fn adds_for_all(threads: usize) {
+    let shared = Arc::new(Semaphore::new(0));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |thread| {
+        if thread == 0 {
+            theirs.add(threads - 1);
+        } else {
+            theirs.acquire().forget();
+        }
+    });
+    if ended.is_some() {
+        assert_eq!(shared.available(), 0, "each has taken one permit");
     }
 }

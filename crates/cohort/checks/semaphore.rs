@@ -15,6 +15,9 @@ models![
     quick("semaphore::tried", PARK, || by_word(
         || semaphore::is_tried(2)
     )),
+    quick("semaphore::added", PARK, || by_word(|| {
+        semaphore::adds_for_all(3)
+    })),
     quick("semaphore::loses_none", PARK_1, || {
         by_word(|| semaphore::loses_no_permit(2));
     }),

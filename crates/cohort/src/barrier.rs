@@ -15,6 +15,7 @@ use crate::door::{constructor, flaws, mutant, orders};
 use crate::mutex::Mutex;
 use crate::wait::WaitCell;
 use core::fmt;
+use core::panic::RefUnwindSafe;
 
 orders! {
     /// Publishes the writes of all threads of the round, which the lock has given the last one.
@@ -56,6 +57,9 @@ pub struct Barrier {
     round: WaitCell,
     threads: usize,
 }
+
+// No panic leaves a round half counted.
+impl RefUnwindSafe for Barrier {}
 
 /// The end of a wait at a [`Barrier`].
 ///

@@ -15,17 +15,22 @@ use crate::mutex::{Mutex, patience};
 use cohort_raw::Patience;
 use core::fmt;
 use core::mem;
+use core::panic::RefUnwindSafe;
 use core::time::Duration;
 
 flaws! {
     /// A returned permit is announced to no waiter.
     FORGET_WAITERS = "semaphore.forget-waiters";
+    /// Several permits are announced to one waiter.
+    NOTIFY_ONE = "semaphore.notify-one";
     /// A thread takes a permit although none is free.
     TAKE_MORE = "semaphore.take-more";
 }
 
-/// A number of permits: at most so many threads are at once in the code that they guard. Notified
-/// in FIFO order; a thread that arrives may overtake a notified one.
+/// A number of permits: at most so many threads are at once in the code that they guard.
+///
+/// Waiters are notified by real-time priority, FIFO among equals. A thread that arrives may take the
+/// permit before the notified waiter does, which then waits again, behind all others.
 ///
 /// ```
 /// use cohort::Semaphore;
@@ -49,6 +54,9 @@ pub struct Semaphore {
     free: Mutex<usize>,
     returned: Condvar,
 }
+
+// A panic leaves the number of permits whole.
+impl RefUnwindSafe for Semaphore {}
 
 /// A permit of a [`Semaphore`]; returned when dropped. Any thread may drop it.
 ///
@@ -126,7 +134,8 @@ impl Semaphore {
         taken.then(|| SemaphorePermit { of: self })
     }
 
-    /// Blocks until a permit is free and takes it, or until patience runs out.
+    /// Blocks until a permit is free and takes it, or until patience runs out. A free permit is
+    /// taken even then.
     ///
     /// ```
     /// use cohort::{Patience, Semaphore, Token};
@@ -134,6 +143,8 @@ impl Semaphore {
     /// let (semaphore, stop) = (Semaphore::new(0), Token::new());
     /// stop.cancel();
     /// assert!(semaphore.acquire_within(&Patience::ENDLESS.unless(&stop)).is_none());
+    /// semaphore.add(1);
+    /// assert!(semaphore.acquire_within(&Patience::ENDLESS.unless(&stop)).is_some());
     /// ```
     pub fn acquire_within(&self, patience: &Patience) -> Option<SemaphorePermit<'_>> {
         let mut free = self.free.lock();
@@ -163,19 +174,35 @@ impl Semaphore {
     /// Adds free permits, and notifies as many waiters.
     ///
     /// # Panics
-    /// If there would be more than `usize::MAX`.
+    /// If more than `usize::MAX` would be free.
     ///
     /// ```
     /// let semaphore = cohort::Semaphore::new(0);
     /// semaphore.add(2);
     /// assert_eq!(semaphore.available(), 2);
     /// ```
+    ///
+    /// A permit dropped beyond that number is lost instead:
+    ///
+    /// ```
+    /// let semaphore = cohort::Semaphore::new(usize::MAX);
+    /// let permit = semaphore.acquire();
+    /// semaphore.add(1);
+    /// drop(permit);
+    /// assert_eq!(semaphore.available(), usize::MAX);
+    /// ```
     pub fn add(&self, permits: usize) {
         self.free.locking(|free| {
             let sum = free.checked_add(permits);
             *free = sum.expect("a semaphore has at most `usize::MAX` permits");
         });
-        for _ in 0..permits {
+        self.notify(permits);
+    }
+
+    /// Notifies waiters of that many free permits.
+    fn notify(&self, permits: usize) {
+        let most = if mutant(flaw::NOTIFY_ONE) { 1 } else { permits };
+        for _ in 0..permits.min(most) {
             if mutant(flaw::FORGET_WAITERS) || !self.returned.notify_one() {
                 break;
             }
@@ -205,7 +232,8 @@ impl SemaphorePermit<'_> {
 
 impl Drop for SemaphorePermit<'_> {
     fn drop(&mut self) {
-        self.of.add(1);
+        self.of.free.locking(|free| *free = free.saturating_add(1));
+        self.of.notify(1);
     }
 }
 

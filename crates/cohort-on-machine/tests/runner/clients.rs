@@ -444,6 +444,7 @@ static CLIENTS: &[Sizes] = clients! {
     semaphore_excludes: |threads, rounds| {
         semaphore::excludes(threads, rounds);
         semaphore::admits(threads, threads / 2);
+        semaphore::adds_for_all(threads);
     };
     semaphore_gives_up: |threads, _rounds| {
         semaphore::is_tried(threads);

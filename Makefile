@@ -87,7 +87,7 @@ c:
 	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=cohort" $(CARGO) build $(FOR) --release \
 	    --manifest-path crates/cohort-c/Cargo.toml --target-dir $(TARGET)/c
 	$(CC) -shared -s -o $(C)/libcohort.so.$(VERSION) -Wl,-soname,$(SONAME) \
-	    -Wl,--version-script=crates/cohort-c/cohort.map -Wl,-z,defs -Wl,-z,nodelete \
+	    -Wl,--version-script=crates/cohort-c/cohort.map -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete \
 	    -Wl,--gc-sections -Wl,--whole-archive $(C)/libcohort.a -Wl,--no-whole-archive -lc
 
 install-c: c install-library

@@ -26,6 +26,10 @@
 #define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
+/*
+ * A thread's first operation may call malloc() if the program loaded the library by dlopen().
+ */
+
 /* C99's <time.h> does not declare it. */
 struct timespec;
 

@@ -35,6 +35,12 @@ static void *for_named(void *result)
     return NULL;
 }
 
+static void *for_address(void *result)
+{
+    *(int *)result = cohort_gls_lock_unless(&never, &stop);
+    return NULL;
+}
+
 static void *for_signal(void *result)
 {
     int error;
@@ -51,7 +57,8 @@ static void *for_signal(void *result)
 
 int main(void)
 {
-    void *(*const waits[])(void *) = {for_mutex, for_reading, for_writing, for_named, for_signal};
+    void *(*const waits[])(void *) = {for_mutex, for_reading, for_writing, for_named, for_address,
+                                    for_signal};
     enum { COUNT = sizeof waits / sizeof *waits };
     pthread_t threads[COUNT];
     int results[COUNT];
@@ -62,6 +69,12 @@ int main(void)
     cohort_mutex_lock(&mutex);
     cohort_rwlock_write(&rwlock);
     cohort_lock_acquire(lock);
+    cohort_gls_lock(&never);
+    const struct timespec past = {0, 0};
+    if (cohort_gls_lock_try(&never) != EBUSY ||
+        cohort_gls_lock_for(&never, 1000000) != ETIMEDOUT ||
+        cohort_gls_lock_until(&never, CLOCK_MONOTONIC, &past) != ETIMEDOUT)
+        return 1;
     for (int i = 0; i < COUNT; i++)
         pthread_create(&threads[i], NULL, waits[i], &results[i]);
     /* Present and later waiters give up. */
@@ -75,6 +88,9 @@ int main(void)
     cohort_rwlock_unlock(&rwlock);
     cohort_lock_release(lock);
     cohort_lock_free(lock);
+    cohort_gls_unlock(&never);
+    if (cohort_gls_lock_for(&never, 0) != 0 || cohort_gls_unlock(&never) != 0)
+        return 1;
 
     /* A free lock is acquired nevertheless. */
     if (!cohort_token_is_cancelled(&stop) || cohort_mutex_lock_unless(&mutex, &stop) != 0)

@@ -1,9 +1,13 @@
 // Any lock, by its name: those of `cohort list`, and compositions.
+//
+//   named [NAME]...
 #include <cohort.hpp>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,12 +34,36 @@ static bool counts(cohort::named_lock &lock)
     return guard.owns_lock() && total == 4000;
 }
 
-int main()
+// Two locks at once, and the standard library's condition variable.
+static bool is_standard(cohort::named_lock &lock, cohort::named_lock &other)
 {
-    for (const char *name : {"mcs", "clh", "hmcs-t", "clof:mcs-mcs-ticket@cache,numa,system"}) {
-        cohort::named_lock lock(name);
-        if (!counts(lock)) {
-            std::printf("named: %s failed\n", name);
+    std::condition_variable_any changed;
+    long moved = 0;
+    std::thread mover([&] {
+        for (int i = 0; i < 100; i++) {
+            std::scoped_lock both(lock, other);
+            moved++;
+            changed.notify_all();
+        }
+    });
+    {
+        std::unique_lock held(lock);
+        changed.wait(held, [&] { return moved == 100; });
+    }
+    mover.join();
+    std::scoped_lock both(other, lock);
+    return moved == 100;
+}
+
+int main(int count, char **arguments)
+{
+    std::vector<std::string> names(arguments + 1, arguments + count);
+    if (names.empty())
+        names = {"mcs", "clh", "hmcs-t", "clof:mcs-mcs-ticket@cache,numa,system"};
+    for (const std::string &name : names) {
+        cohort::named_lock lock(name), other(name);
+        if (!counts(lock) || !is_standard(lock, other)) {
+            std::printf("named: %s failed\n", name.c_str());
             return 1;
         }
     }

@@ -34,6 +34,10 @@
 #define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
+/*
+ * A thread's first operation may call malloc() if the program loaded the library by dlopen().
+ */
+
 /* C99's <time.h> does not declare it. */
 struct timespec;
 
@@ -465,6 +469,27 @@ int cohort_gls_timedlock(const void *address, const struct timespec *time);
  `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
 int cohort_gls_clocklock(const void *address, int clock, const struct timespec *time);
+
+/*
+ `cohort_gls_trylock`, as other locks' functions are named.
+ */
+int cohort_gls_lock_try(const void *address);
+
+/*
+ `cohort_gls_clocklock`, as other locks' functions are named.
+ */
+int cohort_gls_lock_until(const void *address, int clock, const struct timespec *time);
+
+/*
+ As `cohort_gls_lock_until`, with a timeout in nanoseconds.
+ */
+int cohort_gls_lock_for(const void *address, uint64_t nanoseconds);
+
+/*
+ Blocks until the lock of that address is acquired, or returns `ECANCELED` once the token is
+ cancelled.
+ */
+int cohort_gls_lock_unless(const void *address, cohort_token_t *token);
 
 /*
  Releases the lock of that address. `EPERM` if it is free or does not exist, unless another

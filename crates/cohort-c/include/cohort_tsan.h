@@ -148,6 +148,14 @@ COHORT_TSAN(cohort_cond_broadcast, (cohort_cond_t *cond), (cond), cohort_tsan_re
 #define COHORT_TSAN_ALGORITHM(name) COHORT_TSAN_ADDRESS(cohort_gls_##name)
 
 COHORT_TSAN_ADDRESS(cohort_gls)
+COHORT_TSAN(cohort_gls_lock_try, (const void *address), (address), ,
+            COHORT_TSAN_DONE(cohort_tsan_acquire(address)))
+COHORT_TSAN(cohort_gls_lock_until, (const void *address, int clock, const struct timespec *time),
+            (address, clock, time), , COHORT_TSAN_DONE(cohort_tsan_acquire(address)))
+COHORT_TSAN(cohort_gls_lock_for, (const void *address, uint64_t nanoseconds),
+            (address, nanoseconds), , COHORT_TSAN_DONE(cohort_tsan_acquire(address)))
+COHORT_TSAN(cohort_gls_lock_unless, (const void *address, cohort_token_t *token),
+            (address, token), , COHORT_TSAN_UNLESS(COHORT_TSAN_DONE(cohort_tsan_acquire(address))))
 COHORT_EACH_LOCK(COHORT_TSAN_ALGORITHM)
 
 /* A section on its way to the thread that runs it. */

@@ -7,11 +7,12 @@
 use crate::libc::{CLOCK_REALTIME, EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, timespec};
 use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
+use crate::token::{cohort_token_t, unless};
 use cohort::Patience;
 use cohort::door::{Doing, How};
 use cohort_service::gls::{Refusal, address, free_all, reserve};
 use core::ffi::{c_int, c_void};
-use core::ptr::with_exposed_provenance;
+use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 fn answer(result: Result<(), Refusal>) -> c_int {
     match result {
@@ -147,6 +148,79 @@ pub unsafe extern "C" fn cohort_gls_clocklock(
     unsafe { until(clock, time, |patience| address::lock_within(key, patience)) }
 }
 
+/// `cohort_gls_trylock`, as other locks' functions are named.
+#[unsafe(no_mangle)]
+pub extern "C" fn cohort_gls_lock_try(address: *const c_void) -> c_int {
+    cohort_gls_trylock(address)
+}
+
+/// `cohort_gls_clocklock`, as other locks' functions are named.
+///
+/// # Safety
+/// The time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_gls_lock_until(
+    address: *const c_void,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { cohort_gls_clocklock(address, clock, time) }
+}
+
+/// As `cohort_gls_lock_until`, with a timeout in nanoseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn cohort_gls_lock_for(address: *const c_void, nanoseconds: u64) -> c_int {
+    if may_be_observed() {
+        // SAFETY: the operation is safe.
+        return unsafe {
+            from_here(
+                address.addr(),
+                nanoseconds as usize,
+                0,
+                |at, key, nanoseconds, _| {
+                    report(at, Doing::Timed, key, |key| {
+                        answer(address::lock_within(key, &time::during(nanoseconds as u64)))
+                    })
+                },
+            )
+        };
+    }
+    answer(address::lock_within(
+        address.addr(),
+        &time::during(nanoseconds),
+    ))
+}
+
+/// Blocks until the lock of that address is acquired, or returns `ECANCELED` once the token is
+/// cancelled.
+///
+/// # Safety
+/// Null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_gls_lock_unless(
+    address: *const c_void,
+    token: *mut cohort_token_t,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if may_be_observed() {
+            let token = token.expose_provenance();
+            return from_here(address.addr(), token, 0, |at, key, token, _| {
+                let token = with_exposed_provenance_mut(token);
+                report(at, Doing::Timed, key, |key| {
+                    unless(token, |patience| {
+                        answer(address::lock_within(key, patience))
+                    })
+                })
+            });
+        }
+        unless(token, |patience| {
+            answer(address::lock_within(address.addr(), patience))
+        })
+    }
+}
+
 /// Releases the lock of that address. `EPERM` if it is free or does not exist, unless another
 /// thread frees it concurrently. A lock has no owner: releasing another thread's lock is not
 /// detected, and breaks mutual exclusion for that thread.
@@ -189,10 +263,10 @@ mod named {
     use super::with_exposed_provenance;
     use super::{answer, c_int, c_void, report, report_unlock, timespec, until};
     use crate::libc::CLOCK_REALTIME;
-    use crate::lock::LOCKS;
     use crate::observed::{from_here, may_be_observed};
     use cohort::catalogue;
     use cohort::door::Doing;
+    use cohort::named::LOCKS;
     use cohort_service::kind::Algorithm;
 
     /// The index of the lock with that identifier.

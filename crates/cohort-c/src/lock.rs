@@ -1,8 +1,5 @@
 //! `cohort_lock_t`: any lock of the catalogue, or a composition described by a text, created by
 //! name.
-//!
-//! A lock with a strict order gets admission control, as in the preloaded library. Otherwise it
-//! would stall with more threads than CPUs.
 
 use crate::libc::{
     EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, strlen, timespec,
@@ -10,19 +7,13 @@ use crate::libc::{
 use crate::observed::{At, from_here, may_be_observed};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
-use cohort::catalogue;
-use cohort::compose::Gated;
-use cohort::compose::stacked::{Stacked, Text};
-use cohort::context::BYTES;
+use cohort::Patience;
+use cohort::context::{ALIGN, BYTES};
 use cohort::door::{Doing, How};
-use cohort::host::Served;
 use cohort::made::Made;
-use cohort::name::{Mistake, Servable};
-use cohort::recipe::Recipe;
-use cohort::{Able, Fair, Mutex, Operations, Patience, Unable as _, operations};
+use cohort::named::{Named, Wrong};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
-use core::marker::PhantomData;
 use core::ptr::{self, NonNull, with_exposed_provenance, with_exposed_provenance_mut};
 use core::{slice, str};
 
@@ -34,111 +25,35 @@ pub struct cohort_context_t {
 }
 
 const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
+const _: () = assert!(ALIGN <= align_of::<cohort_context_t>());
 
 /// Lock created by its name.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub type cohort_lock_t = Made;
 
-/// Alignment of locks: two cache lines, which the hardware prefetches together.
-const LINES: usize = 128;
-
-/// Creates a lock; null without memory.
-fn make(operations: &'static Operations) -> *mut cohort_lock_t {
-    let room = Made::room(operations);
-    assert!(room.align() <= LINES, "a lock on larger lines");
+/// Creates the lock of a name; null without memory.
+fn make(named: &Named) -> *mut cohort_lock_t {
+    let room = named.room();
     // SAFETY: the alignment is a power of two, and the size a multiple of it.
-    let place = unsafe { aligned_alloc(LINES, room.size().next_multiple_of(LINES)) };
+    let place = unsafe { aligned_alloc(room.align(), room.size()) };
     let Some(place) = NonNull::new(place.cast::<u8>()) else {
         return ptr::null_mut();
     };
     // SAFETY: memory of that size, exclusively the caller's.
-    unsafe { Made::make_at(place, operations) }.as_ptr()
-}
-
-/// C's form of a lock: the catalogue's own form if its waiters can give up, else with admission
-/// control if it serves in order. The lock's type decides: an inherent constant takes precedence
-/// over a trait's where its bounds are met.
-struct InC<L>(PhantomData<L>);
-
-impl<L: Served + Fair> InC<L> {
-    const GATED: Option<Operations> = Some(Operations::of_hosted::<Gated<L>>());
-}
-
-/// [`InC`] for a lock without an order.
-trait Ungated {
-    const GATED: Option<Operations> = None;
-}
-
-impl<L> Ungated for InC<L> {}
-
-const fn has_room(operations: Operations) -> Operations {
-    let room = operations.context;
-    assert!(room.size() <= BYTES && room.align() <= align_of::<cohort_context_t>());
-    operations
-}
-
-macro_rules! locks {
-    ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
-       $capabilities:tt;)+) => {
-        /// Each lock of the catalogue.
-        pub static LOCKS: [Operations; catalogue::LOCKS.len()] = [$(has_room(
-            match (Able::<$lock>::ABORTABLE, InC::<$lock>::GATED) {
-                (false, Some(gated)) => gated,
-                _ => operations!($lock),
-            }
-        )),+];
-    };
-}
-cohort::for_each_lock!(locks);
-
-/// The operations of every composition.
-static COMPOSITION: Operations = has_room(Operations::of_hosted::<Gated<Stacked<Said>>>());
-
-/// The recipe of the composition under construction, by the thread that holds this mutex.
-static RECIPE: Mutex<Option<Recipe>> = Mutex::new(None);
-
-/// The recipe in [`RECIPE`].
-struct Said;
-
-impl Text for Said {
-    fn recipe() -> Recipe {
-        // SAFETY: only called under `make_composition`, which holds the mutex.
-        let said = unsafe { *RECIPE.data_ptr() };
-        said.unwrap_or_else(|| unreachable!("a recipe is said before a lock is made by it"))
-    }
-}
-
-fn make_composition(recipe: Recipe) -> *mut cohort_lock_t {
-    let mut said = RECIPE.lock();
-    *said = Some(recipe);
-    make(&COMPOSITION)
-}
-
-/// Meaning of a name.
-enum Named {
-    /// The lock at that index of the catalogue.
-    Lock(usize),
-    /// A composition.
-    Composition(Recipe),
+    unsafe { named.make_at(place) }.as_ptr()
 }
 
 /// Mistake in a name.
-enum Wrong<'a> {
+enum Mistaken<'a> {
     NoText,
-    Mistake(Mistake<'a>),
-    /// The lock exists, but not in a form for C.
-    NotHere,
+    Wrong(Wrong<'a>),
 }
 
-impl fmt::Display for Wrong<'_> {
+impl fmt::Display for Mistaken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoText => f.write_str("a name is a text in UTF-8"),
-            Self::Mistake(mistake) => write!(f, "{mistake}"),
-            Self::NotHere => f.write_str(
-                "cohort.h has the locks of `cohort list`, and compositions without /compiled and \
-                 /abortable",
-            ),
+            Self::Wrong(wrong) => write!(f, "{wrong}"),
         }
     }
 }
@@ -148,19 +63,14 @@ impl fmt::Display for Wrong<'_> {
 ///
 /// # Safety
 /// Null, or a text that outlives the result.
-unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
+unsafe fn find<'a>(name: *const c_char) -> Result<Named, Mistaken<'a>> {
     if name.is_null() {
-        return Err(Wrong::NoText);
+        return Err(Mistaken::NoText);
     }
     // SAFETY: the caller's.
     let bytes = unsafe { slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
-    let name = str::from_utf8(bytes).map_err(|_| Wrong::NoText)?;
-    let served = catalogue::read_served(name).and_then(|name| name.servable());
-    match served.map_err(Wrong::Mistake)? {
-        Servable::Listed(place) => Ok(Named::Lock(place)),
-        Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),
-        _ => Err(Wrong::NotHere),
-    }
+    let name = str::from_utf8(bytes).map_err(|_| Mistaken::NoText)?;
+    Named::find(name).map_err(Mistaken::Wrong)
 }
 
 /// The lock at that address.
@@ -184,8 +94,7 @@ macro_rules! at {
 pub unsafe extern "C" fn cohort_lock_new(name: *const c_char) -> *mut cohort_lock_t {
     // SAFETY: the caller's.
     let made = match unsafe { find(name) } {
-        Ok(Named::Lock(place)) => make(&LOCKS[place]),
-        Ok(Named::Composition(recipe)) => make_composition(recipe),
+        Ok(named) => make(&named),
         Err(_) => {
             set_errno(EINVAL);
             return ptr::null_mut();

@@ -320,6 +320,10 @@ wrappers! {
     cond_init: begin_or_end("condZuinit");
     cond_destroy: begin_or_end("condZudestroy");
     gls_lock: acquire("glsZaZulock");
+    gls_lock_try: acquire("glsZulockZutry");
+    gls_lock_until: acquire("glsZulockZuuntil");
+    gls_lock_for: acquire("glsZulockZufor");
+    gls_lock_unless: acquire("glsZulockZuunless");
     gls_trylock: acquire("glsZaZutrylock");
     gls_timedlock: acquire("glsZaZutimedlock");
     gls_clocklock: acquire("glsZaZuclocklock");

@@ -6,6 +6,7 @@
 //! others may arrive.
 
 pub mod arena;
+pub mod barrier;
 pub mod condvar;
 pub mod destroy;
 pub mod gate;
@@ -20,6 +21,7 @@ pub mod once;
 pub mod p_sim;
 pub mod recipes;
 pub mod rwlock;
+pub mod semaphore;
 pub mod service;
 pub mod waking;
 

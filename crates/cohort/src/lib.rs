@@ -62,6 +62,7 @@
 //! | features `owning_ref`, `nightly`, `hardware-lock-elision` | none |
 //! | feature `send_guard` | none; guards of mutexes and writers can always be sent |
 //! | the entire crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
+//! | its version 0.13 | `compat::parking_lot_013` (feature `lock_api_05`) |
 //! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is a lock of this crate without contexts |
 //! | `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`rwlock::RawRwLock`] |
 //! | poisoning of locks (`std`) | none: a panic unlocks |
@@ -84,6 +85,10 @@
 //! - `std` (on): deadlines by [`std::time::Instant`][Instant], guards that own an `Arc`, async tasks
 //!   that delegate critical sections ([`Posting`]), and panics that propagate from critical sections
 //!   run by another thread.
+//! - `named`: `AnyLock`, a lock chosen by its name at run time. Compiles all
+//!   locks.
+//! - `dynamic_tls`: for plug-ins, which share the loader's small reserve of static thread-local
+//!   storage. A thread's first operation may call `malloc`.
 //! - `lock_api`: the traits of that crate's version 0.4, for locks without contexts, and `compat`.
 //! - `lock_api_05`: those of its version 0.5, for all locks and compositions. Needs Rust 1.95.
 //! - `serde`: serialises the data behind a lock as if it were bare.
@@ -108,7 +113,7 @@
 //! - Waiting allocates memory and locks mutexes of the standard library: neither a global allocator
 //!   nor a signal handler can use locks.
 //! - Waiters are woken in FIFO order, whatever their real-time priority.
-//! - The features `annotate` and `observe` have no effect.
+//! - The features `annotate`, `dynamic_tls` and `observe` have no effect.
 //! - Threads of WebAssembly need a target with threads and a clock, as `wasm32-wasip1-threads`.
 //!
 //! # Versions
@@ -137,6 +142,11 @@
 //! | [`rwlock`] | reader–writer locks |
 //! | [`catalogue`] | the list of all locks |
 #![no_std]
+
+/// The examples of the package's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod abortable;
 pub mod adaptive;
@@ -168,6 +178,7 @@ pub use cohort_raw::*;
 pub use door::now;
 #[cfg(internals)]
 pub use support::{condvar, context, made, records, report, service};
+pub use sync::barrier::{Barrier, BarrierWaitResult};
 pub use sync::condvar::{Condvar, WaitTimeoutResult};
 pub use sync::delegated::Delegated;
 pub use sync::fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
@@ -175,8 +186,10 @@ pub use sync::fair_release::ReleaseFairly;
 #[cfg(not(checker))]
 #[allow(unused_imports, reason = "without features there is nothing")]
 pub use sync::interop::*;
+pub use sync::lazy_lock::LazyLock;
 pub use sync::mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use sync::once::{Once, OnceState};
+pub use sync::once_lock::OnceLock;
 pub use sync::pausing::Pausing;
 #[cfg(feature = "std")]
 pub use sync::posting::{Posting, RunAsync};
@@ -184,6 +197,7 @@ pub use sync::reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMu
 pub use sync::rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
+pub use sync::semaphore::{Semaphore, SemaphorePermit};
 pub use sync::token::Token;
 pub use sync::waking::{LockAsync, Waking};
 pub use wait::{MayPark, Parking, SpinOnly};

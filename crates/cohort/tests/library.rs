@@ -2,13 +2,15 @@
 // Not on the portable backend: the library for C has the native backend.
 #![cfg(not(feature = "portable"))]
 
+#[path = "library/abi.rs"]
+mod abi;
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "support/program.rs"]
 mod program;
 
 use cohort::catalogue::LOCKS;
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -81,8 +83,8 @@ fn declared(header: &str) -> BTreeSet<&str> {
     after.filter(|word| word.starts_with("cohort_")).collect()
 }
 
-#[test]
-fn the_header_is_as_the_sources_say() {
+/// The header that cbindgen makes of the sources.
+fn generated() -> String {
     let c = root().join("crates/cohort-c");
     let mut config = cbindgen::Config::from_file(c.join("cbindgen.toml")).unwrap();
     let prelude = fs::read_to_string(c.join("prelude.h")).unwrap();
@@ -104,8 +106,13 @@ fn the_header_is_as_the_sources_say() {
     // Safety requirements apply to every C caller, so C needs no section for them.
     let made = without_safety(&String::from_utf8(made).unwrap());
     let epilogue = fs::read_to_string(c.join("epilogue.h")).unwrap();
-    let made = format!("{}\n\n{epilogue}", made.trim_end());
-    let header = c.join("include/cohort.h");
+    format!("{}\n\n{epilogue}", made.trim_end())
+}
+
+#[test]
+fn the_header_is_as_the_sources_say() {
+    let made = generated();
+    let header = root().join("crates/cohort-c/include/cohort.h");
     if env::var_os("COHORT_WRITE").is_some() {
         fs::write(&header, &made).unwrap();
     }
@@ -349,8 +356,8 @@ fn the_examples_in_cpp_run() {
     examples("cpp", &[]);
     let plain = "CXXFLAGS=-O1 -fno-exceptions -fno-rtti";
     examples("cpp", &["EXAMPLES=counter", plain]);
-    // Locks with their names in their types.
-    examples("cpp", &["EXAMPLES=named sections", "STANDARD=c++20"]);
+    // Stop tokens, and locks with their names in their types.
+    examples("cpp", &["STANDARD=c++20"]);
 }
 
 /// Compiles a program with guarded or unguarded data, by its argument.
@@ -575,4 +582,82 @@ fn every_lock_is_made_by_its_name() {
     let mistaken = run(command(&program).arg("clof:mcs-mcs@cache,numa"));
     let why = mistaken.expect_err("it has no level for all");
     assert!(why.contains("its last level is `system`"), "{why}");
+}
+
+/// The same in C++, under the standard library's guards and its condition variable.
+#[test]
+fn every_lock_is_lockable_in_cpp() {
+    let program = in_prefix("every-cpp");
+    let mut cpp = command("c++");
+    cpp.args(["-std=c++20", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+    cpp.args(["-pthread", "-o"]).arg(&program);
+    cpp.arg(root().join("examples/cpp/named.cpp"));
+    cpp.arg(format!("-I{}", in_prefix("include").display()));
+    cpp.arg(in_prefix("lib/libcohort.a"));
+    succeed(&mut cpp);
+    let names = LOCKS.iter().map(|info| info.name);
+    succeed(command(&program).args(names));
+    let mistaken = run(command(&program).arg("no-lock"));
+    let why = mistaken.expect_err("there is no such lock");
+    assert!(why.contains("no-lock"), "{why}");
+}
+
+/// Plug-ins may have used up the loader's reserve of static thread-local storage.
+#[test]
+fn the_library_is_loaded_without_static_thread_storage() {
+    /// Bit of `DT_FLAGS`.
+    const DF_STATIC_TLS: u64 = 0x10;
+    let library = fs::read(in_prefix("lib/libcohort.so")).unwrap();
+    assert_eq!(flags(&library) & DF_STATIC_TLS, 0, "libcohort.so");
+    let source = in_prefix("plugin.c");
+    let text = "__thread char reserve[512] __attribute__((tls_model(\"initial-exec\")));\n\
+        char *at(void) { return reserve; }\n";
+    fs::write(&source, text).unwrap();
+    let plugin = in_prefix("plugin.so");
+    let mut cc = command("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(&plugin)
+        .arg(&source);
+    succeed(&mut cc);
+    assert_ne!(
+        flags(&fs::read(&plugin).unwrap()) & DF_STATIC_TLS,
+        0,
+        "a plug-in"
+    );
+    let copies: Vec<PathBuf> = (0..8)
+        .map(|copy| in_prefix(&format!("plugin-{copy}.so")))
+        .collect();
+    for copy in &copies {
+        fs::copy(&plugin, copy).unwrap();
+    }
+    let source = in_prefix("host.c");
+    fs::write(&source, include_str!("library/host.c")).unwrap();
+    let program = in_prefix("host");
+    let mut cc = command("cc");
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]);
+    cc.args(["-pthread", "-o"]).arg(&program).arg(&source);
+    cc.arg(format!("-I{}", in_prefix("include").display()));
+    succeed(&mut cc);
+    succeed(
+        command(&program)
+            .arg(in_prefix("lib/libcohort.so"))
+            .args(copies),
+    );
+}
+
+/// The value of `DT_FLAGS`, or 0.
+fn flags(library: &[u8]) -> u64 {
+    /// The tag.
+    const DT_FLAGS: u64 = 30;
+    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(library).unwrap();
+    let section = file
+        .section_by_name(".dynamic")
+        .expect("it is a shared library");
+    let bytes = section.data().unwrap();
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let entries = bytes.chunks_exact(16).map(|entry| entry.split_at(8));
+    let mut entries = entries.map(|(tag, value)| (word(tag), word(value)));
+    entries
+        .find_map(|(tag, value)| (tag == DT_FLAGS).then_some(value))
+        .unwrap_or(0)
 }

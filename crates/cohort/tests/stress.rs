@@ -16,8 +16,8 @@ use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::rwlock::Hold;
 use clients::{
-    arena, condvar, destroy, gate, glk, host, mutex, near, object, once, p_sim, rwlock, service,
-    waking,
+    arena, barrier, condvar, destroy, gate, glk, host, mutex, near, object, once, p_sim, rwlock,
+    semaphore, service, waking,
 };
 /// The build of the locks that the clients use.
 use cohort as locks;
@@ -698,6 +698,19 @@ stress! {
     });
     once_is_run: (0..2_000).for_each(|_| once::is_run_once(THREADS));
     once_is_run_again: (0..2_000).for_each(|_| once::is_run_again(THREADS));
+    once_is_awaited: (0..2_000).for_each(|_| once::is_awaited(THREADS));
+    once_is_awaited_again: (0..300).for_each(|_| once::is_awaited_again(THREADS));
+    once_is_awaited_in_vain: (0..300).for_each(|_| once::is_awaited_in_vain(THREADS));
+    once_lock_keeps_one_value: (0..2_000).for_each(|_| once::keeps_one_value(THREADS));
+    once_lock_is_computed_again: (0..300).for_each(|_| once::is_computed_again(THREADS));
+    lazy_lock_stays_without_value: (0..300).for_each(|_| once::stays_without_value(THREADS));
+    lazy_lock_is_computed_once: (0..2_000).for_each(|_| once::is_computed_once(THREADS));
+    barrier_holds_back: barrier::holds_back(THREADS, 2_000);
+    semaphore_excludes: semaphore::excludes(THREADS, 20_000);
+    semaphore_admits: (0..300).for_each(|_| semaphore::admits(THREADS, THREADS / 2));
+    semaphore_is_tried: (0..2_000).for_each(|_| semaphore::is_tried(THREADS));
+    semaphore_adds_for_all: (0..2_000).for_each(|_| semaphore::adds_for_all(THREADS));
+    semaphore_loses_no_permit: (0..300).for_each(|_| semaphore::loses_no_permit(THREADS));
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     arena_returns_what_was_left: arena::returns_what_was_left(200_000);

@@ -17,7 +17,8 @@ pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 pub use crate::clients::service::Noted;
 pub use crate::clients::{
-    arena, condvar, destroy, gate, host, mutex, near, object, once, p_sim, rwlock, service, waking,
+    arena, barrier, condvar, destroy, gate, host, mutex, near, object, once, p_sim, rwlock,
+    semaphore, service, waking,
 };
 pub(crate) use crate::delegate_clients::{
     self as delegate, Always, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing,

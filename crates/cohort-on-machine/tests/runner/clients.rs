@@ -12,7 +12,8 @@ use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, T
 use crate::clients::rwlock::Hold;
 use crate::clients::service::Noted;
 use crate::clients::{
-    arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
+    arena, barrier, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, semaphore,
+    service, waking,
 };
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing, Patiently,
@@ -431,6 +432,24 @@ static CLIENTS: &[Sizes] = clients! {
     condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed::<Futex>(rounds % 2 == 0);
     once_is_run: |threads, _rounds| once::is_run_once(threads);
     once_is_run_again: |threads, _rounds| once::is_run_again(threads);
+    once_is_awaited: |threads, _rounds| {
+        once::is_awaited(threads);
+        once::is_awaited_again(threads);
+    };
+    once_lock: |threads, _rounds| {
+        once::keeps_one_value(threads);
+        once::is_computed_once(threads);
+    };
+    barrier_holds_back: |threads, rounds| barrier::holds_back(threads, rounds);
+    semaphore_excludes: |threads, rounds| {
+        semaphore::excludes(threads, rounds);
+        semaphore::admits(threads, threads / 2);
+        semaphore::adds_for_all(threads);
+    };
+    semaphore_gives_up: |threads, _rounds| {
+        semaphore::is_tried(threads);
+        semaphore::loses_no_permit(threads);
+    };
     sanl_votes: |threads, rounds| delegate::runs::<Sanl<Mcs, Voting>>(threads, rounds, 1);
     sanl_is_tried: |threads, rounds| delegate::is_tried::<Sanl>(threads, rounds, 1);
     sanl_panics: |threads, _rounds| delegate::panics::<Bringing<Chained>>(threads);

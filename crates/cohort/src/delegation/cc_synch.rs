@@ -27,8 +27,8 @@
 use super::told::{Told, WAIT, YOURS};
 use super::{StepsDown, TriesTurn, enter, leave, may_serve, run};
 use crate::door::{
-    AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, generation, mutant, orders, outlast, pool,
-    tally, tally_moment,
+    AtomicPtr, AtomicU32, Cell, Order, Tallied, constructor, flaws, generation, mutant, orders,
+    outlast, pool, tally, tally_moment,
 };
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly};
@@ -100,6 +100,26 @@ pub struct CcSynch<P: Parking = MayPark, const MOST: u32 = 256> {
 #[derive(Debug)]
 #[must_use]
 pub struct Turn(&'static CcSynchNode);
+
+impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
+    constructor! {
+        /// A free lock, for statics.
+        ///
+        /// ```
+        /// use cohort::{Delegated, delegation::CcSynch};
+        ///
+        /// static TOTAL: Delegated<u64, CcSynch> = Delegated::with_lock(1, CcSynch::new());
+        /// assert_eq!(TOTAL.run(|total| *total), 1);
+        /// ```
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+                parking: PhantomData,
+            }
+        }
+    }
+}
 
 impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
     fn default() -> Self {

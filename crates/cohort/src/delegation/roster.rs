@@ -21,8 +21,8 @@
 //! | [`busy`](Seated::busy) | the process of its thread's current call, or 0 | that thread |
 
 use crate::door::{
-    AtomicPtr, AtomicU32, AtomicU64, Order, flaws, generation, has_ended, mutant, orders, outlast,
-    repeated, thread_number,
+    AtomicPtr, AtomicU32, AtomicU64, Order, constructor, flaws, generation, has_ended, mutant,
+    orders, outlast, repeated, thread_number,
 };
 use crate::host::Pool;
 use core::ptr;
@@ -127,13 +127,23 @@ pub struct Roster<T: Seated> {
     last: AtomicPtr<Seat<T>>,
 }
 
+impl<T: Seated> Roster<T> {
+    constructor! {
+        /// No seats.
+        #[inline(always)]
+        pub fn new() -> Self {
+            Self {
+                chains: repeated!(AtomicPtr::null(), CHAINS),
+                last: AtomicPtr::null(),
+            }
+        }
+    }
+}
+
 impl<T: Seated> Default for Roster<T> {
     #[inline(always)]
     fn default() -> Self {
-        Self {
-            chains: repeated!(AtomicPtr::null(), CHAINS),
-            last: AtomicPtr::null(),
-        }
+        Self::new()
     }
 }
 

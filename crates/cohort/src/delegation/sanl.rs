@@ -65,9 +65,9 @@ use super::roster::{CHAINS, Call, Roster, Seat, Seated};
 use super::{Held, StepsDown, TriesTurn, enter, leave, may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::door::{
-    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort, fence,
-    fence_after_update, flaws, generation, mutant, now, orders, policies, pool, runs_out, tally,
-    tally_moment, tally_state,
+    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort,
+    constructor, fence, fence_after_update, flaws, generation, mutant, now, orders, policies, pool,
+    runs_out, tally, tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
 use crate::support::context::Kept;
@@ -489,6 +489,46 @@ pub struct Turn<L: Served = Mcs> {
 impl<L: Served> fmt::Debug for Turn<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Turn").finish_non_exhaustive()
+    }
+}
+
+impl<T: Tuning, P: Parking> Sanl<Mcs, T, P> {
+    constructor! {
+        /// A free lock with the usual thresholds, for statics.
+        ///
+        /// ```
+        /// use cohort::{Delegated, delegation::Sanl};
+        ///
+        /// static TOTAL: Delegated<u64, Sanl> = Delegated::with_lock(1, Sanl::new());
+        /// assert_eq!(TOTAL.run(|total| *total), 1);
+        /// ```
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                lock: Mcs::new(),
+                attended: AtomicU32::new(0),
+                hand: Hand {
+                    in_hand: AtomicPtr::null(),
+                    consecutive: AtomicU32::new(0),
+                    asleep: AtomicU32::new(0),
+                },
+                votes: Votes {
+                    users: AtomicU32::new(0),
+                    bring: AtomicU32::new(0),
+                    strict: AtomicU32::new(0),
+                    counted: AtomicU64::new(0),
+                    brought: AtomicU64::new(0),
+                    stay: AtomicU64::new(0),
+                    left: AtomicU64::new(0),
+                },
+                thresholds: T::THRESHOLDS,
+                // The first thread to use it assigns it to its process.
+                generation: Generation::new(),
+                roster: Roster::new(),
+                gates: AtomicU64::new(0),
+                tuning: PhantomData,
+            }
+        }
     }
 }
 

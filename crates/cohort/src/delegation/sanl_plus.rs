@@ -78,9 +78,9 @@ use super::told::{DONE, FIRST, Told, WAIT, YOURS};
 use super::{StepsDown, TriesTurn, enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
-    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, cpus, flaws,
-    generation, mutant, orders, outlast, policies, pool, runs_out, tally, tally_moment,
-    tally_state,
+    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, at_most, cohort, constructor, cpus,
+    flaws, generation, mutant, orders, outlast, policies, pool, repeated, runs_out, tally,
+    tally_moment, tally_state,
 };
 use crate::host::Pool;
 use crate::numa::FutexHmcs;
@@ -557,6 +557,36 @@ impl<
             average: LinePadded(AtomicU64::new(MOST * PART)),
             buses: core::array::from_fn(|_| AtomicPtr::null()),
             parking: PhantomData,
+        }
+    }
+}
+
+impl SanlPlus {
+    constructor! {
+        /// A free lock, for statics.
+        ///
+        /// ```
+        /// use cohort::{Delegated, delegation::SanlPlus};
+        ///
+        /// static TOTAL: Delegated<u64> = Delegated::with_lock(1, SanlPlus::new());
+        /// assert_eq!(TOTAL.run(|total| *total), 1);
+        /// ```
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                read: LinePadded(Read {
+                    mode: AtomicU32::new(IN_PLACE),
+                    heeds: AtomicU32::new(UNASKED),
+                }),
+                taken: LinePadded(Taken {
+                    word: FutexHmcs::new(),
+                    meetings: AtomicU32::new(0),
+                }),
+                tail: LinePadded(AtomicPtr::null()),
+                average: LinePadded(AtomicU64::new(256 * PART)),
+                buses: repeated!(AtomicPtr::null(), 16),
+                parking: PhantomData,
+            }
         }
     }
 }

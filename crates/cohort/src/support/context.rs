@@ -18,8 +18,8 @@ use core::ptr::{self, NonNull};
 /// The most bytes of a context: the size of a block.
 pub const BYTES: usize = CONTEXT_BYTES;
 
-/// The largest alignment of a context.
-const ALIGN: usize = 64;
+/// The largest alignment of a context: a cache line.
+pub const ALIGN: usize = 64;
 
 /// Room for any context; a block begins with a cache line. It is plain memory: model checkers
 /// observe the context that is made in it.

@@ -7,6 +7,7 @@ use crate::support::heed::heeding;
 use crate::sync::mutex::{MutexGuard, patience};
 use cohort_raw::{Patience, RawLock};
 use core::any::Any;
+use core::fmt;
 use core::ops::DerefMut;
 use core::ptr;
 use core::time::Duration;
@@ -68,7 +69,7 @@ pub(crate) fn waits_while<G: DerefMut>(
 ///     assert_eq!(list.pop(), Some(1));
 /// });
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Condvar {
     queue: RawCondvar,
 }
@@ -102,6 +103,12 @@ impl WaitTimeoutResult {
     #[must_use]
     pub const fn timed_out(&self) -> bool {
         self.0
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
     }
 }
 

@@ -13,14 +13,17 @@
 //! has run. If there are any, its thread wakes them all after the release, and each repeats its
 //! check.
 
+use crate::delegation::SanlPlus;
 use crate::door::recorder::{Doing, delegating, serving};
 use crate::door::{
-    AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id, to_its_end,
+    AtomicU32, Cell, Order, Panic, caught, constructor, flaws, mutant, panic_on, thread_id,
+    to_its_end,
 };
 use crate::support::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
 use crate::support::heed::heeding;
 use crate::sync::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
+use core::fmt;
 use core::ptr;
 use core::time::Duration;
 
@@ -110,8 +113,8 @@ const WATCHES: bool = cfg!(debug_assertions);
 /// let words: Delegated<Vec<u8>, Mcs> = Delegated::from(vec![1]);
 /// let first = words.run(|words| &words[0]);
 /// ```
-#[derive(Debug, Default)]
-pub struct Delegated<T, L> {
+#[derive(Default)]
+pub struct Delegated<T, L = SanlPlus> {
     lock: L,
     /// In debug builds, the thread that runs a section, or 0; detects a thread that would wait for
     /// itself.
@@ -120,35 +123,71 @@ pub struct Delegated<T, L> {
     data: Cell<T>,
 }
 
+impl<T, L> fmt::Debug for Delegated<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delegated").finish_non_exhaustive()
+    }
+}
+
 impl<T, L: Delegate> From<T> for Delegated<T, L> {
     fn from(data: T) -> Self {
         Self::with_lock(data, L::default())
     }
 }
 
-impl<T, L: Delegate> Delegated<T, L> {
-    /// Creates data under a lock with its own parameters, such as the thresholds that `cohort tune
-    /// sanl` finds for a machine.
-    ///
-    /// ```
-    /// use cohort::{Delegated, Thresholds, Tunable, WHOLE, delegation::Sanl};
-    ///
-    /// let thresholds = Thresholds {
-    ///     brings: WHOLE / 8,
-    ///     ..Thresholds::USUAL
-    /// };
-    /// let total: Delegated<u64, Sanl> = Delegated::with_lock(1, Sanl::with(&thresholds));
-    /// assert_eq!(total.run(|total| *total + 1), 2);
-    /// ```
-    pub fn with_lock(data: T, lock: L) -> Self {
-        Self {
-            lock,
-            runs: AtomicU32::new(0),
-            changed: RawCondvar::new(),
-            data: Cell::new(data),
+impl<T> Delegated<T> {
+    constructor! {
+        /// Creates data under the default delegation lock, [`SanlPlus`]; also in statics. Other locks:
+        /// `Delegated::from`, or [`with_lock`](Self::with_lock) in statics.
+        ///
+        /// ```
+        /// static TOTAL: cohort::Delegated<u64> = cohort::Delegated::new(0);
+        ///
+        /// std::thread::scope(|scope| {
+        ///     for _ in 0..4 {
+        ///         scope.spawn(|| TOTAL.run(|total| *total += 1));
+        ///     }
+        /// });
+        /// assert_eq!(TOTAL.run(|total| *total), 4);
+        /// ```
+        #[must_use]
+        pub fn new(data: T) -> Self {
+            Self::with_lock(data, SanlPlus::new())
         }
     }
+}
 
+impl<T, L> Delegated<T, L> {
+    constructor! {
+        /// Creates data under a lock with its own parameters, such as the thresholds that `cohort tune
+        /// sanl` finds for a machine; or in a static.
+        ///
+        /// ```
+        /// use cohort::{Delegated, Thresholds, Tunable, WHOLE, delegation::Sanl};
+        ///
+        /// static WORDS: Delegated<Vec<&str>, Sanl> = Delegated::with_lock(Vec::new(), Sanl::new());
+        /// WORDS.run(|words| words.push("one"));
+        ///
+        /// let thresholds = Thresholds {
+        ///     brings: WHOLE / 8,
+        ///     ..Thresholds::USUAL
+        /// };
+        /// let total: Delegated<u64, Sanl> = Delegated::with_lock(1, Sanl::with(&thresholds));
+        /// assert_eq!(total.run(|total| *total + 1), 2);
+        /// ```
+        #[must_use]
+        pub fn with_lock(data: T, lock: L) -> Self {
+            Self {
+                lock,
+                runs: AtomicU32::new(0),
+                changed: RawCondvar::new(),
+                data: Cell::new(data),
+            }
+        }
+    }
+}
+
+impl<T, L: Delegate> Delegated<T, L> {
     /// Runs `section` on the data, in any thread, and returns its result. Blocks until then.
     ///
     /// A section must not call this on its own data: it would never return.

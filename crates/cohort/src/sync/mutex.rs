@@ -830,6 +830,14 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         }
     }
 
+    /// The guard's context: the mutex stays locked.
+    #[cfg(all(feature = "std", not(checker)))]
+    pub(crate) fn into_kept(this: Self) -> Kept<L> {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: the guard is not dropped, so the context is taken once.
+        unsafe { ManuallyDrop::take(&mut this.context) }
+    }
+
     /// The guard's lock and context.
     pub(crate) fn held(this: &Self) -> (&'a L, &L::Context) {
         (&this.mutex.lock, this.context.get())

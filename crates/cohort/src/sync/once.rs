@@ -102,6 +102,26 @@ impl OnceState {
         matches!(self, Self::Done)
     }
 
+    /// [`poisoned`](Self::poisoned), as newer versions of `std` and `parking_lot` name it.
+    ///
+    /// ```
+    /// assert!(!cohort::Once::new().state().is_poisoned());
+    /// ```
+    #[must_use]
+    pub const fn is_poisoned(self) -> bool {
+        self.poisoned()
+    }
+
+    /// [`done`](Self::done), by its newer name.
+    ///
+    /// ```
+    /// assert!(!cohort::Once::new().state().is_completed());
+    /// ```
+    #[must_use]
+    pub const fn is_completed(self) -> bool {
+        self.done()
+    }
+
     const fn of(state: u32) -> Self {
         match state {
             NEW => Self::New,
@@ -181,6 +201,78 @@ impl Once {
         }
     }
 
+    constructor! {
+        /// Creates one whose section counts as completed.
+        ///
+        /// ```
+        /// static READY: cohort::Once = cohort::Once::new_completed();
+        /// READY.call_once(|| unreachable!());
+        /// ```
+        #[must_use]
+        pub fn new_completed() -> Self {
+            Self {
+                state: WaitCell::with(DONE),
+            }
+        }
+    }
+
+    /// Whether the section has been completed; never blocks. Then its writes are visible.
+    ///
+    /// ```
+    /// let once = cohort::Once::new();
+    /// once.call_once(|| ());
+    /// assert!(once.is_completed());
+    /// ```
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        self.is_done()
+    }
+
+    /// Blocks until another thread's section has been completed; runs none itself. Inside the
+    /// object's own section, it never returns.
+    ///
+    /// # Panics
+    /// If the object is poisoned.
+    ///
+    /// ```
+    /// static READY: cohort::Once = cohort::Once::new();
+    ///
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| READY.call_once(|| ()));
+    ///     READY.wait();
+    /// });
+    /// assert!(READY.state().done());
+    /// ```
+    pub fn wait(&self) {
+        self.wait_until(|state| state == DONE || state == POISONED);
+        assert!(
+            self.is_done(),
+            "this `Once` is poisoned: its section panicked"
+        );
+    }
+
+    /// [`wait`](Self::wait) that a panic does not end: blocks until a later section has been
+    /// completed.
+    ///
+    /// ```
+    /// static READY: cohort::Once = cohort::Once::new();
+    ///
+    /// std::thread::scope(|scope| {
+    ///     let fails = scope.spawn(|| READY.call_once(|| panic!("the first time")));
+    ///     assert!(fails.join().is_err());
+    ///     scope.spawn(|| READY.call_once_force(|_| ()));
+    ///     READY.wait_force();
+    /// });
+    /// ```
+    pub fn wait_force(&self) {
+        self.wait_until(|state| state == DONE);
+    }
+
+    fn wait_until(&self, is_over: impl Fn(u32) -> bool) {
+        self.state
+            .wait_spaced(ONCE_FOUND, CLASS, is_over, |_| 0, || true);
+    }
+
     #[inline(always)]
     fn is_done(&self) -> bool {
         self.state.value(ONCE_FOUND) == DONE
@@ -218,7 +310,8 @@ impl Once {
                 }
                 POISONED if !forced => panic!("this `Once` is poisoned: its section panicked"),
                 _ => {
-                    if self.state.try_set(found, RUNNING, ONCE_CLAIM) {
+                    // Wakes the waiters of `wait`, which then sleep on the new value.
+                    if self.state.change(found, RUNNING, ONCE_CLAIM) {
                         return Some(found);
                     }
                 }

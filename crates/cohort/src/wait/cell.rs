@@ -68,8 +68,16 @@ impl<P: Parking> WaitCell<P> {
         /// A cell with the value zero.
         #[must_use]
         pub fn new() -> Self {
+            Self::with(0)
+        }
+    }
+
+    constructor! {
+        /// A cell with that value, at most [`MAX`](Self::MAX).
+        #[must_use]
+        pub fn with(value: u32) -> Self {
             Self {
-                word: AtomicU32::new(0),
+                word: AtomicU32::new(value),
                 parking: PhantomData,
             }
         }

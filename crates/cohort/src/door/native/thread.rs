@@ -1,6 +1,10 @@
 //! A thread's record is in initial-exec thread-local storage, without destructor. So it is valid
 //! before the first constructor and after the last destructor.
 //!
+//! Libraries that programs load late, by `dlopen`, share a small reserve of such storage. With the
+//! feature `dynamic_tls`, the record is found by a TLS descriptor: the loader takes the reserve as
+//! long as there is some, and otherwise allocates the record at the thread's first access.
+//!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
 use super::ThreadRecord;
@@ -27,12 +31,54 @@ core::arch::global_asm!(
     size = const size_of::<ThreadRecord>(),
 );
 
+/// Finds the words by their TLS descriptor, whose call preserves all registers but one. Where it
+/// allocates, glibc before 2.40 preserves no vector registers: they are among the clobbers.
+#[cfg(all(target_arch = "x86_64", feature = "dynamic_tls"))]
+macro_rules! by_descriptor {
+    ($at:ident, $($clobbers:tt)+) => {
+        // SAFETY: calls the descriptor of our own symbol, and adds the thread pointer.
+        unsafe {
+            core::arch::asm!(
+                concat!("leaq ", record!(), "@tlsdesc(%rip), %rax"),
+                concat!("call *", record!(), "@tlscall(%rax)"),
+                "addq %fs:0, %rax",
+                out("rax") $at,
+                $($clobbers)+,
+                options(pure, readonly, att_syntax),
+            );
+        }
+    };
+}
+
+/// Finds the words by their TLS descriptor, whose call changes x0, the link register and flags.
+/// Where it allocates, it preserves no registers of SVE: they are among the clobbers.
+#[cfg(all(target_arch = "aarch64", feature = "dynamic_tls"))]
+macro_rules! by_descriptor {
+    ($at:ident, $($clobbers:tt)+) => {
+        // SAFETY: calls the descriptor of our own symbol, and adds the thread pointer.
+        unsafe {
+            core::arch::asm!(
+                concat!("adrp x0, :tlsdesc:", record!()),
+                concat!("ldr x1, [x0, :tlsdesc_lo12:", record!(), "]"),
+                concat!("add x0, x0, :tlsdesc_lo12:", record!()),
+                concat!(".tlsdesccall ", record!()),
+                "blr x1",
+                "mrs x1, tpidr_el0",
+                "add x0, x0, x1",
+                out("x0") $at,
+                $($clobbers)+,
+                options(pure, readonly),
+            );
+        }
+    };
+}
+
 /// The calling thread's words.
 #[inline(always)]
 #[must_use]
 pub fn thread() -> &'static ThreadRecord {
     let at: *const ThreadRecord;
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "dynamic_tls")))]
     // SAFETY: reads the offset of our own symbol and the thread pointer.
     unsafe {
         core::arch::asm!(
@@ -42,7 +88,7 @@ pub fn thread() -> &'static ThreadRecord {
             options(pure, readonly, nostack),
         );
     }
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(feature = "dynamic_tls")))]
     // SAFETY: reads the offset of our own symbol and the thread pointer.
     unsafe {
         core::arch::asm!(
@@ -55,6 +101,36 @@ pub fn thread() -> &'static ThreadRecord {
             options(pure, readonly, nostack),
         );
     }
+    #[cfg(all(
+        target_arch = "x86_64",
+        feature = "dynamic_tls",
+        target_feature = "avx512f"
+    ))]
+    by_descriptor!(at, clobber_abi("C"));
+    #[cfg(all(
+        target_arch = "x86_64",
+        feature = "dynamic_tls",
+        not(target_feature = "avx512f")
+    ))]
+    by_descriptor!(
+        at,
+        out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+        out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+        out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+        out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _
+    );
+    #[cfg(all(
+        target_arch = "aarch64",
+        feature = "dynamic_tls",
+        target_feature = "sve"
+    ))]
+    by_descriptor!(at, clobber_abi("C"));
+    #[cfg(all(
+        target_arch = "aarch64",
+        feature = "dynamic_tls",
+        not(target_feature = "sve")
+    ))]
+    by_descriptor!(at, out("x1") _, out("x30") _);
     // SAFETY: the words live as long as their thread, which is the one running;
     // the type is not `Sync`, so the reference cannot leave it.
     unsafe { &*at }

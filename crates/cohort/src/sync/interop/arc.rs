@@ -1,4 +1,4 @@
-//! Guards that own their locks, by an [`Arc`](std::sync::Arc) (feature `std`).
+//! Guards that own their locks, by an [`Arc`](std::sync::Arc), and a future of such a guard (feature `std`).
 
 extern crate std;
 
@@ -6,13 +6,16 @@ use crate::door::recorder::Doing;
 use crate::numa::FutexHmcs;
 use crate::rwlock::{TOO_MANY, read_at_last};
 use crate::support::context::Kept;
-use crate::sync::mutex::{Mutex, acquire, acquiring, patience, release};
+use crate::sync::mutex::{Mutex, MutexGuard, acquire, acquiring, patience, release};
 use crate::sync::rwlock::RwLock;
+use crate::sync::waking::{LockAsync, Waking};
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -360,5 +363,77 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for ArcReadGuard<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for ArcWriteGuard<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+/// A task's wait for a [`Mutex`] under [`Waking`], which it keeps alive; as is its guard. For tasks
+/// that may outlive their creator, such as those of an executor's `spawn`. Created by
+/// [`Mutex::lock_arc_async`]; dropping it gives up.
+///
+/// ```
+/// use cohort::{LockArcAsync, Mutex, Waking, basic::Tas};
+/// use std::sync::Arc;
+///
+/// let total: Arc<Mutex<u64, Waking<Tas>>> = Arc::default();
+/// let future: LockArcAsync<u64, Tas> = total.lock_arc_async();
+/// # drop(future);
+/// ```
+#[must_use = "nothing is locked before the first poll"]
+pub struct LockArcAsync<T: ?Sized + 'static, L: 'static> {
+    /// Borrows from `mutex`, and is dropped before it.
+    wait: LockAsync<'static, T, L>,
+    mutex: Arc<Mutex<T, Waking<L>>>,
+}
+
+impl<T: ?Sized, L> fmt::Debug for LockArcAsync<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockArcAsync").finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + 'static, L: RawTry + ThreadOblivious + 'static> Mutex<T, Waking<L>> {
+    /// Locks the mutex from a task, without blocking a thread, by a guard that keeps the mutex alive
+    /// (feature `std`). Otherwise as [`lock_async`](Mutex::lock_async).
+    ///
+    /// ```
+    /// use cohort::{Mutex, Waking, basic::Tas};
+    /// use std::future::Future;
+    /// use std::pin::pin;
+    /// use std::sync::Arc;
+    /// use std::task::{Context, Poll, Waker};
+    ///
+    /// let total: Arc<Mutex<u64, Waking<Tas>>> = Arc::default();
+    /// let held = total.lock();
+    /// let mut future = pin!(Arc::clone(&total).lock_arc_async());
+    /// let mut task = Context::from_waker(Waker::noop());
+    /// assert!(future.as_mut().poll(&mut task).is_pending());
+    /// drop(held);
+    /// let Poll::Ready(mut guard) = future.as_mut().poll(&mut task) else {
+    ///     panic!("the mutex is free");
+    /// };
+    /// *guard += 1;
+    /// ```
+    pub fn lock_arc_async(self: &Arc<Self>) -> LockArcAsync<T, L> {
+        let mutex = Arc::clone(self);
+        // SAFETY: `mutex` stays for as long as the future that gets the reference, and does not move.
+        let lent: &'static Self = unsafe { &*Arc::as_ptr(&mutex) };
+        LockArcAsync {
+            wait: lent.lock_async(),
+            mutex,
+        }
+    }
+}
+
+impl<T: ?Sized, L: RawTry + ThreadOblivious> Future for LockArcAsync<T, L> {
+    type Output = ArcMutexGuard<T, Waking<L>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `wait` does not move out of the pinned future.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: as above.
+        let wait = unsafe { Pin::new_unchecked(&mut this.wait) };
+        // Nothing between the two can fail, so the acquisition always has a guard.
+        let context = wait.poll(cx).map(MutexGuard::into_kept);
+        context.map(|context| this.mutex.arc_guard(context))
     }
 }

@@ -43,9 +43,9 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 use lock_api_05::{
-    GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed, RawRwLockDowngrade, RawRwLockFair,
-    RawRwLockTimed, RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair,
-    RawRwLockUpgradeTimed,
+    GuardNoSend, GuardSend, RawMutex, RawMutexFair, RawMutexTimed, RawRwLockDowngrade,
+    RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade, RawRwLockUpgradeDowngrade,
+    RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
 };
 use std::time::Instant;
 
@@ -245,18 +245,24 @@ raw_mutex! {
     [L] Gated<L>;
 }
 
-/// Whether a timed or tried acquisition succeeded, as a guard's state.
+/// Whether a timed or tried shared acquisition succeeded, as a guard's state.
 #[inline]
 fn state(is_acquired: bool) -> Option<GuardNoSend> {
     is_acquired.then(GuardNoSend::new)
 }
 
-// SAFETY: a `RawRwLock` excludes, and its readers are released by their own threads, since guards stay
-// there. Beyond the largest countable number of readers, a reader waits.
+/// [`state`] of an exclusive acquisition.
+#[inline]
+fn exclusive(is_acquired: bool) -> Option<GuardSend> {
+    is_acquired.then(GuardSend::new)
+}
+
+// SAFETY: a `RawRwLock` excludes. Its readers are released by their own threads, since their guards stay
+// there; any thread may release a writer. Beyond the largest countable number of readers, a reader waits.
 unsafe impl lock_api_05::RawRwLock for RawRwLock {
     const INIT: Self = Self::new();
     type SharedGuard = GuardNoSend;
-    type ExclusiveGuard = GuardNoSend;
+    type ExclusiveGuard = GuardSend;
 
     #[inline]
     fn lock_shared(&self) -> GuardNoSend {
@@ -276,18 +282,18 @@ unsafe impl lock_api_05::RawRwLock for RawRwLock {
     }
 
     #[inline]
-    fn lock_exclusive(&self) -> GuardNoSend {
+    fn lock_exclusive(&self) -> GuardSend {
         let _ = self.write(&Patience::ENDLESS);
-        GuardNoSend::new()
+        GuardSend::new()
     }
 
     #[inline]
-    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
-        state(self.try_write())
+    fn try_lock_exclusive(&self) -> Option<GuardSend> {
+        exclusive(self.try_write())
     }
 
     #[inline]
-    unsafe fn unlock_exclusive(&self, _state: GuardNoSend) {
+    unsafe fn unlock_exclusive(&self, _state: GuardSend) {
         // SAFETY: the caller's.
         unsafe { self.release_write() };
     }
@@ -314,21 +320,21 @@ unsafe impl RawRwLockTimed for RawRwLock {
         self.try_lock_shared_for(left(deadline))
     }
 
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        state(self.write(&patience(timeout)) == Outcome::Acquired)
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<GuardSend> {
+        exclusive(self.write(&patience(timeout)) == Outcome::Acquired)
     }
 
-    fn try_lock_exclusive_until(&self, deadline: Instant) -> Option<GuardNoSend> {
+    fn try_lock_exclusive_until(&self, deadline: Instant) -> Option<GuardSend> {
         self.try_lock_exclusive_for(left(deadline))
     }
 }
 
 // SAFETY: the writer becomes a reader in one step.
 unsafe impl RawRwLockDowngrade for RawRwLock {
-    unsafe fn downgrade(&self, state: GuardNoSend) -> GuardNoSend {
+    unsafe fn downgrade(&self, _state: GuardSend) -> GuardNoSend {
         // SAFETY: the caller's.
         unsafe { self.downgrade() };
-        state
+        GuardNoSend::new()
     }
 }
 
@@ -339,7 +345,7 @@ unsafe impl RawRwLockFair for RawRwLock {
         unsafe { self.release_read_fairly() };
     }
 
-    unsafe fn unlock_exclusive_fair(&self, _state: GuardNoSend) {
+    unsafe fn unlock_exclusive_fair(&self, _state: GuardSend) {
         // SAFETY: the caller's.
         unsafe { self.release_write_fairly() };
     }
@@ -367,16 +373,16 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
         }
     }
 
-    unsafe fn upgrade(&self, state: GuardNoSend) -> GuardNoSend {
+    unsafe fn upgrade(&self, _state: GuardNoSend) -> GuardSend {
         // SAFETY: the caller's.
         let _ = unsafe { self.upgrade(&Patience::ENDLESS) };
-        state
+        GuardSend::new()
     }
 
-    unsafe fn try_upgrade(&self, state: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
+    unsafe fn try_upgrade(&self, state: GuardNoSend) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         if unsafe { self.try_upgrade() } {
-            Ok(state)
+            Ok(GuardSend::new())
         } else {
             Err(state)
         }
@@ -402,10 +408,10 @@ unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
         state
     }
 
-    unsafe fn downgrade_to_upgradable(&self, state: GuardNoSend) -> GuardNoSend {
+    unsafe fn downgrade_to_upgradable(&self, _state: GuardSend) -> GuardNoSend {
         // SAFETY: the caller's.
         unsafe { self.downgrade_to_upgradable() };
-        state
+        GuardNoSend::new()
     }
 }
 
@@ -423,10 +429,10 @@ unsafe impl RawRwLockUpgradeTimed for RawRwLock {
         &self,
         state: GuardNoSend,
         timeout: Duration,
-    ) -> Result<GuardNoSend, GuardNoSend> {
+    ) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         match unsafe { self.upgrade(&patience(timeout)) } {
-            Outcome::Acquired => Ok(state),
+            Outcome::Acquired => Ok(GuardSend::new()),
             _ => Err(state),
         }
     }
@@ -435,7 +441,7 @@ unsafe impl RawRwLockUpgradeTimed for RawRwLock {
         &self,
         state: GuardNoSend,
         deadline: Instant,
-    ) -> Result<GuardNoSend, GuardNoSend> {
+    ) -> Result<GuardSend, GuardNoSend> {
         // SAFETY: the caller's.
         unsafe { self.try_upgrade_for(state, left(deadline)) }
     }

@@ -55,6 +55,7 @@ use crate::sync::condvar::waits_while;
 use crate::sync::interop::instant::left;
 use crate::sync::mutex::patience;
 use cohort_raw::Patience;
+use core::fmt;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::time::Instant;
@@ -193,9 +194,15 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 /// assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
 /// assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Condvar {
     queue: RawCondvar,
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
 }
 
 impl Condvar {

@@ -135,6 +135,13 @@ pub type MappedReentrantMutexGuard<'a, T> =
 
 /// A condition variable: threads wait until a [`Mutex`]'s data has changed. Waiters may use several
 /// mutexes.
+///
+/// ```
+/// use cohort::compat::parking_lot_013::Condvar;
+///
+/// static CHANGED: Condvar = Condvar::new();
+/// assert!(!CHANGED.notify_one());
+/// ```
 pub type Condvar = lock_api::Condvar<RawCondvar>;
 
 /// Names of threads, for [`ReentrantMutex`].

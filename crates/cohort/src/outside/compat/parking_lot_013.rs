@@ -174,7 +174,7 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 /// let (mutex, changed) = (Mutex::new(1), lock_api::Condvar::<RawCondvar>::new());
 /// let mut guard = mutex.lock();
 /// assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
-/// assert!(changed.wait_until(&mut guard, &Instant::now()).timed_out());
+/// assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
 /// assert!(!changed.notify_one());
 /// ```
 #[derive(Default)]

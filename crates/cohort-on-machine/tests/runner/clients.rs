@@ -438,6 +438,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     once_lock: |threads, _rounds| {
         once::keeps_one_value(threads);
+        once::is_computed_again(threads);
         once::is_computed_once(threads);
     };
     barrier_holds_back: |threads, rounds| barrier::holds_back(threads, rounds);

@@ -130,7 +130,7 @@ impl Semaphore {
     /// assert!(semaphore.try_acquire().is_none());
     /// ```
     pub fn try_acquire(&self) -> Option<SemaphorePermit<'_>> {
-        let taken = self.free.locking(|free| take(free));
+        let taken = self.free.locking(take);
         taken.then(|| SemaphorePermit { of: self })
     }
 

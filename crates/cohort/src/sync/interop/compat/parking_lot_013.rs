@@ -135,6 +135,13 @@ pub type MappedReentrantMutexGuard<'a, T> =
 
 /// A condition variable: threads wait until a [`Mutex`]'s data has changed. Waiters may use several
 /// mutexes.
+///
+/// ```
+/// use cohort::compat::parking_lot_013::Condvar;
+///
+/// static CHANGED: Condvar = Condvar::new();
+/// assert!(!CHANGED.notify_one());
+/// ```
 pub type Condvar = lock_api::Condvar<RawCondvar>;
 
 /// Names of threads, for [`ReentrantMutex`].
@@ -167,7 +174,7 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 /// let (mutex, changed) = (Mutex::new(1), lock_api::Condvar::<RawCondvar>::new());
 /// let mut guard = mutex.lock();
 /// assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
-/// assert!(changed.wait_until(&mut guard, &Instant::now()).timed_out());
+/// assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
 /// assert!(!changed.notify_one());
 /// ```
 #[derive(Default)]

@@ -435,15 +435,13 @@ pub unsafe extern "C" fn cohort_delegate(
             let (lock, argument) = (lock.expose_provenance(), argument.expose_provenance());
             return from_here(lock, run as usize, argument, delegate_observed);
         }
-        let uncancelled = Uncancelled::now();
+        let _uncancelled = Uncancelled::now();
         // In its own thread, the function finds its own `errno`.
-        let is_done = face.lock.run_alone(|| run(argument));
-        drop(uncancelled);
-        if is_done {
-            return 0;
+        if !face.lock.run_alone(|| run(argument)) {
+            delegate(face, run, argument, None);
         }
-        delegate(face, run, argument, None)
     }
+    0
 }
 
 /// [`cohort_delegate`], reported.
@@ -457,7 +455,10 @@ unsafe fn delegate_observed(at: &At, lock: usize, run: usize, argument: usize) -
         let run: unsafe extern "C" fn(*mut c_void) =
             core::mem::transmute(with_exposed_provenance::<()>(run));
         let argument = with_exposed_provenance_mut(argument);
-        at.delegate(lock, |served| _ = delegate(face, run, argument, served));
+        at.delegate(lock, |served| {
+            let _uncancelled = Uncancelled::now();
+            delegate(face, run, argument, served);
+        });
     }
     0
 }
@@ -465,15 +466,14 @@ unsafe fn delegate_observed(at: &At, lock: usize, run: usize, argument: usize) -
 /// Passes a section to the lock; the thread that runs it reports that as `served` does.
 ///
 /// # Safety
-/// As [`cohort_delegate`].
+/// As [`cohort_delegate`]; the calling thread cannot be cancelled.
 #[inline(never)]
 unsafe fn delegate(
     lock: &cohort_delegated_t,
     run: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
     served: Option<Served>,
-) -> c_int {
-    let uncancelled = Uncancelled::now();
+) {
     let before = replace_errno(0);
     let mut after = before;
     let mut whole = || {
@@ -489,8 +489,6 @@ unsafe fn delegate(
     // SAFETY: a function of C does not unwind, and any thread may call this one.
     lock.lock.run(&mut (), unsafe { Section::new(&mut whole) });
     replace_errno(after);
-    drop(uncancelled);
-    0
 }
 
 /// Blocks until the calling thread has locked the lock. For critical sections that cannot be passed

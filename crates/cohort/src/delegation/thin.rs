@@ -304,9 +304,20 @@ impl<G: Grows> Thin<G> {
     }
 
     /// Blocks until the caller has the word, as `held`, or knows the fat lock.
+    #[inline(always)]
+    fn meet(&self, held: u32) -> Way<'_, G> {
+        // So it is once two threads have met.
+        if self.word.load(THIN_FOUND) == FAT
+            && let Some(fat) = self.fat()
+        {
+            return Way::Fat(fat);
+        }
+        self.meet_first(held)
+    }
+
     #[cold]
     #[inline(never)]
-    fn meet(&self, held: u32) -> Way<'_, G> {
+    fn meet_first(&self, held: u32) -> Way<'_, G> {
         let mut spinner = Spinner::new();
         loop {
             let word = self.word.load(THIN_FOUND);

@@ -341,7 +341,7 @@ fn targets(arguments: &Arguments, root: &Path) -> Result<Vec<(PathBuf, PathBuf)>
 /// The reason of a lock with its section in the callers.
 const ONLY_LOCKS: &str = "is a function that only locks";
 
-/// The reason of a section whose lock is tried.
+/// Why a section stays in place after a trylock.
 const ONLY_IF_FREE: &str = "runs only if its mutex is free";
 
 /// Results for the critical sections.

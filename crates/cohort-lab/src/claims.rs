@@ -349,7 +349,7 @@ impl Laboratory<'_> {
         Ok(judged)
     }
 
-    /// Judges parts whose points have run.
+    /// Judges parts, after the runs of all their points.
     fn judged(&self, parts: &[Part], seeds: &[u64]) -> Vec<JudgedPart> {
         let judged = |part| {
             let (points, found) = (&self.points, &self.found);

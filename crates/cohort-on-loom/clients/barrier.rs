@@ -20,7 +20,7 @@ pub fn holds_back(threads: usize, rounds: u64) {
             for cell in cells {
                 assert_eq!(read(cell), round, "all threads have arrived");
             }
-            // Nobody writes again before all have read.
+            // All threads have read before the next write.
             if round < rounds {
                 led += u64::from(barrier.wait().is_leader());
             }

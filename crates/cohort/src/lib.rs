@@ -164,7 +164,10 @@ pub mod host;
 mod host;
 pub mod numa;
 pub mod rwlock;
-#[cfg_attr(not(internals), allow(dead_code, unused_imports))]
+#[cfg_attr(
+    not(internals),
+    allow(dead_code, unused_imports, reason = "other packages use it")
+)]
 mod support;
 mod sync;
 #[cfg(internals)]

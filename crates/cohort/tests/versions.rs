@@ -142,7 +142,7 @@ fn modules_of_other_packages_are_hidden() {
     let output = cargo(folder.path(), &["check"], "");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    // Private ones, and those that exist with the feature only.
+    // Private modules, and modules that exist with the feature only.
     let reasons = [
         "error[E0603]",
         "error[E0365]",

@@ -27,7 +27,7 @@ impl Engine<'_> {
         matches!(access, Access::ReadModifyWrite(_)) && self.hardware.load_linked
     }
 
-    /// Begins the look of a suspended waiter, whose event this is; returns whether others precede it.
+    /// Begins a suspended waiter's look at its event; returns whether other events come first.
     /// Its event then moves to the look's turn at once: the most frequent step of all.
     pub(crate) fn begin_look(&mut self, index: usize, at: Ticks) -> bool {
         let thread = &self.threads[index];
@@ -47,8 +47,7 @@ impl Engine<'_> {
         self.agenda.earliest().min(self.record.due()) < clock
     }
 
-    /// Looks in place of the current thread, whose event this is; returns whether its fiber must
-    /// run.
+    /// Looks in place of the current thread, at its event; returns whether its fiber must run.
     pub(crate) fn look(&mut self) -> bool {
         let index = self.current;
         while let Some(suspended) = self.threads[index].suspended {

@@ -205,7 +205,7 @@ fn stack(number: usize) -> Shifted {
     }
 }
 
-/// A stack whose frames begin a little lower than its memory. Stacks are mapped at whole pages, so
+/// A stack with a gap between its top and its first frame. Stacks are mapped at whole pages, so
 /// equal frames of all fibers would compete for the same sets of the host's first cache.
 struct Shifted {
     stack: DefaultStack,

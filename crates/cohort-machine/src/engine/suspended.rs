@@ -88,7 +88,7 @@ impl Ready {
     }
 }
 
-/// A wait whose fiber is suspended between two looks.
+/// A wait with its fiber suspended between two looks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspended {
     pub(crate) look: Foreseen,

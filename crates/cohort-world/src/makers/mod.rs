@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     pub thresholds: &'a Thresholds,
 }
 
-/// Creates a lock; by `beyond` if the catalogue has none of that name.
+/// Creates a lock; by `beyond` if its name is not in the catalogue.
 pub fn lock<R: Room>(
     room: &mut R,
     wanted: &Wanted<'_>,

@@ -1,4 +1,4 @@
-//! Checks of semaphores, whose mutexes have no queues here: the default lock has models of its own.
+//! Checks of semaphores over a mutex without a queue: the default lock has models of its own.
 
 use crate::runner::prelude::*;
 

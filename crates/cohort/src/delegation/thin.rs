@@ -32,8 +32,8 @@
 //!
 //! A thread without memory for a fat lock polls the word, and a published fat lock.
 //!
-//! **Drop.** A thin holder that finds no `FAT` does not access the lock after its exchange. One that
-//! finds it accesses the lock while the first thread at the fat lock waits for it. From then on the
+//! **Drop.** A thin holder that finds no `FAT` does not access the lock after its exchange. If it
+//! finds the bit, it accesses the lock while the first thread at the fat lock waits for it. From then on the
 //! fat lock's own rules hold.
 //!
 //! **Fork.** A child can use a free word. A thin holder that forks clears `FAT` with the word at the
@@ -75,7 +75,7 @@ flaws! {
     FORGET_FIRST = "thin.forget-first";
     /// The last thin holder frees the word beside the fat lock.
     FREE_BOTH = "thin.free-both";
-    /// A thread whose fat lock was not published runs its section under that.
+    /// A thread runs its section under its own fat lock, although another one was published.
     KEEP_OWN = "thin.keep-own";
     /// A thread without memory runs its section at once.
     RUN_WITHOUT = "thin.run-without";
@@ -127,7 +127,7 @@ pub struct Fat<G: Grows> {
     lock: G::Lock,
     turn: Cell<Option<<G::Lock as StepsDown>::Turn>>,
     left: WaitCell<MayPark>,
-    /// The process whose thread made it.
+    /// The process that made it.
     born: Cell<u32>,
     recipe: &'static G::Recipe,
 }

@@ -202,7 +202,7 @@ impl Once {
     }
 
     constructor! {
-        /// Creates one whose section counts as completed.
+        /// Creates one in the state after a completed section.
         ///
         /// ```
         /// static READY: cohort::Once = cohort::Once::new_completed();

@@ -31,7 +31,7 @@ core::arch::global_asm!(
     size = const size_of::<ThreadRecord>(),
 );
 
-/// Finds the words by their TLS descriptor, whose call preserves all registers but one. Where it
+/// Finds the words by their TLS descriptor. Its call preserves all registers but one. Where it
 /// allocates, glibc before 2.40 preserves no vector registers: they are among the clobbers.
 #[cfg(all(target_arch = "x86_64", feature = "dynamic_tls"))]
 macro_rules! by_descriptor {
@@ -50,7 +50,7 @@ macro_rules! by_descriptor {
     };
 }
 
-/// Finds the words by their TLS descriptor, whose call changes x0, the link register and flags.
+/// Finds the words by their TLS descriptor. Its call changes x0, the link register and flags.
 /// Where it allocates, it preserves no registers of SVE: they are among the clobbers.
 #[cfg(all(target_arch = "aarch64", feature = "dynamic_tls"))]
 macro_rules! by_descriptor {

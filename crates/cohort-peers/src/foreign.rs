@@ -51,7 +51,7 @@ unsafe impl Sync for Foreign {}
 /// Zeroed cache lines of their own, never freed: queue nodes of some locks move between threads.
 fn lines(bytes: usize) -> *mut c_void {
     #[repr(align(128))]
-    struct ZeroedLine(#[allow(dead_code)] [u8; 128]);
+    struct ZeroedLine(#[allow(dead_code, reason = "gives the size")] [u8; 128]);
     let lines: Box<[MaybeUninit<ZeroedLine>]> = Box::new_zeroed_slice(bytes.div_ceil(128).max(1));
     Box::leak(lines).as_mut_ptr().cast()
 }

@@ -165,7 +165,7 @@ macro_rules! cases {
         {
             let mut all: Vec<(&'static str, Vec<Case>)> = Vec::new();
             $(
-                #[allow(unused_mut)]
+                #[allow(unused_mut, reason = "only locks with deadlines have further cases")]
                 let mut cases: Vec<Case> = vec![
                     (stringify!($name spins).to_owned(), spins::<$lock>),
                     (stringify!($name yields late).to_owned(), yields_late::<$lock>),

@@ -55,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "delegate",
             "bar",
             "survey",
+            "study",
         ],
     ),
 ];

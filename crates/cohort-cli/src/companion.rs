@@ -45,6 +45,7 @@ pub const LAB: Companion = Companion {
             "survey",
             "Run real programs under the C library's locks and Cohort's",
         ),
+        ("study", "Run the papers' programs under several locks"),
     ],
 };
 

@@ -387,6 +387,33 @@ impl Origin {
         self
     }
 
+    /// The command line, as typed.
+    #[must_use]
+    pub fn command(&self) -> String {
+        self.command.join(" ")
+    }
+
+    /// The machine and the date, for a page's caption.
+    #[must_use]
+    pub fn caption(&self) -> String {
+        let machine = match &self.machine {
+            Machine::Here {
+                cpu,
+                cpus,
+                architecture,
+                kernel,
+            } => {
+                let cpus = counted(*cpus, "CPU", "CPUs");
+                format!("{cpu}, {cpus}, {architecture}, Linux {kernel}")
+            }
+            Machine::There { simulated } => format!("simulated: {simulated}"),
+        };
+        match &self.date {
+            Some(date) => format!("{machine}, {date}"),
+            None => machine,
+        }
+    }
+
     fn on(machine: Machine) -> Self {
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| word.to_string_lossy().into_owned());

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{bar, bench, discover, machines, reproduce, survey, tune, workload};
+use crate::{bar, bench, discover, machines, reproduce, study, survey, tune, workload};
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand};
 use cohort_cli::problem::Problem;
 use cohort_cli::{environment, parsing, signals};
@@ -30,6 +30,8 @@ enum Subcommands {
     Bar(bar::Arguments),
     /// Run real programs under the C library's locks and Cohort's
     Survey(survey::Arguments),
+    /// Run the papers' programs under several locks
+    Study(study::Arguments),
     /// Run one bundled load once (used by other subcommands)
     #[command(hide = true)]
     Workload(workload::Arguments),
@@ -59,6 +61,7 @@ fn carry_out(lab: Lab, _: &ArgMatches) -> Result<ExitCode, Problem> {
         Subcommands::Reproduce(arguments) => reproduce::run(&arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),
         Subcommands::Survey(arguments) => survey::run(arguments),
+        Subcommands::Study(arguments) => study::run(arguments),
         Subcommands::Workload(arguments) => workload::run(arguments),
     }
 }

@@ -8,6 +8,7 @@ mod command;
 mod discover;
 mod machines;
 mod reproduce;
+mod study;
 mod suggested;
 mod survey;
 mod testbed;

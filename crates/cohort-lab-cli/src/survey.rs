@@ -13,7 +13,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
 use cohort_lab::survey::list::{self, Row};
-use cohort_lab::survey::{Cpus, SurveyPlan, Surveyed};
+use cohort_lab::survey::{Cpus, Field, SurveyPlan, Surveyed};
 use cohort_lab::world::disturb::allowed_cpus;
 use cohort_lab::{interrupt, options};
 use std::ffi::OsString;
@@ -133,10 +133,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         rows,
         threads: arguments.threads.into_iter().flatten().collect(),
         cpus: arguments.cpus.list(),
-        rounds: usize::from(arguments.repeat),
-        variables: variables(arguments.file.as_deref())?,
-        system: contestants::environment(&all[0], &library, None),
-        contestants: &contestants,
+        field: Field {
+            rounds: usize::from(arguments.repeat),
+            variables: variables(arguments.file.as_deref())?,
+            system: contestants::environment(&all[0], &library, None),
+            contestants: &contestants,
+        },
     };
     let mut progress = Progress::new(plan.runs(), arguments.show_output);
     let (found, ended) = plan.run(&mut progress);
@@ -154,9 +156,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 }
 
 /// The shell that runs the texts of rows; it is not itself observed.
-const SHELL: &str = "/bin/sh";
+pub(crate) const SHELL: &str = "/bin/sh";
 
-fn ours(lock: Choice) -> Settings {
+/// Settings of a lock for a row's program.
+pub(crate) fn ours(lock: Choice) -> Settings {
     let shell = Path::new(SHELL).canonicalize();
     Settings {
         exclude: shell.into_iter().map(PathBuf::into_os_string).collect(),

@@ -4,7 +4,7 @@
 //! the bundled loads. [`mod@bench`] holds the papers'
 //! workloads, written once for every [`world`], and [`claims`] the papers' claims about them.
 //! [`measured`] describes this machine as a simulated one. [`survey`] runs real programs, each with a
-//! check of its result.
+//! check of its result; [`study`] runs the papers' programs under several locks.
 
 pub mod bars;
 pub mod bench;
@@ -12,6 +12,7 @@ pub mod claims;
 pub mod discover;
 pub mod envelope;
 pub mod measured;
+pub mod study;
 pub mod survey;
 pub mod tune;
 pub mod workloads;

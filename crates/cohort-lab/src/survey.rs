@@ -4,15 +4,15 @@
 pub mod here;
 pub mod judge;
 pub mod list;
-mod place;
+pub mod place;
 
 use crate::interrupt::{self, Interrupted};
-use crate::rounds::{Contestant, Observer};
+use crate::rounds::{Contestant, Observer, Series};
 use crate::runner::Launch;
 use crate::world::disturb::allowed_cpus;
 use judge::{Medians, Ratios, Verdict};
 use list::Row;
-use place::RowFolder;
+use place::{RowFolder, Unready};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
@@ -56,6 +56,12 @@ pub struct SurveyPlan<'a> {
     pub threads: Vec<u32>,
     /// The CPUs.
     pub cpus: Vec<Cpus>,
+    /// The contestants and their environment.
+    pub field: Field<'a>,
+}
+
+/// The contestants that run a row, and the environment of its texts.
+pub struct Field<'a> {
     /// The number of counted rounds.
     pub rounds: usize,
     /// Additional variables for a row's texts, beside those of a case.
@@ -110,6 +116,22 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The result from the series of the system's locks and Cohort's.
+    fn of(case: Case, series: &[Series<f64>]) -> Self {
+        let [system, ours] = series else {
+            unreachable!("the system's locks and ours are compared");
+        };
+        let ratios = Ratios::of(ours, system);
+        Self {
+            case,
+            verdict: judge::verdict(&ratios, ours, system),
+            ratios,
+            system: Medians::of(system),
+            ours: Medians::of(ours),
+            disturbed: ours.disturbed().max(system.disturbed()),
+        }
+    }
+
     fn failed(case: Case, why: String) -> Self {
         Self {
             case,
@@ -143,6 +165,15 @@ pub struct Surveyed {
     pub found: Finding,
 }
 
+impl From<Unready> for Finding {
+    fn from(unready: Unready) -> Self {
+        match unready {
+            Unready::NotHere(what) => Self::NotHere(what),
+            Unready::Unprepared(why) => Self::Unprepared(why),
+        }
+    }
+}
+
 impl Surveyed {
     /// Whether the survey fails because of it.
     #[must_use]
@@ -162,7 +193,7 @@ impl SurveyPlan<'_> {
         let here = self.rows.iter().filter(|row| row.missing().is_none());
         let cases: usize = here.map(|row| self.cases(row).len()).sum();
         // The system's locks and Cohort's, with a warm-up round.
-        cases * 2 * (self.rounds + 1)
+        cases * 2 * (self.field.rounds + 1)
     }
 
     /// Runs everything. Blocks. A signal that asks this process to end leaves the results so far.
@@ -198,15 +229,23 @@ impl SurveyPlan<'_> {
 
     /// Prepares a row and runs it in every configuration.
     fn survey(&self, row: &Row, observer: &mut dyn Observer) -> Result<Finding, Interrupted> {
-        let place = match RowFolder::prepared(row, self) {
-            Ok(place) => place,
+        let folder = match RowFolder::prepared(row, &self.field) {
+            Ok(folder) => folder,
             Err(found) => {
                 interrupt::check()?;
-                return Ok(found);
+                return Ok(found.into());
             }
         };
         let cases = self.cases(row).into_iter();
-        let cells: Result<_, _> = cases.map(|case| place.measure(case, observer)).collect();
-        cells.map(Finding::Cells)
+        let cell = |case| {
+            Ok(match folder.measure(case, observer)? {
+                Ok(series) => Cell::of(case, &series),
+                Err(why) => Cell::failed(case, why),
+            })
+        };
+        cases
+            .map(cell)
+            .collect::<Result<_, _>>()
+            .map(Finding::Cells)
     }
 }

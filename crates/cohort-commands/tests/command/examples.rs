@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands with examples in their help; the first is the command alone.
-const SUBCOMMANDS: [&str; 20] = [
+const SUBCOMMANDS: [&str; 21] = [
     "",
     "run",
     "debug",
@@ -28,6 +28,7 @@ const SUBCOMMANDS: [&str; 20] = [
     "tune glk",
     "delegate",
     "survey",
+    "study",
 ];
 
 fn help(subcommand: &str) -> String {
@@ -62,6 +63,7 @@ fn shortened(example: &str) -> String {
     match example.split(' ').nth(1) {
         Some("bench") => format!("{shortened} --seconds 0.0005"),
         Some("demo") => format!("{shortened} --seconds 0.5"),
+        Some("study") => format!("{shortened} --repeat 1 --no-one-cpu"),
         _ if example.ends_with(" $!") => format!(
             "rm -f said; cohort run --observe -- ./queue 50 > said & until [ -s said ]; do sleep 0.1; done; \
              {shortened}; status=$?; kill $!; exit $status"

@@ -32,6 +32,7 @@ mod sanl;
 mod schemas;
 mod shipped;
 mod show;
+mod study;
 mod survey;
 mod top;
 mod tuned;

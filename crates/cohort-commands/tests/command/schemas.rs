@@ -25,7 +25,7 @@ const ELSEWHERE: [(&str, &str); 9] = [
 ];
 
 /// Quick commands with documents on standard output, and the schemas of these.
-const QUICK: [(&str, &[&str]); 24] = [
+const QUICK: [(&str, &[&str]); 26] = [
     ("bar", &["bar", "library-size", "--json"]),
     ("bar-list", &["bar", "--list", "--json"]),
     (
@@ -133,6 +133,21 @@ const QUICK: [(&str, &[&str]); 24] = [
     ),
     ("ps", &["ps", "--all", "--seconds", "0.2", "--json"]),
     ("reproduce-list", &["reproduce", "--list", "--json"]),
+    (
+        "study",
+        &[
+            "study",
+            "phoenix-words",
+            "--repeat",
+            "1",
+            "--threads",
+            "2",
+            "--locks",
+            "default",
+            "--json",
+        ],
+    ),
+    ("study-list", &["study", "--list", "--json"]),
     (
         "survey",
         &[

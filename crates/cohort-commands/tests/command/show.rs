@@ -70,7 +70,7 @@ fn a_lock_is_shown_whole_when_it_is_asked_for() {
 }
 
 /// What prints tables, and is quick.
-const TABLES: [&[&str]; 12] = [
+const TABLES: [&[&str]; 13] = [
     &["list"],
     &["list", "--long"],
     &["list", "--rwlocks"],
@@ -78,6 +78,7 @@ const TABLES: [&[&str]; 12] = [
     &["doctor"],
     &["bar", "--list"],
     &["survey", "--list"],
+    &["study", "--list"],
     &["machines"],
     &["machines", "show", "epyc-7352x2"],
     &["bench", "--list"],
@@ -329,6 +330,7 @@ fn every_subcommand_explains_itself() {
         "bench",
         "reproduce",
         "survey",
+        "study",
     ] {
         cohort()
             .args([subcommand, "--help"])

@@ -1,11 +1,10 @@
 //! The folder in which a row's texts run.
 
-use super::judge::{self, Medians, Ratios};
 use super::list::Row;
-use super::{Case, Cell, Finding, SurveyPlan};
+use super::{Case, Field};
 use crate::interrupt::Interrupted;
 use crate::progress::tell;
-use crate::rounds::{self, Observer};
+use crate::rounds::{self, Observer, Series};
 use crate::runner::{self, Failure, Launch, Run};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -30,17 +29,29 @@ const OUTPUT: &str = "output";
 /// Folder of a row, removed with this value.
 pub struct RowFolder<'a> {
     row: &'a Row,
-    plan: &'a SurveyPlan<'a>,
+    field: &'a Field<'a>,
     folder: TempDir,
+}
+
+/// Why a row cannot run.
+#[derive(Clone, Debug)]
+pub enum Unready {
+    /// A missing prerequisite, or its package.
+    NotHere(String),
+    /// Its preparation failed.
+    Unprepared(String),
 }
 
 impl<'a> RowFolder<'a> {
     /// A folder with the row's files, after its setup.
     ///
     /// # Errors
-    /// The result instead.
-    pub fn prepared(row: &'a Row, plan: &'a SurveyPlan) -> Result<Self, Finding> {
-        let refused = |error: std::io::Error| Finding::Unprepared(format!("its folder: {error}"));
+    /// A missing prerequisite, or the failure of its setup.
+    pub fn prepared(row: &'a Row, field: &'a Field) -> Result<Self, Unready> {
+        if let Some(package) = row.missing() {
+            return Err(Unready::NotHere(format!("package {package}")));
+        }
+        let refused = |error: std::io::Error| Unready::Unprepared(format!("its folder: {error}"));
         let folder = tempfile::Builder::new()
             .prefix("cohort-survey-")
             // Servers that drop the super-user's rights read in it.
@@ -50,32 +61,37 @@ impl<'a> RowFolder<'a> {
         for (name, text) in &row.files {
             fs::write(folder.path().join(name), text).map_err(refused)?;
         }
-        let place = Self { row, plan, folder };
+        let place = Self { row, field, folder };
         if let Some(setup) = &row.setup {
             place
                 .carry_out("its setup", setup, Vec::new())
-                .map_err(Finding::Unprepared)?;
+                .map_err(Unready::Unprepared)?;
         }
         match fs::read_to_string(place.folder.path().join(NOT_HERE)) {
-            Ok(what) => Err(Finding::NotHere(what.trim().to_owned())),
+            Ok(what) => Err(Unready::NotHere(what.trim().to_owned())),
             Err(_) => Ok(place),
         }
     }
 
-    /// Runs the row in one configuration.
+    /// Runs the row in one configuration: the series of each contestant, or why none could start.
     ///
     /// # Errors
     /// A signal asked this process to end.
-    pub fn measure(&self, case: Case, observer: &mut dyn Observer) -> Result<Cell, Interrupted> {
+    #[expect(clippy::type_complexity, reason = "two kinds of failure, each plain")]
+    pub fn measure(
+        &self,
+        case: Case,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<Vec<Series<f64>>, String>, Interrupted> {
         let (cpus, name) = (case.cpus.list(), &self.row.name);
         let variables = variables(case);
         let launch = Launch {
             cpus,
             ..self.launch(&self.row.command, variables.clone())
         };
-        let contestants = match (self.plan.contestants)(&launch) {
+        let contestants = match (self.field.contestants)(&launch) {
             Ok(contestants) => contestants,
-            Err(why) => return Ok(Cell::failed(case, why)),
+            Err(why) => return Ok(Err(why)),
         };
         let mut observer = Titled {
             title: format!("{name}, {case}"),
@@ -85,21 +101,10 @@ impl<'a> RowFolder<'a> {
             self.check(run, &variables)?;
             self.wall(run)
         };
-        let series = rounds::play(&contestants, self.plan.rounds, read, &mut observer)?;
+        let series = rounds::play(&contestants, self.field.rounds, read, &mut observer)?;
         // An interrupted check implies nothing about the program.
         crate::interrupt::check()?;
-        let [system, ours] = &series[..] else {
-            unreachable!("the system's locks and ours are compared");
-        };
-        let ratios = Ratios::of(ours, system);
-        Ok(Cell {
-            case,
-            verdict: judge::verdict(&ratios, ours, system),
-            ratios,
-            system: Medians::of(system),
-            ours: Medians::of(ours),
-            disturbed: ours.disturbed().max(system.disturbed()),
-        })
+        Ok(Ok(series))
     }
 
     fn check(&self, run: &Run, variables: &[Variable]) -> Result<(), String> {
@@ -123,7 +128,7 @@ impl<'a> RowFolder<'a> {
     /// Runs an unmeasured text, under the system's locks.
     fn carry_out(&self, what: &str, text: &str, variables: Vec<Variable>) -> Result<(), String> {
         let mut launch = self.launch(text, variables);
-        launch.environment.extend(self.plan.system.iter().cloned());
+        launch.environment.extend(self.field.system.iter().cloned());
         launch.limit = Some(PATIENCE);
         match runner::run(&launch) {
             Ok(_) => Ok(()),
@@ -139,7 +144,7 @@ impl<'a> RowFolder<'a> {
 
     fn launch(&self, text: &str, mut variables: Vec<Variable>) -> Launch {
         variables.push(("FOLDER".to_owned(), Some(self.folder.path().into())));
-        variables.extend(self.plan.variables.iter().cloned());
+        variables.extend(self.field.variables.iter().cloned());
         let [shell, options] = SHELL.map(OsString::from);
         Launch {
             words: vec![shell, options, format!("cd -- \"$FOLDER\"\n{text}").into()],
@@ -159,7 +164,7 @@ impl Drop for RowFolder<'_> {
         let launch = self.launch(cleanup, Vec::new());
         let mut command = Command::new(&launch.words[0]);
         command.args(&launch.words[1..]).stdout(Stdio::null());
-        for (name, value) in launch.environment.iter().chain(&self.plan.system) {
+        for (name, value) in launch.environment.iter().chain(&self.field.system) {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),

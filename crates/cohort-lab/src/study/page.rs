@@ -1,0 +1,282 @@
+//! Studies as a self-contained HTML page: a heat map of programs and locks, then each program.
+
+use super::{Conclusion, Found, Studied, StudiedCase};
+use crate::compare::{Answer, Comparison, Row};
+use crate::stats::Estimate;
+use maud::{DOCTYPE, Markup, html};
+
+const STYLE: &str = "\
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; \
+color: #1f2937; background: #fff } \
+h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem } \
+.wide { overflow-x: auto } \
+table { border-collapse: collapse } \
+th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #e5e7eb; white-space: nowrap } \
+th { font-weight: 600; color: #6b7280 } th:first-child, td:first-child, .text { text-align: left } \
+td.why { text-align: left; white-space: pre-wrap } \
+.note { color: #6b7280; font-size: .9rem } code { font-size: .9rem } \
+td.noise, td.unsure { color: #6b7280 } td.failed { background: #fee2e2 } \
+@media print { body { margin: 0; max-width: none } h2 { break-after: avoid } tr { break-inside: avoid } }";
+
+/// Where and how the studies were run.
+pub struct Setting<'a> {
+    /// The machine and the date.
+    pub caption: &'a str,
+    /// The command line.
+    pub command: &'a str,
+}
+
+/// The page.
+#[must_use]
+pub fn page(found: &[Studied], setting: &Setting) -> String {
+    let run: Vec<(&Studied, &[StudiedCase])> = found
+        .iter()
+        .filter_map(|program| match &program.found {
+            Found::Cases(cases) => Some((program, cases.as_slice())),
+            Found::NotHere(_) | Found::Unprepared(_) => None,
+        })
+        .collect();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Programs under Cohort's locks" }
+                style { (STYLE) }
+            }
+            body {
+                h1 { "Programs under Cohort's locks" }
+                p { code { (setting.command) } }
+                p.note { (setting.caption) ". Gains over the C library's locks: above 1 is faster. \
+                    Medians of interleaved rounds. Colours mark gains (green) and losses (red) beyond the interval; \
+                    grey figures are within it, or from too few rounds." }
+                (matrix(&run))
+                @for (program, cases) in &run { (section(program, cases)) }
+                (absent(found))
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// All locks of the studies, in their order.
+fn locks<'a>(run: &[(&Studied, &'a [StudiedCase])]) -> Vec<&'a str> {
+    let mut locks = Vec::new();
+    for case in run.iter().flat_map(|(_, cases)| *cases) {
+        for row in case.comparison.iter().flat_map(|one| &one.rows).skip(1) {
+            if !locks.contains(&row.lock.as_str()) {
+                locks.push(row.lock.as_str());
+            }
+        }
+    }
+    locks
+}
+
+fn matrix(run: &[(&Studied, &[StudiedCase])]) -> Markup {
+    let locks = locks(run);
+    html! {
+        div.wide {
+            table {
+                tr {
+                    th { "program" } th { "threads" } th { "C library, s" }
+                    @for lock in &locks { th { (lock) } }
+                    th.text { "conclusion" }
+                }
+                @for (program, cases) in run {
+                    @for (place, case) in cases.iter().enumerate() {
+                        tr {
+                            td { @if place == 0 { a href={ "#" (program.name) } { (program.name) } } }
+                            td { (case.threads) }
+                            td { (seconds(case)) }
+                            @for lock in &locks { (cell(row_of(case, lock))) }
+                            td.text { @if place == 0 { (in_words(&program.conclusion)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row_of<'a>(case: &'a StudiedCase, lock: &str) -> Option<&'a Row> {
+    let rows = case.comparison.iter().flat_map(|compared| &compared.rows);
+    rows.skip(1).find(|row| row.lock == lock)
+}
+
+/// The system's median time.
+fn seconds(case: &StudiedCase) -> String {
+    let of = |compared: &Comparison| Some(format!("{:.3}", compared.rows.first()?.figure?.median));
+    case.comparison
+        .as_ref()
+        .and_then(of)
+        .unwrap_or_else(|| "–".to_owned())
+}
+
+/// A gain in the colour of its answer.
+fn cell(row: Option<&Row>) -> Markup {
+    let Some(row) = row else {
+        return html! { td { "–" } };
+    };
+    if row.failure.is_some() {
+        return html! { td.failed { "failed" } };
+    }
+    let Some(gain) = row.gain else {
+        return html! { td { "–" } };
+    };
+    let title = interval(gain);
+    match row.answer {
+        Some(Answer::Better | Answer::Worse) => html! {
+            td style={ "background: " (colour(gain.median)) } title=(title) { (figure(gain.median)) }
+        },
+        Some(Answer::Unsure) => html! { td.unsure title=(title) { (figure(gain.median)) "?" } },
+        _ => html! { td.noise title=(title) { (figure(gain.median)) } },
+    }
+}
+
+/// From red over white to green, on a logarithmic scale that ends at four times.
+fn colour(gain: f64) -> String {
+    let strength = (gain.ln() / 4_f64.ln()).clamp(-1.0, 1.0);
+    let lightness = 96.0 - 26.0 * strength.abs();
+    let hue = if strength < 0.0 { 0 } else { 150 };
+    format!("hsl({hue} 70% {lightness:.0}%)")
+}
+
+/// A gain with three digits.
+#[must_use]
+pub fn figure(gain: f64) -> String {
+    match gain {
+        gain if gain >= 99.5 => format!("{gain:.0}"),
+        gain if gain >= 9.95 => format!("{gain:.1}"),
+        _ => format!("{gain:.2}"),
+    }
+}
+
+/// "1.32 (1.20–1.41)".
+#[must_use]
+pub fn interval(gain: Estimate) -> String {
+    if gain.count < 2 {
+        return figure(gain.median);
+    }
+    format!(
+        "{} ({}–{})",
+        figure(gain.median),
+        figure(gain.low),
+        figure(gain.high)
+    )
+}
+
+/// A program's conclusion as a sentence without its end.
+#[must_use]
+pub fn in_words(conclusion: &Conclusion) -> String {
+    match conclusion {
+        Conclusion::NotRun => "not run".to_owned(),
+        Conclusion::Failed { why } => {
+            format!("failed: {}", why.lines().next().unwrap_or_default())
+        }
+        Conclusion::Nothing => "nothing to gain".to_owned(),
+        Conclusion::Unsure => "too few rounds to tell".to_owned(),
+        Conclusion::Gains {
+            lock,
+            threads,
+            gain,
+            one_cpu,
+        } => {
+            let noun = if *threads == 1 { "thread" } else { "threads" };
+            let one_cpu = one_cpu.map_or_else(String::new, |one_cpu| {
+                format!("; the C library's on one CPU: {}", figure(one_cpu))
+            });
+            format!("{lock} with {threads} {noun}: {}{one_cpu}", interval(*gain))
+        }
+    }
+}
+
+fn section(program: &Studied, cases: &[StudiedCase]) -> Markup {
+    html! {
+        h2 id=(program.name) { (program.name) }
+        p.note { (program.about) "; " (in_words(&program.conclusion)) }
+        div.wide {
+            table {
+                tr { th { "lock" } th { "threads" } th { "seconds" } th { "gain" } th { "CPU s" } th { "switches" } }
+                @for case in cases {
+                    @if let Some(why) = &case.failure { tr { td.why colspan="6" { (why) } } }
+                    @for row in case.comparison.iter().flat_map(|compared| &compared.rows) { (detail(row, case.threads)) }
+                }
+            }
+        }
+    }
+}
+
+fn detail(row: &Row, threads: u32) -> Markup {
+    let switches = match (row.voluntary, row.involuntary) {
+        (Some(voluntary), Some(involuntary)) => format!("{:.0}", voluntary + involuntary),
+        _ => "–".to_owned(),
+    };
+    html! {
+        tr {
+            td { (row.lock) }
+            td { (threads) }
+            @if let Some(why) = &row.failure {
+                td.why colspan="4" { (why) }
+            } @else {
+                td { (row.figure.map_or_else(|| "–".to_owned(), |figure| format!("{:.3}", figure.median))) }
+                td { (row.gain.map_or_else(|| "–".to_owned(), interval)) }
+                td { (row.cpu.map_or_else(|| "–".to_owned(), |cpu| format!("{cpu:.2}"))) }
+                td { (switches) }
+            }
+        }
+    }
+}
+
+fn absent(found: &[Studied]) -> Markup {
+    let why = |program: &Studied| match &program.found {
+        Found::NotHere(what) => Some(format!("missing: {what}")),
+        Found::Unprepared(why) => Some(why.clone()),
+        Found::Cases(_) => None,
+    };
+    let absent: Vec<(&str, String)> = found
+        .iter()
+        .filter_map(|program| Some((program.name.as_str(), why(program)?)))
+        .collect();
+    html! {
+        @if !absent.is_empty() {
+            h2 { "Not run" }
+            ul { @for (name, why) in absent { li { (name) ": " (why) } } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_from_red_over_white_to_green() {
+        assert_eq!(colour(1.0), "hsl(150 70% 96%)");
+        assert_eq!(colour(4.0), "hsl(150 70% 70%)");
+        assert_eq!(colour(100.0), colour(4.0));
+        assert_eq!(colour(0.25), "hsl(0 70% 70%)");
+    }
+
+    #[test]
+    fn what_programs_print_is_quoted() {
+        let failed = StudiedCase {
+            threads: 2,
+            comparison: None,
+            failure: Some("<script>".to_owned()),
+        };
+        let found = Found::Cases(vec![failed]);
+        let studied = Studied {
+            name: "a".to_owned(),
+            about: "b".to_owned(),
+            conclusion: Conclusion::of(&found),
+            found,
+        };
+        let setting = Setting {
+            caption: "m",
+            command: "c",
+        };
+        let page = page(&[studied], &setting);
+        assert!(!page.contains("<script>") && page.contains("&lt;script&gt;"));
+    }
+}

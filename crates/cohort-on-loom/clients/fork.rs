@@ -9,6 +9,7 @@ use crate::clients::object::Hosted;
 use crate::clients::{add_one, read, service, write};
 use crate::delegate_clients::Brought;
 use crate::locks::basic::Tas;
+use crate::locks::delegation::thin::{Grows, Thin};
 use crate::locks::door::{Cell, fork, yield_now};
 use crate::locks::rwlock::RawRwLock;
 use crate::locks::{Delegate, Inherit, Outcome, Patience, RawTry, Recursion};
@@ -624,5 +625,41 @@ pub fn drops_what_others_brought<D: Delegate + 'static>(threads: usize) {
     if child.is_some() {
         let (_, count, seen) = &*shared;
         assert_eq!(read(count), read(seen) + 2, "a child runs its own sections");
+    }
+}
+
+/// A thread that has locked a thin lock forks while another arrives. In the child it unlocks the
+/// lock while a thread of the child arrives, and runs a section after that.
+pub fn unlocks_beside_another<G: Grows>() {
+    let shared = Arc::new((Thin::<G>::default(), Cell::new(0)));
+    let runs = |(delegate, count): &(Thin<G>, Cell<u64>)| {
+        let mut context = Kept::new(<Thin<G> as Delegate>::Context::default());
+        let section = Brought::new(|| add_one(count));
+        delegate.run(&mut context, section.section());
+    };
+    let first = Arc::clone(&shared);
+    together(1, move |_| first.0.lock());
+    let before = Arc::clone(&shared);
+    together(2, move |thread| {
+        if thread > 0 {
+            return runs(&before);
+        }
+        // The other arrives, and waits.
+        yield_now();
+        fork();
+    });
+    let after = Arc::clone(&shared);
+    let child = together(2, move |thread| {
+        if thread > 0 {
+            return runs(&after);
+        }
+        add_one(&after.1);
+        // SAFETY: locked before the fork.
+        let is_unlocked = unsafe { after.0.unlock_thin() };
+        assert!(is_unlocked, "the word was free when it was locked");
+        runs(&after);
+    });
+    if child.is_some() {
+        assert_eq!(read(&shared.1), 3, "a child runs its own sections");
     }
 }

@@ -21,7 +21,7 @@ pub use crate::clients::{
     semaphore, service, waking,
 };
 pub(crate) use crate::delegate_clients::{
-    self as delegate, Always, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing,
+    self as delegate, Always, Apart, Boxed, Bringing, Chained, Combining, Growing, Hastily, Passing,
     Patiently, Places, Polling, Queueing, RidesFrom, Scarce, Seldom, Settling, Soon, Staying,
     Voting, Waiting,
 };

@@ -241,6 +241,8 @@ static BEYOND: &[(&str, &str)] = &[
     ("inflated.believe-claims", "no forks here"),
     ("claim.outlive-fork", "no forks here"),
     ("thin.keep-parents", "no forks here"),
+    ("thin.drop-parents", "no forks here"),
+    ("thin.publish-beside", "no forks here"),
     ("rw-object.keep-readers", "no forks here"),
     ("rwlock.arrive-unsettled", "no forks here"),
     ("rwlock.arrive-with-gate", "no forks here"),

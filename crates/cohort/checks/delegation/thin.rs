@@ -59,6 +59,9 @@ models![
     quick("fork::thin", FORK_0, || {
         fork::drops_what_others_brought::<Growing<Bringing<Patiently>>>(2)
     }),
+    quick("fork::thin_beside_another", FORK, || {
+        fork::unlocks_beside_another::<Boxed<Mcs>>()
+    }),
 ];
 
 on_machine! {

@@ -83,6 +83,10 @@ flaws! {
     FORGET_INSIDE = "thin.forget-inside";
     /// The thin holder keeps its parent's fat lock in a forked child.
     KEEP_PARENTS = "thin.keep-parents";
+    /// The thin holder puts the recipe in the place of its parent's fat lock, beside `FAT`.
+    DROP_PARENTS = "thin.drop-parents";
+    /// A thread of a forked child publishes a fat lock beside its parent's mark.
+    PUBLISH_BESIDE = "thin.publish-beside";
 }
 
 const FREE: u32 = 0;
@@ -257,6 +261,9 @@ impl<G: Grows> Thin<G> {
         };
         if !fat.is_of_here() && !mutant(flaw::KEEP_PARENTS) {
             // `at` stays: a thread that still sees `FAT` must not publish beside this store.
+            if mutant(flaw::DROP_PARENTS) {
+                self.at.store(marked(fat.recipe), Order::RELAXED);
+            }
             self.word.store(FREE, THIN_FREE);
             return;
         }
@@ -332,7 +339,7 @@ impl<G: Grows> Thin<G> {
             match unsafe { Self::fat_at(at) } {
                 Some(fat) if word == FAT || fat.is_of_here() => return Way::Fat(fat),
                 // The thread that forked in its section will clear its parent's mark.
-                Some(_) if word & FAT != 0 => spinner.turn(),
+                Some(_) if word & FAT != 0 && !mutant(flaw::PUBLISH_BESIDE) => spinner.turn(),
                 _ => match self.publish(at) {
                     Made::Published(fat, turn) => return Way::First(fat, turn),
                     Made::AnotherFirst => {}

@@ -24,6 +24,7 @@ pub mod rwlock;
 pub mod semaphore;
 pub mod service;
 pub mod waking;
+pub mod waking_shared;
 
 use crate::locks::door::Cell;
 use crate::world::linger;

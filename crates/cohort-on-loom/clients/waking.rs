@@ -3,9 +3,7 @@
 use crate::locks::basic::Tas;
 use crate::locks::door::{AtomicU32, Order, Spinner, Strength, yield_now};
 use crate::locks::wait::WaitCell;
-use crate::locks::{
-    Abortable, LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking,
-};
+use crate::locks::{Abortable, Mutex, Patience, RawTry, ThreadOblivious, Waking};
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
 use std::pin::{Pin, pin};
@@ -25,9 +23,9 @@ struct Bell<L> {
 }
 
 /// Publishes the effects before the wake-up to the task.
-const RING: Order = Order::named("a client's bell", Strength::Release);
+pub(super) const RING: Order = Order::named("a client's bell", Strength::Release);
 /// Acquires them.
-const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
+pub(super) const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
 
 impl<L: RawTry + 'static> Wake for Bell<L> {
     fn wake(self: Arc<Self>) {
@@ -37,14 +35,14 @@ impl<L: RawTry + 'static> Wake for Bell<L> {
 }
 
 /// A future that is not dropped if its thread fails.
-struct Polled<'a, L>(Kept<UnsafeCell<LockAsync<'a, u64, L>>>);
+pub(super) struct Polled<F>(Kept<UnsafeCell<F>>);
 
-impl<'a, L: RawTry + ThreadOblivious + 'static> Polled<'a, L> {
-    fn new(future: LockAsync<'a, u64, L>) -> Self {
+impl<F: Future> Polled<F> {
+    pub(super) fn new(future: F) -> Self {
         Self(Kept::new(UnsafeCell::new(future)))
     }
 
-    fn poll(&self, waker: &Waker) -> Poll<MutexGuard<'a, u64, Waking<L>>> {
+    pub(super) fn poll(&self, waker: &Waker) -> Poll<F::Output> {
         // SAFETY: one thread owns it and polls once at a time; it does not move.
         let future = unsafe { Pin::new_unchecked(&mut *self.0.get()) };
         future.poll(&mut Context::from_waker(waker))
@@ -84,7 +82,7 @@ impl<L: RawTry + ThreadOblivious + 'static> Tasks<L> {
 }
 
 /// Checks that each of the counts occurs once.
-fn expect_each(mut found: Vec<u64>) {
+pub(super) fn expect_each(mut found: Vec<u64>) {
     found.sort_unstable();
     let each: Vec<_> = (1..=found.len() as u64).collect();
     assert_eq!(found, each, "guards and sections exclude each other");
@@ -179,9 +177,9 @@ pub fn drops_what_waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, w
 }
 
 /// A waker that records its calls.
-struct Notes {
-    which: u32,
-    order: Arc<Mutex<Vec<u32>, Tas>>,
+pub(super) struct Notes {
+    pub(super) which: u32,
+    pub(super) order: Arc<Mutex<Vec<u32>, Tas>>,
 }
 
 impl Wake for Notes {

@@ -7,6 +7,7 @@
 
 mod dice;
 mod sections;
+mod shared_tasks;
 mod soak;
 mod tasks;
 mod upgrades;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 /// A family's name and function.
 type Family = (&'static str, fn(&Soak));
 
-const FAMILIES: [Family; 12] = [
+const FAMILIES: [Family; 13] = [
     ("upgrade", upgrades::soak),
     ("futex", sections::soak::<Futex>),
     ("cc-synch", sections::soak::<CcSynch>),
@@ -33,6 +34,7 @@ const FAMILIES: [Family; 12] = [
     ("posts-fc", sections::soak_posts::<Fc>),
     ("tasks", tasks::soak::<Futex>),
     ("tasks-mcs", tasks::soak::<Mcs>),
+    ("tasks-rwlock", shared_tasks::soak),
 ];
 
 fn main() -> ExitCode {

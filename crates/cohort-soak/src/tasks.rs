@@ -41,7 +41,7 @@ pub fn poll_once<R>(future: Pin<&mut impl Future<Output = R>>) -> Option<R> {
 }
 
 /// Yields to the executor's other tasks.
-async fn yields() {
+pub async fn yields() {
     let mut first = true;
     std::future::poll_fn(|context| {
         if !first {

@@ -202,5 +202,6 @@ pub use sync::rwlock::{
 };
 pub use sync::semaphore::{Semaphore, SemaphorePermit};
 pub use sync::token::Token;
+pub use sync::waking::shared::{ReadAsync, TaskReadGuard, TaskWriteGuard, WriteAsync};
 pub use sync::waking::{LockAsync, Waking};
 pub use wait::{MayPark, Parking, SpinOnly};

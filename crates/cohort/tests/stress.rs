@@ -17,7 +17,7 @@ use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMc
 use clients::rwlock::Hold;
 use clients::{
     arena, barrier, condvar, destroy, gate, glk, host, mutex, near, object, once, p_sim, rwlock,
-    semaphore, service, waking,
+    semaphore, service, waking, waking_shared,
 };
 /// The build of the locks that the clients use.
 use cohort as locks;
@@ -466,6 +466,20 @@ stress! {
     waking_hurried: (0..300).for_each(|_| {
         waking::waits_beside_hurried::<HmcsT1>(THREADS, THREADS / 2);
     });
+    waking_shared_waits: (0..300).for_each(|_| {
+        waking_shared::waits(THREADS, THREADS / 2, THREADS / 4);
+        waking_shared::waits_beside_readers(THREADS);
+    });
+    waking_shared_drops: (0..300).for_each(|_| {
+        waking_shared::drops_what_waits(THREADS, true);
+        waking_shared::drops_what_waits(THREADS, false);
+    });
+    waking_shared_wakes: {
+        waking_shared::wakes_readers_together();
+        waking_shared::stands_behind_writers(false);
+        waking_shared::stands_behind_writers(true);
+        waking_shared::passes_over_unpolled();
+    };
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
     sanl_plus_unlocks: (0..300).for_each(|_| {

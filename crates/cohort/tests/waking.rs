@@ -1,11 +1,12 @@
-//! Mutexes for tasks: wake-ups of their futures, and waiters without one.
+//! Mutexes and rwlocks for tasks: wake-ups of their futures, and waiters without one.
 
 #[path = "support/wakers.rs"]
 mod wakers;
 
 use cohort::basic::{Mcs, Tas};
 use cohort::numa::HmcsT1;
-use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking};
+use cohort::rwlock::RawRwLock;
+use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, RwLock, ThreadOblivious, Waking};
 use std::future::poll_fn;
 use std::mem;
 use std::pin::{Pin, pin};
@@ -193,4 +194,105 @@ fn a_waker_that_panics_keeps_no_other_asleep() {
     assert!(poll(second.as_mut(), &waker).is_pending());
     drop(guard);
     assert_eq!(woken.0.load(Relaxed), 1);
+}
+
+/// A rwlock for threads and tasks.
+type Shared = RwLock<u64, Waking<RawRwLock>>;
+
+fn poll_pinned<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+const fn is_send<T: Send>(_: &T) {}
+
+/// Tasks hold guards across an await, and executors move tasks between threads.
+#[test]
+fn a_guard_of_a_task_goes_to_another_thread() {
+    let total = Shared::from(1);
+    let (_, waker) = waker();
+    let future = pin!(total.read_async());
+    is_send(&*future);
+    let Poll::Ready(reader) = poll_pinned(future, &waker) else {
+        panic!("the lock is free");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || assert_eq!(*reader, 1));
+    });
+    let Poll::Ready(mut writer) = poll_pinned(pin!(total.write_async()), &waker) else {
+        panic!("the reader has left");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || *writer += 1);
+    });
+    assert_eq!(total.reading(|total| *total), 2);
+}
+
+/// Each of many tasks holds the lock across a turn of its executor, one in four to write. The number
+/// of polls is linear in the acquisitions, and each task acquires.
+#[test]
+fn a_crowd_of_readers_and_writers_takes_a_bounded_number_of_polls_each() {
+    const TASKS: usize = 400;
+    let total = Shared::from(0);
+    let yields = || {
+        let mut has_yielded = false;
+        poll_fn(move |cx| {
+            if mem::replace(&mut has_yielded, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+    };
+    let wakers: Vec<_> = (0..TASKS).map(|_| waker()).collect();
+    let mut tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let total = &total;
+            Box::pin(async move {
+                if task % 4 == 0 {
+                    let mut guard = total.write_async().await;
+                    yields().await;
+                    *guard += 1;
+                } else {
+                    let guard = total.read_async().await;
+                    yields().await;
+                    assert!(*guard <= TASKS as u64);
+                }
+            })
+        })
+        .collect();
+    let (mut polls, mut is_first) = (0, true);
+    let mut seen = vec![0; TASKS];
+    let mut left: Vec<usize> = (0..TASKS).collect();
+    while !left.is_empty() {
+        let before = polls;
+        left.retain(|&task| {
+            let woken = wakers[task].0.0.load(Relaxed);
+            if !is_first && woken == seen[task] {
+                return true;
+            }
+            seen[task] = woken;
+            polls += 1;
+            poll_pinned(tasks[task].as_mut(), &wakers[task].1).is_pending()
+        });
+        assert!(polls > before, "{} tasks sleep for ever", left.len());
+        is_first = false;
+    }
+    assert_eq!(total.reading(|total| *total), TASKS as u64 / 4);
+    assert!(polls <= 6 * TASKS, "{polls} polls for {TASKS} tasks");
+}
+
+#[test]
+fn a_thread_that_gives_up_a_rwlock_owes_tasks_a_wake_up() {
+    let total = Shared::from(1);
+    let (woken, waker) = waker();
+    let mut future = pin!(total.read_async());
+    let past = Patience::until(cohort::Deadline::monotonic(1));
+    total.writing(|_| {
+        assert!(poll_pinned(future.as_mut(), &waker).is_pending());
+        assert!(total.reading_within(&past, |_| ()).is_none());
+        assert!(total.writing_within(&past, |_| ()).is_none());
+        assert_eq!(woken.0.load(Relaxed), 0, "the lock is held all the time");
+    });
+    assert_eq!(woken.0.load(Relaxed), 1);
+    assert!(poll_pinned(future.as_mut(), &waker).is_ready());
 }

@@ -46,7 +46,7 @@ const QUICK_LOCKS: [&str; 5] = ["mcs", "hmcs-4", "hmcs-t-3", ABORTABLE, "glk"];
 const RWLOCKS: [&str; 3] = ["rwlock", "c-rw-np", "c-rw-wp"];
 
 /// Families of `cohort-soak`, and whether they are in the quick tier.
-const FAMILIES: [(&str, bool); 12] = [
+const FAMILIES: [(&str, bool); 13] = [
     ("upgrade", true),
     ("sanl-plus-rides", true),
     ("posts-sanl", true),
@@ -59,6 +59,7 @@ const FAMILIES: [(&str, bool); 12] = [
     ("futex", false),
     ("posts-fc", false),
     ("tasks-mcs", false),
+    ("tasks-rwlock", false),
 ];
 
 /// Source of a program's locks.

@@ -18,12 +18,12 @@ pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketCl
 pub use crate::clients::service::Noted;
 pub use crate::clients::{
     arena, barrier, condvar, destroy, gate, host, mutex, near, object, once, p_sim, rwlock,
-    semaphore, service, waking,
+    semaphore, service, waking, waking_shared,
 };
 pub(crate) use crate::delegate_clients::{
-    self as delegate, Always, Apart, Boxed, Bringing, Chained, Combining, Growing, Hastily, Passing,
-    Patiently, Places, Polling, Queueing, RidesFrom, Scarce, Seldom, Settling, Soon, Staying,
-    Voting, Waiting,
+    self as delegate, Always, Apart, Boxed, Bringing, Chained, Combining, Growing, Hastily,
+    Passing, Patiently, Places, Polling, Queueing, RidesFrom, Scarce, Seldom, Settling, Soon,
+    Staying, Voting, Waiting,
 };
 pub(crate) use crate::fork_clients as fork;
 pub(crate) use crate::guard_clients as guard;

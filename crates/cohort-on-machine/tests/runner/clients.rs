@@ -13,7 +13,7 @@ use crate::clients::rwlock::Hold;
 use crate::clients::service::Noted;
 use crate::clients::{
     arena, barrier, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, semaphore,
-    service, waking,
+    service, waking, waking_shared,
 };
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Combining, Growing, Hastily, Passing, Patiently,
@@ -492,6 +492,15 @@ static CLIENTS: &[Sizes] = clients! {
     waking_call: |_threads, _rounds| waking::passes_a_call_on::<Mcs>();
     waking_hurried: |threads, _rounds| {
         waking::waits_beside_hurried::<HmcsT1>(threads, threads / 2);
+    };
+    waking_shared: |threads, _rounds| {
+        waking_shared::waits(threads, threads / 2, threads / 4);
+        waking_shared::drops_what_waits(threads, false);
+        waking_shared::drops_what_waits(threads, true);
+        waking_shared::wakes_readers_together();
+        waking_shared::stands_behind_writers(false);
+        waking_shared::stands_behind_writers(true);
+        waking_shared::passes_over_unpolled();
     };
     posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);
     posting_is_inside: |threads, _rounds| {

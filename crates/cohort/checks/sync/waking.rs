@@ -2,6 +2,8 @@
 
 use crate::runner::prelude::*;
 
+looked_for_in!["waking::"];
+
 models![
     quick("waking::tas", PARK, || waking::waits::<Tas>(2, 1)),
     quick("waking::both", PARK, || waking::waits::<Tas>(2, 2)),
@@ -24,6 +26,41 @@ models![
         waking::waits_beside_hurried::<HmcsT1>(2, 1);
     }),
     lighter("waking::three", PARK_1, || waking::waits::<Mcs>(3, 2)),
+    quick("waking::reader", PARK_3, || waking_shared::waits(2, 1, 0)),
+    quick("waking::reader_and_writer", PARK_3, || {
+        waking_shared::waits(2, 1, 1);
+    }),
+    quick("waking::writer_and_reader", PARK_3, || {
+        waking_shared::waits_beside_readers(2);
+    }),
+    lighter("waking::shared_three", PARK, || {
+        waking_shared::waits(3, 1, 1);
+    }),
+    quick("waking::dropped_reader", PARK_3, || {
+        waking_shared::drops_what_waits(2, true);
+    }),
+    quick("waking::dropped_writer", PARK_3, || {
+        waking_shared::drops_what_waits(2, false);
+    }),
+    quick("waking::dropped_writer_before_reader", PARK_1, || {
+        waking_shared::drops_what_waits(3, false);
+    }),
+    quick(
+        "waking::together",
+        PARK,
+        waking_shared::wakes_readers_together
+    ),
+    quick("waking::behind_writers", PARK, || {
+        waking_shared::stands_behind_writers(false);
+    }),
+    quick("waking::behind_dropped_writer", PARK, || {
+        waking_shared::stands_behind_writers(true);
+    }),
+    quick(
+        "waking::unpolled_writer",
+        PARK,
+        waking_shared::passes_over_unpolled
+    ),
 ];
 
 on_machine! {
@@ -34,5 +71,6 @@ on_machine! {
         few("waking_call"),
         few("waking_places"),
         few("waking_hurried"),
+        few("waking_shared"),
     ];
 }

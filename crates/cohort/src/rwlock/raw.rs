@@ -504,21 +504,40 @@ impl RawRwLock {
     #[inline]
     fn try_read_past(&self, barred: u32) -> Result<(), u32> {
         let counts = counts_reads();
+        self.count_if(barred)?;
+        Self::reads_more_if(counts);
+        is_let_in();
+        Ok(())
+    }
+
+    /// Counts one more reader in the word if no bit of `barred` is set; returns the word otherwise.
+    #[inline(always)]
+    fn count_if(&self, barred: u32) -> Result<(), u32> {
         let mut word = self.word.load(Order::RELAXED);
         while word & barred == 0 {
             match self
                 .word
                 .compare_exchange(word, one_more(word), RW_READ_TRY, Order::RELAXED)
             {
-                Ok(_) => {
-                    Self::reads_more_if(counts);
-                    is_let_in();
-                    return Ok(());
-                }
+                Ok(_) => return Ok(()),
                 Err(now) => word = now,
             }
         }
         Err(word)
+    }
+
+    /// [`try_read`](Self::try_read) for a task, which moves between threads: no thread counts the
+    /// read lock as its own, and [`release_task`](Self::release_task) ends it in any.
+    pub(crate) fn try_read_task(&self) -> bool {
+        self.count_if(BARS).is_ok() || self.settles() && self.count_if(BARS).is_ok()
+    }
+
+    /// Ends a read lock by [`try_read_task`](Self::try_read_task).
+    ///
+    /// # Safety
+    /// There is one, which ends here.
+    pub(crate) unsafe fn release_task(&self) {
+        self.leave();
     }
 
     /// The first step of a [`read`](Self::read), which must follow a failure: other threads may

@@ -1,10 +1,10 @@
 //! `Waking<L>`: a lock for which tasks can wait without blocking a thread; and [`LockAsync`], their
-//! future.
+//! future. [`shared`]: the same for an rwlock.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | threads, and polls that try it | the lock that excludes |
-//! | `state` | arriving and leaving threads and polls | the registered ones, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty |
+//! | `state` | arriving and leaving threads and polls | the registered ones, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty; with `EXCLUSIVE`: a listed task needs the lock alone |
 //! | `tasks` | failed polls, dropped futures, and leaving threads; it has a lock of its own | the waiting tasks, in the order of their first polls, and the number of called ones |
 //! | an entry's `ticket` | its first failed poll | its place in that order; 0: none yet |
 //! | an entry's `waits` | as `tasks` | its stage, its waker, and its neighbours in the list |
@@ -50,6 +50,8 @@ use core::pin::Pin;
 use core::ptr;
 use core::task::{Context, Poll, Waker};
 
+pub(crate) mod shared;
+
 flaws! {
     /// A thread leaves without calling a waiting task.
     FORGET_TASKS = "waking.forget-tasks";
@@ -65,12 +67,16 @@ flaws! {
     KEEP_DROPPED = "waking.keep-dropped";
     /// A task woken in vain goes to the end of the list.
     LOSE_PLACE = "waking.lose-place";
+    /// Of several reading tasks at the head of the list, one is called.
+    CALL_ONE_READER = "waking.call-one-reader";
 }
 
 /// Mark: tasks wait.
 const LISTED: u32 = 1;
+/// Mark: one of them needs the lock alone.
+const EXCLUSIVE: u32 = 2;
 /// One registered thread or poll.
-const ONE: u32 = 2;
+const ONE: u32 = 4;
 
 /// Progress of a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +89,8 @@ enum Stage {
 /// A future's list entry, inside the future.
 #[derive(Debug)]
 struct WaitingTask {
+    /// Whether it shares the lock with others of its kind.
+    reads: bool,
     ticket: AtomicU64,
     waits: Cell<Waits>,
     /// Pinned, since the list points to it.
@@ -102,7 +110,7 @@ struct Waits {
 unsafe impl Send for Waits {}
 
 impl WaitingTask {
-    fn new() -> Self {
+    fn new(reads: bool) -> Self {
         let waits = Waits {
             stage: Stage::Out,
             waker: None,
@@ -110,6 +118,7 @@ impl WaitingTask {
             previous: ptr::null(),
         };
         Self {
+            reads,
             ticket: AtomicU64::new(0),
             waits: Cell::new(waits),
             _stays: PhantomPinned,
@@ -134,6 +143,9 @@ struct Tasks {
     last: *const WaitingTask,
     /// The last entry that returned to a place before others; null if it is gone.
     returned: *const WaitingTask,
+    /// The number of entries, and of exclusive ones among them.
+    listed: usize,
+    exclusive: usize,
     /// The number of called futures.
     called: usize,
     /// The last ticket drawn.
@@ -149,9 +161,18 @@ impl Tasks {
             first: ptr::null(),
             last: ptr::null(),
             returned: ptr::null(),
+            listed: 0,
+            exclusive: 0,
             called: 0,
             drawn: 0,
         }
+    }
+
+    /// The marks of this list.
+    const fn marks(&self) -> u32 {
+        let listed = if self.listed > 0 { LISTED } else { 0 };
+        let exclusive = if self.exclusive > 0 { EXCLUSIVE } else { 0 };
+        listed | exclusive
     }
 
     /// Returns the entry after `before`, or the first for null.
@@ -162,6 +183,8 @@ impl Tasks {
 
     /// Links the entry after `before`, or as the first for null.
     fn link(&mut self, entry: &WaitingTask, before: *const WaitingTask) {
+        self.listed += 1;
+        self.exclusive += usize::from(!entry.reads);
         let next = self.next(before);
         entry.with(|waits| (waits.previous, waits.next) = (before, next));
         self.join(before, entry);
@@ -231,6 +254,8 @@ impl Tasks {
             waits.stage = stage;
             (waits.previous, waits.next, waits.waker.take())
         });
+        self.listed -= 1;
+        self.exclusive -= usize::from(!entry.reads);
         self.join(previous, next);
         if ptr::eq(self.returned, entry) {
             self.returned = previous;
@@ -238,17 +263,25 @@ impl Tasks {
         waker
     }
 
-    /// Ends the entry's wait; returns its waker, and whether it was called.
-    fn take_out(&mut self, entry: &WaitingTask) -> (Option<Waker>, bool) {
-        match entry.with(|waits| waits.stage) {
-            Stage::Out => (None, false),
-            Stage::Waiting => (self.unlink(entry, Stage::Out), false),
+    /// Ends the entry's wait; returns its waker and its stage.
+    fn take_out(&mut self, entry: &WaitingTask) -> (Option<Waker>, Stage) {
+        let stage = entry.with(|waits| waits.stage);
+        let waker = match stage {
+            Stage::Out => None,
+            Stage::Waiting => self.unlink(entry, Stage::Out),
             Stage::Called => {
                 self.called -= 1;
                 entry.with(|waits| waits.stage = Stage::Out);
-                (None, true)
+                None
             }
-        }
+        };
+        (waker, stage)
+    }
+
+    /// Whether the first entry reads; nothing for an empty list.
+    fn first_reads(&self) -> Option<bool> {
+        // SAFETY: null, or in the list.
+        unsafe { self.first.as_ref() }.map(|first| first.reads)
     }
 
     /// Calls the first entry; returns its waker.
@@ -273,7 +306,6 @@ impl Default for Tasks {
 /// A task acquires the lock if it is free; under a lock with FIFO order, also without waiting
 /// threads. For many tasks with short critical sections, `Posting`, of the feature `std`, is
 /// faster: it runs a section where the data is, and wakes no task in vain.
-/// brought to the data, and no task is woken in vain.
 ///
 /// ```
 /// use cohort::basic::Mcs;
@@ -331,65 +363,131 @@ impl<L> Waking<L> {
         self.state.fetch_add(ONE, Order::RELAXED);
     }
 
-    /// Changes the list, and its mark.
+    /// Changes the list, and its marks.
     fn change<R>(&self, change: impl FnOnce(&mut Tasks) -> R) -> R {
         self.tasks.locking(|tasks| {
-            let was_empty = tasks.first.is_null();
+            let before = tasks.marks();
             let result = change(tasks);
-            let is_empty = tasks.first.is_null();
-            if was_empty && !is_empty {
-                self.state.fetch_or(LISTED, Order::RELAXED);
-            } else if is_empty && !was_empty {
-                self.state.fetch_and(!LISTED, Order::RELAXED);
+            let after = tasks.marks();
+            if after & !before != 0 {
+                self.state.fetch_or(after & !before, Order::RELAXED);
+            }
+            if before & !after != 0 {
+                self.state.fetch_and(!(before & !after), Order::RELAXED);
             }
             result
         })
     }
 
-    /// Calls the first task of the list; during a pending call only if `in_any_case`.
-    fn call_first(&self, in_any_case: bool) {
-        loop {
-            let waker = self.change(|tasks| {
-                if tasks.called > 0 && (!in_any_case || mutant(flaw::TRUST_CALLED)) {
-                    return None;
-                }
-                let waker = tasks.call_first();
+    /// Calls the first task of the list if the lock `admits` such a reader or exclusive holder;
+    /// during a pending call only if `in_any_case`. After a reader, calls the readers behind it.
+    fn call_first(&self, in_any_case: bool, admits: impl Fn(bool) -> bool) {
+        // Called readers that fail return to the list meanwhile.
+        let mut most = usize::MAX;
+        let mut after_reader = false;
+        while most > 0 {
+            let called = self.change(|tasks| {
+                most = most.min(tasks.listed);
+                let reads = tasks.first_reads()?;
+                let is_due = if after_reader {
+                    reads
+                } else {
+                    let is_pending = tasks.called > 0;
+                    let waits = is_pending && (!in_any_case || mutant(flaw::TRUST_CALLED));
+                    !waits && admits(reads)
+                };
+                let waker = if is_due { tasks.call_first() } else { None };
                 if mutant(flaw::WAKE_INSIDE)
                     && let Some(waker) = &waker
                 {
                     waker.wake_by_ref();
                 }
-                waker
+                waker.map(|waker| (waker, reads))
             });
-            let Some(waker) = waker else { return };
+            let Some((waker, reads)) = called else { return };
+            most -= 1;
             // A waker's panic has been reported; its task will not be polled.
             if caught(|| waker.wake()).is_ok() {
-                return;
+                if !reads || mutant(flaw::CALL_ONE_READER) {
+                    return;
+                }
+                after_reader = true;
             }
         }
     }
 
-    /// Deregisters the calling thread or poll, which no longer holds the lock.
+    /// Deregisters the calling thread or poll, which no longer holds the lock. `admits` returns
+    /// whether the lock has room for a reader, or for an exclusive holder.
     #[inline]
-    fn go(&self)
-    where
-        L: RawLock,
-    {
+    fn go(&self, admits: impl Fn(bool) -> bool) {
         let before = self.state.fetch_sub(ONE, Order::RELAXED);
         if before & LISTED != 0 && !mutant(flaw::FORGET_TASKS) {
-            self.call(before < 2 * ONE);
+            self.call(before < 2 * ONE, admits);
         }
     }
 
     /// Calls a task for a leaving thread or poll; `alone`: no other one is registered.
     #[cold]
-    fn call(&self, alone: bool)
-    where
-        L: RawLock,
-    {
-        if alone || !self.lock.is_locked() {
-            self.call_first(alone);
+    fn call(&self, alone: bool, admits: impl Fn(bool) -> bool) {
+        if alone {
+            self.call_first(true, |_| true);
+        } else if admits(true) {
+            self.call_first(false, admits);
         }
+    }
+
+    /// Waits in a poll of the future with that entry: returns true once `take` has acquired the
+    /// lock, or false with the task in the list.
+    fn wait(&self, entry: &WaitingTask, cx: &Context<'_>, take: impl Fn() -> bool) -> bool {
+        let mut spinner = Spinner::new();
+        loop {
+            // Cloning may panic; this poll is not registered yet.
+            let waker = cx.waker().clone();
+            self.come();
+            if take() {
+                return true;
+            }
+            // The previous waker is dropped after this poll has deregistered.
+            let _former = self.change(|tasks| tasks.put(entry, waker));
+            let before = self.state.fetch_sub(ONE, Order::RELAXED);
+            if before >= 2 * ONE || mutant(flaw::TRUST_OTHERS) {
+                return false;
+            }
+            // The lock is free, or another thread or poll has just arrived.
+            spinner.moment();
+        }
+    }
+
+    /// Ends the wait of the task with that entry; returns its stage.
+    fn leave(&self, entry: &WaitingTask) -> Stage {
+        if entry.ticket() == 0 {
+            return Stage::Out;
+        }
+        // The waker is dropped outside the list's lock.
+        let (_waker, stage) = self.change(|tasks| tasks.take_out(entry));
+        stage
+    }
+
+    /// Ends the wait for a future that is dropped; returns the entry's stage.
+    fn forget(&self, entry: &WaitingTask) -> Stage {
+        if mutant(flaw::KEEP_DROPPED) {
+            return Stage::Out;
+        }
+        let stage = self.leave(entry);
+        // If other threads or polls are registered, the last of them calls the next task.
+        let is_unused = self.state.load(Order::RELAXED) < ONE;
+        if stage == Stage::Called && is_unused && !mutant(flaw::KEEP_CALL) {
+            self.call_first(true, |_| true);
+        }
+        stage
+    }
+}
+
+impl<L: RawLock> Waking<L> {
+    /// [`go`](Self::go) for a mutex's lock.
+    #[inline]
+    fn go_alone(&self) {
+        self.go(|_| !self.lock.is_locked());
     }
 }
 
@@ -408,7 +506,7 @@ unsafe impl<L: RawLock> RawLock for Waking<L> {
     unsafe fn release(&self, cx: &L::Context) {
         // SAFETY: the caller's.
         unsafe { self.lock.release(cx) };
-        self.go();
+        self.go_alone();
     }
 
     fn is_locked(&self) -> bool {
@@ -424,7 +522,7 @@ unsafe impl<L: RawTry> RawTry for Waking<L> {
         // SAFETY: the caller's.
         let acquired = unsafe { self.lock.try_acquire(cx) };
         if !acquired {
-            self.go();
+            self.go_alone();
         }
         acquired
     }
@@ -438,7 +536,7 @@ unsafe impl<L: Abortable> Abortable for Waking<L> {
         // SAFETY: the caller's.
         let outcome = unsafe { self.lock.acquire_within(cx, patience) };
         if outcome == Outcome::GaveUp {
-            self.go();
+            self.go_alone();
         }
         outcome
     }
@@ -482,27 +580,6 @@ pub struct LockAsync<'a, T: ?Sized, L> {
 impl<T: ?Sized, L> fmt::Debug for LockAsync<'_, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LockAsync").finish_non_exhaustive()
-    }
-}
-
-impl<T: ?Sized, L> LockAsync<'_, T, L> {
-    /// Ends the task's wait; returns whether it was called.
-    fn leave(&self) -> bool {
-        if self.entry.ticket() == 0 {
-            return false;
-        }
-        // The waker is dropped outside the list's lock.
-        let (_waker, was_called) = self.mutex.raw().change(|tasks| tasks.take_out(&self.entry));
-        was_called
-    }
-}
-
-impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> LockAsync<'a, T, L> {
-    /// Ends the wait with the mutex locked by that context.
-    fn ready(&self, context: ManuallyDrop<Kept<Waking<L>>>) -> Poll<MutexGuard<'a, T, Waking<L>>> {
-        let guard = self.mutex.guard(ManuallyDrop::into_inner(context));
-        let _ = self.leave();
-        Poll::Ready(guard)
     }
 }
 
@@ -575,7 +652,7 @@ impl<T: ?Sized, L: RawTry + ThreadOblivious> Mutex<T, Waking<L>> {
     pub fn lock_async(&self) -> LockAsync<'_, T, L> {
         LockAsync {
             mutex: self,
-            entry: WaitingTask::new(),
+            entry: WaitingTask::new(false),
         }
     }
 }
@@ -590,40 +667,23 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> Future for LockAsync<'a, T, L> 
         let context = ManuallyDrop::new(Kept::<Waking<L>>::new());
         // SAFETY: a new context, in a block, which moves to the guard, if there is one: as in
         // `Mutex::lock`.
-        if unsafe { waking.try_acquire(context.get()) } {
-            return this.ready(context);
+        let acquired = unsafe { waking.try_acquire(context.get()) }
+            || waking.wait(&this.entry, cx, || {
+                // SAFETY: as above.
+                unsafe { waking.lock.try_acquire(context.get()) }
+            });
+        let context = ManuallyDrop::into_inner(context);
+        if !acquired {
+            return Poll::Pending;
         }
-        let mut spinner = Spinner::new();
-        loop {
-            // Cloning may panic; this poll is not registered yet.
-            let waker = cx.waker().clone();
-            waking.come();
-            // SAFETY: as above.
-            if unsafe { waking.lock.try_acquire(context.get()) } {
-                return this.ready(context);
-            }
-            // The previous waker is dropped after this poll has deregistered.
-            let _former = waking.change(|tasks| tasks.put(&this.entry, waker));
-            let before = waking.state.fetch_sub(ONE, Order::RELAXED);
-            if before >= 2 * ONE || mutant(flaw::TRUST_OTHERS) {
-                drop(ManuallyDrop::into_inner(context));
-                return Poll::Pending;
-            }
-            // The lock is free, or another thread or poll has just arrived.
-            spinner.moment();
-        }
+        let guard = this.mutex.guard(context);
+        let _ = waking.leave(&this.entry);
+        Poll::Ready(guard)
     }
 }
 
 impl<T: ?Sized, L> Drop for LockAsync<'_, T, L> {
     fn drop(&mut self) {
-        if mutant(flaw::KEEP_DROPPED) {
-            return;
-        }
-        let waking = self.mutex.raw();
-        // If other threads or polls are registered, the last of them calls the next task.
-        if self.leave() && waking.state.load(Order::RELAXED) < ONE && !mutant(flaw::KEEP_CALL) {
-            waking.call_first(true);
-        }
+        let _ = self.mutex.raw().forget(&self.entry);
     }
 }

@@ -56,7 +56,7 @@ use core::time::Duration;
 #[derive(Default)]
 pub struct RwLock<T: ?Sized, L = RawRwLock> {
     lock: L,
-    data: Cell<T>,
+    pub(in crate::sync) data: Cell<T>,
 }
 
 // SAFETY: the lock gives out `&T` to several threads at once, or `&mut T` to one.

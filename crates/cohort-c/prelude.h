@@ -44,6 +44,9 @@ typedef struct cohort_token { uint64_t cohort_words[3]; } cohort_token_t;
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
+/* A reader-writer lock that was made by its name: cohort_shared_new(). */
+typedef struct COHORT_CAPABILITY cohort_shared cohort_shared_t;
+
 /* A lock to which sections are brought as functions: cohort_delegate(). */
 typedef struct COHORT_CAPABILITY cohort_delegated cohort_delegated_t;
 

@@ -52,6 +52,79 @@ int main(void)
     EXPECT(cohort_rwlock_write_for(&rwlock, 1000000), ETIMEDOUT);
     EXPECT(cohort_rwlock_unlock(&rwlock), 0);
 
+    /* One reader may become the writer. */
+    EXPECT(cohort_rwlock_unlock_upgradable(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_upgrade(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_downgrade(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_downgrade_upgradable(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_end_upgradable(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_unlock_fair(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_read_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_upgradable_try(&rwlock), EBUSY);
+    EXPECT(cohort_rwlock_read_upgradable_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_read(&rwlock), 0);
+    EXPECT(cohort_rwlock_upgrade_try(&rwlock), EBUSY);
+    EXPECT(cohort_rwlock_upgrade_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+    EXPECT(cohort_rwlock_upgrade_try(&rwlock), 0);
+    EXPECT(cohort_rwlock_is_written(&rwlock), 1);
+    EXPECT(cohort_rwlock_downgrade_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_try(&rwlock), 0);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+    EXPECT(cohort_rwlock_upgrade_for(&rwlock, 1000000), 0);
+    EXPECT(cohort_rwlock_downgrade(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_upgradable_try(&rwlock), 0);
+    EXPECT(cohort_rwlock_end_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_unlock_fair(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_upgradable_for(&rwlock, 1000000), 0);
+    EXPECT(cohort_rwlock_unlock_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+    EXPECT(cohort_rwlock_unlock(&rwlock), EPERM);
+
+    static const char *const shared_names[] = { "rwlock", "c-rw-np", "c-rw-wp" };
+    errno = 0;
+    if (cohort_shared_new("mcs") || errno != EINVAL)
+        return 1;
+    for (int i = 0; i < 3; i++) {
+        cohort_token_t token = COHORT_TOKEN_INIT;
+        struct timespec past = { 1, 0 };
+        cohort_shared_t *shared = cohort_shared_new(shared_names[i]);
+        EXPECT(cohort_token_cancel(&token), 0);
+        EXPECT(cohort_shared_unlock(shared), EPERM);
+        EXPECT(cohort_shared_read(shared), 0);
+        EXPECT(cohort_shared_read_try(shared), 0);
+        EXPECT(cohort_shared_write_try(shared), EBUSY);
+        EXPECT(cohort_shared_write_for(shared, 1000000), ETIMEDOUT);
+        EXPECT(cohort_shared_write_until(shared, CLOCK_MONOTONIC, &past), ETIMEDOUT);
+        EXPECT(cohort_shared_write_unless(shared, &token), ECANCELED);
+        EXPECT(cohort_shared_free(shared), EBUSY);
+        EXPECT(cohort_shared_unlock(shared), 0);
+        EXPECT(cohort_shared_unlock(shared), 0);
+        EXPECT(cohort_shared_unlock(shared), EPERM);
+        EXPECT(cohort_shared_write(shared), 0);
+        EXPECT(cohort_shared_is_written(shared), 1);
+        EXPECT(cohort_shared_read_try(shared), EBUSY);
+        EXPECT(cohort_shared_read_for(shared, 1000000), ETIMEDOUT);
+        EXPECT(cohort_shared_read_until(shared, CLOCK_REALTIME, &past), ETIMEDOUT);
+        EXPECT(cohort_shared_read_unless(shared, &token), ECANCELED);
+
+        /* A forked child keeps its thread's lock. */
+        pid_t forked = fork();
+        if (forked == 0) {
+            int ended = cohort_shared_unlock(shared);
+            ended |= cohort_shared_write(shared);
+            ended |= cohort_shared_unlock(shared);
+            _exit(ended);
+        }
+        int ended = 1;
+        waitpid(forked, &ended, 0);
+        EXPECT(ended, 0);
+
+        EXPECT(cohort_shared_unlock(shared), 0);
+        EXPECT(cohort_shared_free(shared), 0);
+    }
+    EXPECT(cohort_shared_read(NULL), EINVAL);
+
     EXPECT(cohort_cond_wait(&cond, &mutex), EPERM);
     EXPECT(cohort_cond_signal(NULL), EINVAL);
 

@@ -51,7 +51,9 @@ static_assert(is_lockable<cohort::recursive_mutex>::value);
 static_assert(is_timed<cohort::recursive_timed_mutex>::value);
 static_assert(is_shared<cohort::shared_mutex>::value && !is_timed<cohort::shared_mutex>::value);
 static_assert(is_shared_timed<cohort::shared_timed_mutex>::value);
+static_assert(is_shared_timed<cohort::upgrade_mutex>::value);
 static_assert(is_timed<cohort::named_lock>::value);
+static_assert(is_shared_timed<cohort::named_shared_lock>::value);
 static_assert(is_timed<cohort::gls>::value);
 #define IS_TIMED(name) static_assert(is_timed<cohort::gls_of<cohort::algorithm::name>>::value);
 COHORT_EACH_LOCK(IS_TIMED)
@@ -61,7 +63,8 @@ template <class... Locks>
 constexpr bool are_copied = (std::is_copy_constructible_v<Locks> || ...);
 static_assert(!are_copied<cohort::mutex, cohort::timed_mutex, cohort::recursive_mutex,
                           cohort::recursive_timed_mutex, cohort::shared_mutex,
-                          cohort::shared_timed_mutex, cohort::named_lock>);
+                          cohort::shared_timed_mutex, cohort::named_lock,
+                          cohort::named_shared_lock>);
 
 // Ready before any constructor runs, and until the process ends.
 static_assert(std::is_trivially_destructible_v<cohort::mutex>

@@ -52,6 +52,9 @@ typedef struct cohort_token { uint64_t cohort_words[3]; } cohort_token_t;
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
+/* A reader-writer lock that was made by its name: cohort_shared_new(). */
+typedef struct COHORT_CAPABILITY cohort_shared cohort_shared_t;
+
 /* A lock to which sections are brought as functions: cohort_delegate(). */
 typedef struct COHORT_CAPABILITY cohort_delegated cohort_delegated_t;
 
@@ -291,6 +294,74 @@ COHORT_TRY_ACQUIRE(0, *rwlock);
  Releases the caller's read or write lock; `EPERM` if the lock is free.
  */
 int cohort_rwlock_unlock(cohort_rwlock_t *rwlock) COHORT_RELEASE_GENERIC(*rwlock);
+
+/*
+ `cohort_rwlock_unlock`, and a thread that waits at the lock acquires it before any later arrival.
+ */
+int cohort_rwlock_unlock_fair(cohort_rwlock_t *rwlock) COHORT_RELEASE_GENERIC(*rwlock);
+
+/*
+ Blocks until the lock is acquired for reading beside other readers, but no other upgradable
+ reader: its holder may become the writer with no writer in between. `EAGAIN` at half a million
+ readers.
+ */
+int cohort_rwlock_read_upgradable(cohort_rwlock_t *rwlock) COHORT_ACQUIRE_SHARED(*rwlock);
+
+/*
+ Acquires the lock for upgradable reading, or returns `EBUSY` if another thread writes, waits or
+ reads upgradable; never blocks.
+ */
+int cohort_rwlock_read_upgradable_try(cohort_rwlock_t *rwlock)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` after a timeout
+ in nanoseconds.
+ */
+int cohort_rwlock_read_upgradable_for(cohort_rwlock_t *rwlock,
+                                      uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the upgradable reader is the writer; `cohort_rwlock_unlock` releases it then.
+ `EPERM` if the lock is free.
+ */
+int cohort_rwlock_upgrade(cohort_rwlock_t *rwlock);
+
+/*
+ Makes the upgradable reader the writer, or returns `EBUSY` if there are other readers, and the
+ caller still reads upgradable; never blocks.
+ */
+int cohort_rwlock_upgrade_try(cohort_rwlock_t *rwlock);
+
+/*
+ Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` after a timeout in
+ nanoseconds, and the caller still reads upgradable.
+ */
+int cohort_rwlock_upgrade_for(cohort_rwlock_t *rwlock, uint64_t nanoseconds);
+
+/*
+ Turns the caller's write lock into a read lock, with no writer in between; `EPERM` if there is no
+ writer. Never blocks.
+ */
+int cohort_rwlock_downgrade(cohort_rwlock_t *rwlock);
+
+/*
+ Turns the caller's write lock into an upgradable read lock, with no writer in between; `EPERM` if
+ there is no writer. Never blocks.
+ */
+int cohort_rwlock_downgrade_upgradable(cohort_rwlock_t *rwlock);
+
+/*
+ Turns the caller's upgradable read lock into an ordinary one; `EPERM` if the lock is free. Never
+ blocks.
+ */
+int cohort_rwlock_end_upgradable(cohort_rwlock_t *rwlock);
+
+/*
+ Releases the caller's upgradable read lock; `EPERM` if the lock is free.
+ */
+int cohort_rwlock_unlock_upgradable(cohort_rwlock_t *rwlock) COHORT_RELEASE_SHARED(*rwlock);
 
 /*
  1 if a writer held the lock at the time of the call, else 0; for assertions.
@@ -585,6 +656,98 @@ int cohort_lock_release_by(cohort_lock_t *lock, cohort_context_t *context) COHOR
  1 if the lock was held at the time of the call, else 0; for assertions.
  */
 int cohort_lock_is_held(const cohort_lock_t *lock);
+
+/*
+ Creates a reader–writer lock by its name: `rwlock`, the default one; `c-rw-np`, with readers
+ counted by cohort and no preference; `c-rw-wp`, the same with writers preferred for up to five
+ milliseconds. Null, with `errno` `EINVAL` for another name, or `ENOMEM`.
+ */
+cohort_shared_t *cohort_shared_new(const char *name);
+
+/*
+ Destroys a lock and frees its memory. `EBUSY` if a thread holds it; the lock remains valid. No
+ effect for null.
+ */
+int cohort_shared_free(cohort_shared_t *lock);
+
+/*
+ Blocks until the lock is acquired for reading. A thread that holds it for reading may acquire it
+ again. `EAGAIN` at half a million readers of a `rwlock`.
+ */
+int cohort_shared_read(cohort_shared_t *lock) COHORT_ACQUIRE_SHARED(*lock);
+
+/*
+ Acquires the lock for reading, or returns `EBUSY` if a writer holds it or waits; never blocks.
+ */
+int cohort_shared_read_try(cohort_shared_t *lock) COHORT_TRY_ACQUIRE_SHARED(0, *lock);
+
+/*
+ Blocks until the lock is acquired for reading, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_shared_read_until(cohort_shared_t *lock,
+                             int clock,
+                             const struct timespec *time)
+COHORT_TRY_ACQUIRE_SHARED(0, *lock);
+
+/*
+ As `cohort_shared_read_until`, with a timeout in nanoseconds.
+ */
+int cohort_shared_read_for(cohort_shared_t *lock,
+                           uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE_SHARED(0, *lock);
+
+/*
+ Blocks until the lock is acquired for reading, or returns `ECANCELED` once the token is
+ cancelled.
+ */
+int cohort_shared_read_unless(cohort_shared_t *lock,
+                              cohort_token_t *token)
+COHORT_TRY_ACQUIRE_SHARED(0, *lock);
+
+/*
+ Blocks until the lock is acquired for writing. A thread that already holds it deadlocks.
+ */
+int cohort_shared_write(cohort_shared_t *lock) COHORT_ACQUIRE(*lock);
+
+/*
+ Acquires the lock for writing, or returns `EBUSY` if it is held; never blocks.
+ */
+int cohort_shared_write_try(cohort_shared_t *lock) COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Blocks until the lock is acquired for writing, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_shared_write_until(cohort_shared_t *lock,
+                              int clock,
+                              const struct timespec *time)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ As `cohort_shared_write_until`, with a timeout in nanoseconds.
+ */
+int cohort_shared_write_for(cohort_shared_t *lock,
+                            uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Blocks until the lock is acquired for writing, or returns `ECANCELED` once the token is
+ cancelled.
+ */
+int cohort_shared_write_unless(cohort_shared_t *lock,
+                               cohort_token_t *token)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Releases the caller's read or write lock; `EPERM` if the lock is free.
+ */
+int cohort_shared_unlock(cohort_shared_t *lock) COHORT_RELEASE_GENERIC(*lock);
+
+/*
+ 1 if a writer held the lock at the time of the call, else 0; for assertions.
+ */
+int cohort_shared_is_written(const cohort_shared_t *lock);
 
 /*
  Creates a delegated lock, with critical sections passed as functions; null, with `errno`

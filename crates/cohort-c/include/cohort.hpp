@@ -432,6 +432,82 @@ public:
     }
 };
 
+/* A shared_timed_mutex with one reader that may become the writer, and fair unlocking, of the same
+ * size; the names are Boost's.  unlock_fair() and unlock_shared_fair() hand the lock to a waiting
+ * thread.  Unlocking throws EPERM if it is free. */
+class COHORT_CAPABILITY upgrade_mutex : public shared_timed_mutex {
+public:
+    void lock_upgrade() COHORT_ACQUIRE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_read_upgradable(&native), "cohort::upgrade_mutex::lock_upgrade");
+    }
+
+    bool try_lock_upgrade() noexcept COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_upgradable_try(&native) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_upgrade_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_upgradable_for(&native, detail::nanoseconds(duration)) == 0;
+    }
+
+    void unlock_upgrade() COHORT_RELEASE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_unlock_upgradable(&native),
+                      "cohort::upgrade_mutex::unlock_upgrade");
+    }
+
+    void unlock_upgrade_and_lock() COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_upgrade(&native),
+                      "cohort::upgrade_mutex::unlock_upgrade_and_lock");
+    }
+
+    bool try_unlock_upgrade_and_lock() noexcept COHORT_UNCHECKED
+    {
+        return cohort_rwlock_upgrade_try(&native) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_unlock_upgrade_and_lock_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_UNCHECKED
+    {
+        return cohort_rwlock_upgrade_for(&native, detail::nanoseconds(duration)) == 0;
+    }
+
+    void unlock_upgrade_and_lock_shared() COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_end_upgradable(&native),
+                      "cohort::upgrade_mutex::unlock_upgrade_and_lock_shared");
+    }
+
+    void unlock_and_lock_upgrade() COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_downgrade_upgradable(&native),
+                      "cohort::upgrade_mutex::unlock_and_lock_upgrade");
+    }
+
+    void unlock_and_lock_shared() COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_downgrade(&native),
+                      "cohort::upgrade_mutex::unlock_and_lock_shared");
+    }
+
+    void unlock_fair() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_unlock_fair(&native), "cohort::upgrade_mutex::unlock_fair");
+    }
+
+    void unlock_shared_fair() COHORT_RELEASE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_unlock_fair(&native),
+                      "cohort::upgrade_mutex::unlock_shared_fair");
+    }
+};
+
 /* TimedLockable: a lock of `cohort list` by its name, or a composition such as
  * clof:mcs-mcs-ticket@cache,numa,system.  The constructor throws EINVAL for an unknown name,
  * unlock() EPERM if the lock is free.  Destroying a held lock ends the program. */
@@ -505,6 +581,104 @@ public:
 
 private:
     cohort_lock_t *native;
+};
+
+/* SharedTimedLockable: "rwlock", "c-rw-np" or "c-rw-wp" (cohort_shared_new()).  The constructor
+ * throws EINVAL for another name, unlocking EPERM if the lock is free.  Destroying a held lock ends
+ * the program. */
+class COHORT_CAPABILITY named_shared_lock {
+public:
+    using native_handle_type = cohort_shared_t *;
+
+    explicit named_shared_lock(const std::string &name) : native(cohort_shared_new(name.c_str()))
+    {
+        if (!native)
+            detail::fail(errno, "cohort: rwlock \"" + name + "\"");
+    }
+
+    named_shared_lock(const named_shared_lock &) = delete;
+    named_shared_lock &operator=(const named_shared_lock &) = delete;
+
+    ~named_shared_lock()
+    {
+        detail::check(cohort_shared_free(native), "cohort: a lock is destroyed while it is held");
+    }
+
+    void lock() noexcept COHORT_ACQUIRE(this) COHORT_UNCHECKED { cohort_shared_write(native); }
+
+    bool try_lock() noexcept COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_write_try(native) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_write_for(native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_shared_write_until(native, clock, at);
+        }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_lock_unless(token &token) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_write_unless(native, token.native_handle()) == 0;
+    }
+
+    void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_shared_unlock(native), "cohort::named_shared_lock::unlock");
+    }
+
+    void lock_shared() COHORT_ACQUIRE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_shared_read(native), "cohort::named_shared_lock::lock_shared");
+    }
+
+    bool try_lock_shared() noexcept COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_read_try(native) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_read_for(native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_shared_read_until(native, clock, at);
+        }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_lock_shared_unless(token &token) COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_shared_read_unless(native, token.native_handle()) == 0;
+    }
+
+    void unlock_shared() COHORT_RELEASE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_shared_unlock(native), "cohort::named_shared_lock::unlock_shared");
+    }
+
+    native_handle_type native_handle() noexcept { return native; }
+
+private:
+    cohort_shared_t *native;
 };
 
 /* Holds a named lock for a scope.  It contains the lock's queue node; named_lock::lock() uses a

@@ -76,6 +76,13 @@ static inline void cohort_tsan_release(const void *place)
     COHORT_TSAN(function, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
     COHORT_TSAN_TIMED(function, type, act)
 
+/* The same without a time or a token. */
+#define COHORT_TSAN_BRIEF(function, type, act) \
+    COHORT_TSAN(function, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
+    COHORT_TSAN(function##_try, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
+    COHORT_TSAN(function##_for, COHORT_TSAN_FOR(type), (lock, nanoseconds), , \
+                COHORT_TSAN_DONE(act))
+
 #define COHORT_TSAN_WRITE(lock) (cohort_tsan_acquire(lock), \
                                  cohort_tsan_acquire(cohort_tsan_readers(lock)))
 
@@ -86,6 +93,20 @@ COHORT_TSAN_ACQUIRE(cohort_rwlock_read, cohort_rwlock_t, cohort_tsan_acquire(loc
 COHORT_TSAN_ACQUIRE(cohort_rwlock_write, cohort_rwlock_t, COHORT_TSAN_WRITE(lock))
 COHORT_TSAN(cohort_rwlock_unlock, (cohort_rwlock_t *lock), (lock),
             cohort_tsan_release(cohort_rwlock_is_written(lock) ? lock : cohort_tsan_readers(lock)), )
+COHORT_TSAN(cohort_rwlock_unlock_fair, (cohort_rwlock_t *lock), (lock),
+            cohort_tsan_release(cohort_rwlock_is_written(lock) ? lock : cohort_tsan_readers(lock)), )
+COHORT_TSAN(cohort_rwlock_unlock_upgradable, (cohort_rwlock_t *lock), (lock),
+            cohort_tsan_release(cohort_tsan_readers(lock)), )
+COHORT_TSAN_BRIEF(cohort_rwlock_read_upgradable, cohort_rwlock_t, cohort_tsan_acquire(lock))
+COHORT_TSAN_BRIEF(cohort_rwlock_upgrade, cohort_rwlock_t, COHORT_TSAN_WRITE(lock))
+COHORT_TSAN(cohort_rwlock_downgrade, (cohort_rwlock_t *lock), (lock), cohort_tsan_release(lock), )
+COHORT_TSAN(cohort_rwlock_downgrade_upgradable, (cohort_rwlock_t *lock), (lock),
+            cohort_tsan_release(lock), )
+
+COHORT_TSAN_ACQUIRE(cohort_shared_read, cohort_shared_t, cohort_tsan_acquire(lock))
+COHORT_TSAN_ACQUIRE(cohort_shared_write, cohort_shared_t, COHORT_TSAN_WRITE(lock))
+COHORT_TSAN(cohort_shared_unlock, (cohort_shared_t *lock), (lock),
+            cohort_tsan_release(cohort_shared_is_written(lock) ? lock : cohort_tsan_readers(lock)), )
 
 COHORT_TSAN_ACQUIRE(cohort_lock_acquire, cohort_lock_t, cohort_tsan_acquire(lock))
 COHORT_TSAN(cohort_lock_acquire_by, (cohort_lock_t *lock, cohort_context_t *context),
@@ -195,6 +216,7 @@ COHORT_TSAN(cohort_token_is_cancelled, (const cohort_token_t *token), (token), ,
 #undef COHORT_TSAN_FOR
 #undef COHORT_TSAN_TIMED
 #undef COHORT_TSAN_ACQUIRE
+#undef COHORT_TSAN_BRIEF
 #undef COHORT_TSAN_WRITE
 #undef COHORT_TSAN_WAKE
 #undef COHORT_TSAN_WAIT

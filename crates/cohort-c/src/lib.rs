@@ -2,9 +2,9 @@
 //!
 //! A mutex, a rwlock and a condition are a few words of the program's own, valid when all zero, and
 //! need no destruction ([`mutex`], [`rwlock`], [`cond`]). Any address has a lock without
-//! initialisation ([`gls`]), and any lock of the catalogue can be created by name ([`lock`]). A
-//! token ends waits early ([`token`]). A delegated lock takes critical sections as functions
-//! ([`delegate`]). Every function returns 0 or a value of `errno.h`, and changes `errno` itself
+//! initialisation ([`gls`]), and any lock of the catalogue can be created by name ([`lock`],
+//! [`shared`]). A token ends waits early ([`token`]). A delegated lock takes critical sections as
+//! functions ([`delegate`]). Every function returns 0 or a value of `errno.h`, and changes `errno` itself
 //! only where documented.
 //!
 //! `include/cohort.hpp` gives C++ programs the same as classes, on top of these functions.
@@ -25,6 +25,7 @@ mod lock;
 mod mutex;
 mod observed;
 mod rwlock;
+mod shared;
 mod thread;
 mod time;
 mod token;

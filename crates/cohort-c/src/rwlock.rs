@@ -1,4 +1,4 @@
-//! `cohort_rwlock_t`: the default reader–writer lock.
+//! `cohort_rwlock_t`: the default reader–writer lock. [`crate::shared`] has others, by name.
 
 use crate::libc::{EAGAIN, EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::observed::{At, from_here, may_be_observed};
@@ -65,6 +65,44 @@ fn write_try(lock: &RawRwLock) -> c_int {
     if lock.try_write() { 0 } else { EBUSY }
 }
 
+fn read_upgradable(lock: &RawRwLock, patience: &Patience) -> c_int {
+    match lock.read_upgradably(patience) {
+        Outcome::Acquired => 0,
+        Outcome::GaveUp if lock.is_full() => EAGAIN,
+        Outcome::GaveUp => ETIMEDOUT,
+    }
+}
+
+fn read_upgradable_try(lock: &RawRwLock) -> c_int {
+    if lock.try_read_upgradably() { 0 } else { EBUSY }
+}
+
+/// # Safety
+/// The caller holds the lock upgradable.
+unsafe fn upgrade(lock: &RawRwLock, patience: &Patience) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { lock.upgrade(patience) } {
+        Outcome::Acquired => 0,
+        Outcome::GaveUp => ETIMEDOUT,
+    }
+}
+
+/// # Safety
+/// The caller holds the lock, or it is free.
+unsafe fn release_fair(lock: &RawRwLock) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if lock.is_write_locked() {
+            lock.release_write_fairly();
+        } else if lock.is_locked() {
+            lock.release_read_fairly();
+        } else {
+            return EPERM;
+        }
+    }
+    0
+}
+
 /// The lock at an address.
 ///
 /// # Safety
@@ -104,6 +142,77 @@ unsafe fn report_write(
     let lock = unsafe { lock_at(rwlock) };
     at.lock(doing, How::OwnWrite, rwlock, lock.is_locked(), || {
         acquire(lock)
+    })
+}
+
+/// [`report_read`], for reading upgradable.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_upgradable(
+    at: &At,
+    doing: Doing,
+    rwlock: usize,
+    acquire: impl FnOnce(&RawRwLock) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { lock_at(rwlock) };
+    let is_written = lock.is_write_locked();
+    at.lock(doing, How::OwnUpgradable, rwlock, is_written, || {
+        acquire(lock)
+    })
+}
+
+/// Makes the upgradable reader the writer as `upgrade` does, and reports it; `EPERM` if the lock is
+/// free.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_upgrade(
+    at: &At,
+    doing: Doing,
+    rwlock: usize,
+    upgrade: impl FnOnce(&RawRwLock) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's; so for the next.
+    let result = unsafe {
+        if !lock_at(rwlock).is_locked() {
+            return EPERM;
+        }
+        report_write(at, doing, rwlock, upgrade)
+    };
+    if result == 0 {
+        // Not before: other threads' waits need the hold.
+        at.unlock(How::OwnUpgradable, rwlock, true, || 0);
+    }
+    result
+}
+
+/// Replaces the holder's rights by lesser ones as `change` does, and reports it; `EPERM` if the lock is
+/// not held that way.
+///
+/// # Safety
+/// The address of a lock.
+unsafe fn report_change(
+    at: &At,
+    (from, to): (How, How),
+    rwlock: usize,
+    change: impl FnOnce(&RawRwLock),
+) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { lock_at(rwlock) };
+    let is_held = if from == How::OwnWrite {
+        lock.is_write_locked()
+    } else {
+        lock.is_locked()
+    };
+    if !is_held {
+        return EPERM;
+    }
+    at.unlock(from, rwlock, true, || 0);
+    at.lock(Doing::Nothing, to, rwlock, false, || {
+        change(lock);
+        0
     })
 }
 
@@ -452,6 +561,233 @@ pub unsafe extern "C" fn cohort_rwlock_unlock(rwlock: *mut cohort_rwlock_t) -> c
             });
         }
         release(lock)
+    }
+}
+
+/// `cohort_rwlock_unlock`, and a thread that waits at the lock acquires it before any later arrival.
+///
+/// cbindgen:postfix=COHORT_RELEASE_GENERIC(*rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_unlock_fair(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the program releases what it holds.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            let lock = lock_at(rwlock);
+            at.unlock(How::OwnRead, rwlock, lock.is_locked(), || {
+                release_fair(lock)
+            })
+        })
+    }
+}
+
+/// Blocks until the lock is acquired for reading beside other readers, but no other upgradable
+/// reader: its holder may become the writer with no writer in between. `EAGAIN` at half a million
+/// readers.
+///
+/// cbindgen:postfix=COHORT_ACQUIRE_SHARED(*rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_upgradable(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            report_upgradable(at, Doing::ReadUpgradably, rwlock, |lock| {
+                read_upgradable(lock, &Patience::ENDLESS)
+            })
+        })
+    }
+}
+
+/// Acquires the lock for upgradable reading, or returns `EBUSY` if another thread writes, waits or
+/// reads upgradable; never blocks.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_upgradable_try(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            report_upgradable(at, Doing::Nothing, rwlock, read_upgradable_try)
+        })
+    }
+}
+
+/// Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` after a timeout
+/// in nanoseconds.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_upgradable_for(
+    rwlock: *mut cohort_rwlock_t,
+    nanoseconds: u64,
+) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(
+            rwlock.expose_provenance(),
+            nanoseconds as usize,
+            0,
+            |at, rwlock, nanoseconds, _| {
+                report_upgradable(at, Doing::Timed, rwlock, |lock| {
+                    read_upgradable(lock, &time::during(nanoseconds as u64))
+                })
+            },
+        )
+    }
+}
+
+/// Blocks until the upgradable reader is the writer; `cohort_rwlock_unlock` releases it then.
+/// `EPERM` if the lock is free.
+///
+/// # Safety
+/// As `cohort_rwlock_read`; the caller holds it upgradable, or it is free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_upgrade(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            report_upgrade(at, Doing::Write, rwlock, |lock| {
+                upgrade(lock, &Patience::ENDLESS)
+            })
+        })
+    }
+}
+
+/// Makes the upgradable reader the writer, or returns `EBUSY` if there are other readers, and the
+/// caller still reads upgradable; never blocks.
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_upgrade_try(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            report_upgrade(at, Doing::Nothing, rwlock, |lock| {
+                if lock.try_upgrade() { 0 } else { EBUSY }
+            })
+        })
+    }
+}
+
+/// Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` after a timeout in
+/// nanoseconds, and the caller still reads upgradable.
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_upgrade_for(
+    rwlock: *mut cohort_rwlock_t,
+    nanoseconds: u64,
+) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(
+            rwlock.expose_provenance(),
+            nanoseconds as usize,
+            0,
+            |at, rwlock, nanoseconds, _| {
+                report_upgrade(at, Doing::Timed, rwlock, |lock| {
+                    upgrade(lock, &time::during(nanoseconds as u64))
+                })
+            },
+        )
+    }
+}
+
+/// Turns the caller's write lock into a read lock, with no writer in between; `EPERM` if there is no
+/// writer. Never blocks.
+///
+/// # Safety
+/// As `cohort_rwlock_read`; the caller holds it for writing, if a thread does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_downgrade(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            report_change(at, (How::OwnWrite, How::OwnRead), rwlock, |lock| {
+                lock.downgrade();
+            })
+        })
+    }
+}
+
+/// Turns the caller's write lock into an upgradable read lock, with no writer in between; `EPERM` if
+/// there is no writer. Never blocks.
+///
+/// # Safety
+/// As `cohort_rwlock_downgrade`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_downgrade_upgradable(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            let change = (How::OwnWrite, How::OwnUpgradable);
+            report_change(at, change, rwlock, |lock| lock.downgrade_to_upgradable())
+        })
+    }
+}
+
+/// Turns the caller's upgradable read lock into an ordinary one; `EPERM` if the lock is free. Never
+/// blocks.
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_end_upgradable(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            let change = (How::OwnUpgradable, How::OwnRead);
+            report_change(at, change, rwlock, |lock| lock.end_upgradable())
+        })
+    }
+}
+
+/// Releases the caller's upgradable read lock; `EPERM` if the lock is free.
+///
+/// cbindgen:postfix=COHORT_RELEASE_SHARED(*rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_unlock_upgradable(rwlock: *mut cohort_rwlock_t) -> c_int {
+    let _ = at!(rwlock);
+    // SAFETY: the program releases what it holds.
+    unsafe {
+        from_here(rwlock.expose_provenance(), 0, 0, |at, rwlock, _, _| {
+            let lock = lock_at(rwlock);
+            let is_locked = lock.is_locked();
+            at.unlock(How::OwnUpgradable, rwlock, is_locked, || {
+                if !is_locked {
+                    return EPERM;
+                }
+                lock.end_upgradable();
+                lock.release_read();
+                0
+            })
+        })
     }
 }
 

@@ -16,6 +16,7 @@
 
 use crate::libc::ECANCELED;
 use crate::rwlock::cohort_rwlock_is_written;
+use crate::shared::cohort_shared_is_written;
 use cohort::door::valgrind;
 use core::arch::asm;
 use core::ffi::{c_int, c_void};
@@ -172,10 +173,29 @@ fn release(wrapped: Wrapped, arguments: &Arguments) -> usize {
 }
 
 fn release_rwlock(wrapped: Wrapped, arguments: &Arguments) -> usize {
-    let place = arguments[0];
     // SAFETY: the caller's: null, or a lock.
-    let is_written = unsafe { cohort_rwlock_is_written(place as *const _) };
-    send(if is_done(is_written as usize) {
+    let is_written = |lock| unsafe { cohort_rwlock_is_written(lock as *const _) };
+    release_held(wrapped, arguments, is_written)
+}
+
+fn release_shared(wrapped: Wrapped, arguments: &Arguments) -> usize {
+    // SAFETY: the caller's: null, or a lock.
+    let is_written = |lock| unsafe { cohort_shared_is_written(lock as *const _) };
+    release_held(wrapped, arguments, is_written)
+}
+
+/// Releases a lock held for writing, if `is_written` of it is not 0, or else for reading.
+fn release_held(
+    wrapped: Wrapped,
+    arguments: &Arguments,
+    is_written: impl FnOnce(usize) -> c_int,
+) -> usize {
+    let place = arguments[0];
+    let is_written = {
+        let _unreported = Unreported::new();
+        is_written(place)
+    };
+    send(if is_written == 0 {
         readers(place)
     } else {
         place
@@ -304,10 +324,19 @@ wrappers! {
     mutex_is: other("mutexZuisZa");
     rwlock_read: acquire("rwlockZureadZa");
     rwlock_write: acquire_to_write("rwlockZuwriteZa");
-    rwlock_unlock: release_rwlock("rwlockZuunlock");
+    rwlock_unlock: release_rwlock("rwlockZuunlockZa");
+    rwlock_upgrade: acquire_to_write("rwlockZuupgradeZa");
+    rwlock_downgrade: release("rwlockZudowngradeZa");
+    rwlock_end_upgradable: other("rwlockZuendZa");
     rwlock_is: other("rwlockZuisZa");
     rwlock_init: begin_or_end("rwlockZuinit");
     rwlock_destroy: begin_or_end("rwlockZudestroy");
+    shared_new: make("sharedZunew");
+    shared_free: other("sharedZufree");
+    shared_read: acquire("sharedZureadZa");
+    shared_write: acquire_to_write("sharedZuwriteZa");
+    shared_unlock: release_shared("sharedZuunlock");
+    shared_is: other("sharedZuisZa");
     cond_wait: wait("condZuwait");
     cond_wait_until: wait("condZuwaitZuuntil");
     cond_wait_for: wait("condZuwaitZufor");

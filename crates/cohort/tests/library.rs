@@ -91,7 +91,8 @@ fn generated() -> String {
     config.after_includes = Some(prelude + "\n" + &by_algorithm());
     let mut made = Vec::new();
     let sources = [
-        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "token", "thread", "version",
+        "mutex", "rwlock", "cond", "gls", "lock", "shared", "delegate", "token", "thread",
+        "version",
     ];
     let builder = sources
         .iter()

@@ -19,10 +19,12 @@ static cohort_rwlock_t rwlock = COHORT_RWLOCK_INIT;
 static cohort_cond_t cond = COHORT_COND_INIT;
 static cohort_token_t token = COHORT_TOKEN_INIT;
 static cohort_lock_t *named;
+static cohort_shared_t *shared;
 static cohort_delegated_t *delegated;
 static struct timespec past;
 /* Each guarded by what it is named for; of the condition by the mutex, of the token by its cancellation. */
-static long of_mutex, of_rwlock, of_cond, of_named, of_address, of_algorithm, of_delegated, of_token;
+static long of_mutex, of_rwlock, of_cond, of_named, of_shared, of_address, of_algorithm, of_delegated;
+static long of_token;
 static long of_no_lock;
 static int arrived;
 
@@ -67,10 +69,36 @@ static void *guarded(void *argument)
             of_rwlock++;
         } else {
             while (cohort_rwlock_read_for(&rwlock, 1000)) {}
-            if (of_rwlock > ROUNDS * THREADS)
+            if (of_rwlock > 3 * ROUNDS * THREADS)
                 puts("too many");
         }
         cohort_rwlock_unlock(&rwlock);
+
+        /* A reader that becomes the writer, and reads on. */
+        if (round % 3 == 0)
+            cohort_rwlock_read_upgradable(&rwlock);
+        else
+            while (cohort_rwlock_read_upgradable_try(&rwlock)) {}
+        if (of_rwlock % 2) {
+            cohort_rwlock_unlock_upgradable(&rwlock);
+        } else {
+            cohort_rwlock_upgrade(&rwlock);
+            of_rwlock += 2;
+            cohort_rwlock_downgrade(&rwlock);
+            if (of_rwlock % 2)
+                puts("odd");
+            cohort_rwlock_unlock_fair(&rwlock);
+        }
+
+        if (round % 2) {
+            cohort_shared_write(shared);
+            of_shared++;
+        } else {
+            while (cohort_shared_read_for(shared, 1000)) {}
+            if (of_shared > ROUNDS * THREADS)
+                puts("too many");
+        }
+        cohort_shared_unlock(shared);
 
         lock_named(round, &context);
         of_named++;
@@ -169,6 +197,7 @@ int main(int count, char **arguments)
         return 0;
 
     named = cohort_lock_new("mcs");
+    shared = cohort_shared_new("c-rw-np");
     delegated = cohort_delegated_new();
     together(guarded);
 
@@ -181,9 +210,10 @@ int main(int count, char **arguments)
     cohort_mutex_unlock(&others);
 
     const long each = (long)ROUNDS * THREADS;
-    const int is_right = of_mutex == each && of_rwlock == each / 2 && of_named == each
+    const int is_right = of_mutex == each && of_rwlock % 2 == each / 2 % 2 && of_named == each
+        && of_shared == each / 2
         && of_address == each && of_algorithm == each && of_delegated == each
         && of_cond == 2 * THREADS && of_token == 2;
     cohort_delegated_free(delegated);
-    return is_right && cohort_lock_free(named) == 0 ? 0 : 1;
+    return is_right && cohort_lock_free(named) == 0 && cohort_shared_free(shared) == 0 ? 0 : 1;
 }

@@ -352,6 +352,42 @@ fn the_examples_in_cpp_are_built_by_cmake() {
     );
 }
 
+/// With the installed library, and with the sources as a subproject.
+#[test]
+fn the_examples_are_built_by_meson() {
+    if run(command("meson").arg("--version")).is_err() {
+        eprintln!("skip: no meson here (package meson)");
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let examples = folder.path().join("examples");
+    for path in [
+        "meson/meson.build",
+        "meson/subprojects/cohort.wrap",
+        "c/counter.c",
+        "cpp/counter.cpp",
+    ] {
+        let to = examples.join(path);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root().join("examples").join(path), to).unwrap();
+    }
+    let project = examples.join("meson");
+    std::os::unix::fs::symlink(root(), project.join("subprojects/cohort")).unwrap();
+    let is_built = |name: &str, option: &str| {
+        let build = folder.path().join(name);
+        let mut setup = command("meson");
+        setup.arg("setup").arg(&build).arg(&project).arg(option);
+        setup.env("PKG_CONFIG_PATH", in_prefix("lib/pkgconfig"));
+        succeed(&mut setup);
+        succeed(command("meson").args(["test", "-C"]).arg(&build));
+    };
+    is_built("installed", "--wrap-mode=nofallback");
+    is_built("subproject", "--force-fallback-for=cohort");
+    let build = fs::read_to_string(root().join("meson.build")).unwrap();
+    let version = format!("version: '{}'", env!("CARGO_PKG_VERSION"));
+    assert!(build.contains(&version), "meson.build: {version}");
+}
+
 #[test]
 fn the_examples_in_cpp_run() {
     examples("cpp", &[]);

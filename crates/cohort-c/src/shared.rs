@@ -22,6 +22,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Reader–writer lock created by its name.
+#[expect(non_camel_case_types, reason = "as C has it")]
 pub struct cohort_shared_t {
     lock: Lock,
 }

@@ -95,10 +95,18 @@ pub fn configured() -> cohort_raw::Thresholds {
 /// As [`Section::run`].
 #[inline]
 unsafe fn run(section: Section<'_>) {
-    enter();
     // SAFETY: the caller's.
-    unsafe { section.run() };
-    leave();
+    inside(|| unsafe { section.run() });
+}
+
+/// Runs `section`, which counts as one of the calling thread. Looks the thread up once: in a
+/// library with dynamic thread-local storage that is a call.
+#[inline(always)]
+fn inside(section: impl FnOnce()) {
+    let inside = &thread().inside;
+    inside.set(inside.get() + 1);
+    section();
+    inside.set(inside.get() - 1);
 }
 
 /// Counts the calling thread into one more section, of any delegate.

@@ -41,7 +41,7 @@
 //! threads of the child wait for that; the next two that meet publish a fat lock in place of the
 //! parent's, which is never freed. A fat lock that has begun follows its own rules.
 
-use super::{StepsDown, TriesTurn, enter, leave, run};
+use super::{StepsDown, TriesTurn, enter, inside, leave, run};
 use crate::door::{AtomicPtr, AtomicU32, Cell, Order, Spinner, flaws, generation, mutant, orders};
 use crate::wait::{MayPark, WaitCell};
 use cohort_raw::{Delegate, Section, TryDelegate};
@@ -299,12 +299,10 @@ impl<G: Grows> Thin<G> {
         if !self.take(THIN) {
             return false;
         }
-        if !mutant(flaw::FORGET_INSIDE) {
-            enter();
-        }
-        section();
-        if !mutant(flaw::FORGET_INSIDE) {
-            leave();
+        if mutant(flaw::FORGET_INSIDE) {
+            section();
+        } else {
+            inside(section);
         }
         self.free(THIN);
         true

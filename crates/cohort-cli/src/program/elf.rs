@@ -17,6 +17,13 @@ const MACHINE: u16 = elf::EM_X86_64;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = elf::EM_AARCH64;
 
+/// Rust's name of the target with the C library musl.
+const MUSL: &str = if MACHINE == elf::EM_X86_64 {
+    "x86_64-unknown-linux-musl"
+} else {
+    "aarch64-unknown-linux-musl"
+};
+
 /// The dynamic loader of `path`.
 ///
 /// # Errors
@@ -44,7 +51,8 @@ pub fn loader(path: &Path) -> Result<PathBuf, String> {
         }
         return Err(format!(
             "{shown} is statically linked: no dynamic loader runs, so no library can be \
-             preloaded; link it dynamically (Rust for musl is static by default)"
+             preloaded; link it dynamically (Rust for musl is static by default: there, use \
+             the crate `cohort`, which serves {MUSL})"
         ));
     };
     let name = interpreter
@@ -53,8 +61,9 @@ pub fn loader(path: &Path) -> Result<PathBuf, String> {
         .to_string_lossy();
     if name.starts_with("ld-musl") {
         return Err(format!(
-            "{shown} is built for the musl C library, and Cohort's library for glibc; \
-             use a glibc build of the program"
+            "{shown} is built for the musl C library, and Cohort's library serves the mutexes and \
+             conditions of glibc; use a glibc build of the program, or in Rust the crate \
+             `cohort`, which serves {MUSL}"
         ));
     }
     if name.starts_with("linker") || name.starts_with("ld-uClibc") {

@@ -34,14 +34,17 @@ fn static_programs() {
 
 #[test]
 fn musl_programs() {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     if let Some(program) = compiled::count("musl-gcc", &["-static"]) {
         refused(&program.path(), "statically linked");
+        refused(&program.path(), &target);
     }
     if let Some(program) = compiled::count(
         "musl-gcc",
         &["-Wl,-dynamic-linker,/lib/ld-musl-x86_64.so.1"],
     ) {
-        refused(&program.path(), "musl");
+        refused(&program.path(), "built for the musl C library");
+        refused(&program.path(), &target);
     }
 }
 

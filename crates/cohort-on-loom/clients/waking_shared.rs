@@ -218,6 +218,26 @@ pub fn stands_behind_writers(is_dropped: bool) {
     });
 }
 
+/// A writer is woken, and another reader acquires the lock first. The writer's future is dropped: the
+/// reader behind it is woken beside the other.
+pub fn leaves_no_reader_behind() {
+    together(1, |_| {
+        let (data, order) = (Arc::new(Data::from(0)), Order::new());
+        let writer = Polled::new(data.write_async());
+        let reader = Polled::new(data.read_async());
+        data.writing(|_| {
+            assert!(writer.poll(&order.waker(1)).is_pending());
+            assert!(reader.poll(&order.waker(2)).is_pending());
+        });
+        order.expect(&[1], "one unlocking, one wake");
+        let other = Polled::new(data.read_async()).poll(Waker::noop());
+        assert!(other.is_ready(), "no task waits to write");
+        drop(writer);
+        order.expect(&[1, 2], "the reader waited for the writer alone");
+        assert!(reader.poll(&order.waker(2)).is_ready());
+    });
+}
+
 /// A writer is woken and never polled: a reader that arrives passes it.
 pub fn passes_over_unpolled() {
     together(1, |_| {

@@ -478,6 +478,7 @@ stress! {
         waking_shared::wakes_readers_together();
         waking_shared::stands_behind_writers(false);
         waking_shared::stands_behind_writers(true);
+        waking_shared::leaves_no_reader_behind();
         waking_shared::passes_over_unpolled();
     };
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));

@@ -500,6 +500,7 @@ static CLIENTS: &[Sizes] = clients! {
         waking_shared::wakes_readers_together();
         waking_shared::stands_behind_writers(false);
         waking_shared::stands_behind_writers(true);
+        waking_shared::leaves_no_reader_behind();
         waking_shared::passes_over_unpolled();
     };
     posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);

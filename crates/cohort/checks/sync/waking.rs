@@ -53,6 +53,9 @@ models![
     quick("waking::behind_writers", PARK, || {
         waking_shared::stands_behind_writers(false);
     }),
+    quick("waking::dropped_writer_called", PARK, || {
+        waking_shared::leaves_no_reader_behind();
+    }),
     quick("waking::behind_dropped_writer", PARK, || {
         waking_shared::stands_behind_writers(true);
     }),

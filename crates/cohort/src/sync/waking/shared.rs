@@ -336,7 +336,7 @@ impl<T: ?Sized> Drop for WriteAsync<'_, T> {
         let waking = self.lock.raw();
         let stage = waking.forget(&self.entry);
         // The readers behind it waited for it alone, if readers hold the lock.
-        if stage == Stage::Waiting && !mutant(flaw::LEAVE_READERS) {
+        if stage != Stage::Out && !mutant(flaw::LEAVE_READERS) {
             waking.call_first(true, |reads| reads && waking.admits(true));
         }
     }

@@ -495,6 +495,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     waking_shared: |threads, _rounds| {
         waking_shared::waits(threads, threads / 2, threads / 4);
+        waking_shared::waits_beside_readers(threads);
         waking_shared::drops_what_waits(threads, false);
         waking_shared::drops_what_waits(threads, true);
         waking_shared::wakes_readers_together();

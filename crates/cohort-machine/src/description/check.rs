@@ -76,6 +76,32 @@ pub fn time_passes(costs: &Costs, hit: &Hit) -> Result<(), String> {
     }
 }
 
+/// Checks that a CPU makes progress with its misses and its instructions.
+pub fn code(costs: &Costs) -> Result<(), String> {
+    if costs
+        .overlap
+        .as_ref()
+        .is_some_and(|misses| misses.value == 0)
+    {
+        return Err(
+            "found an `overlap` of 0 misses, expected 1 or more: 1 serves one miss after the other"
+                .to_owned(),
+        );
+    }
+    if costs
+        .per_instruction
+        .as_ref()
+        .is_some_and(|cost| cost.value == 0.0)
+    {
+        return Err(
+            "found a `per-instruction` of 0, expected more: remove it to charge `instruction` for \
+             each access"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// Checks that all nodes can reach each other.
 pub fn hops(hierarchy: &Hierarchy, hops: &Hops) -> Result<(), String> {
     let nodes = hierarchy.levels()[level(hierarchy, &hops.between)?].cohorts;

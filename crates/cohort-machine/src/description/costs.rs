@@ -7,8 +7,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
-    /// The instructions between two accesses, for each access.
+    /// The instructions between two accesses, for each access of code with uncounted instructions.
     pub instruction: Figure<Cycles>,
+    /// One instruction, for code with counted instructions; `instruction` applies to all code if
+    /// absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_instruction: Option<Figure<Ratio>>,
+    /// One reading of the clock; as `fence` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Figure<Cycles>>,
+    /// The number of independent misses that a CPU has in flight; 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Figure<Count>>,
     /// One spin hint (`pause`, `yield`).
     pub pause: Figure<Cycles>,
     /// A full fence with an empty store buffer.
@@ -19,6 +29,10 @@ pub struct Costs {
     /// machine with native atomics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_conditional: Option<Figure<Cycles>>,
+    /// Failed store-conditionals in a row after which a load-linked holds the line until its store;
+    /// 4 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Figure<Count>>,
 }
 
 /// Accesses that the CPU's own cache serves.

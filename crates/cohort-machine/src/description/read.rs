@@ -90,6 +90,7 @@ impl Reader<'_> {
             written.costs.span(),
             check::time_passes(written.costs.get_ref(), &written.hit),
         )?;
+        self.at(written.costs.span(), check::code(written.costs.get_ref()))?;
         if let Some(hops) = &written.hops {
             self.at(hops.span(), check::hops(&hierarchy, hops.get_ref()))?;
         }

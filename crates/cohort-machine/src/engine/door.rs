@@ -67,6 +67,30 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
     }
 }
 
+/// The current thread loads from independent addresses.  Their misses overlap, up to the machine's
+/// number at a time; without such a number nothing is loaded.
+pub fn load_ahead(addresses: impl Iterator<Item = usize>) {
+    let overlap = with(|engine| match engine.explorer {
+        None => engine.hardware.costs.overlap,
+        Some(_) => 1,
+    });
+    let Some(overlap) = overlap.filter(|overlap| *overlap > 1) else {
+        return;
+    };
+    let addresses: Vec<usize> = addresses.collect();
+    for together in addresses.chunks(overlap) {
+        step(|engine| engine.load_together(together));
+    }
+}
+
+/// The current thread executes code with so many instructions before each access, on average, from
+/// now on; uncounted for none.  It takes no time.
+pub fn executes(instructions: Option<f64>) {
+    with(|engine| {
+        engine.me().instructions = engine.hardware.costs.before_access(instructions);
+    });
+}
+
 /// The cohort in which the current thread runs, at the first of these levels that the
 /// run's options or the machine have; 0 if there is none.
 #[must_use]
@@ -183,7 +207,7 @@ pub fn plain<R>(address: usize, writes: bool, touch: impl FnOnce() -> R) -> R {
 #[must_use]
 pub fn now() -> u64 {
     with(|engine| {
-        engine.compute(engine.hardware.costs.fence);
+        engine.compute(engine.hardware.costs.clock);
         engine.me().look.clock = true;
         engine.nanoseconds()
     })
@@ -211,7 +235,7 @@ pub fn tally_state(what: &'static str, of: usize, state: bool) {
 #[must_use]
 pub fn expired(deadline: u64) -> bool {
     with(|engine| {
-        engine.compute(engine.hardware.costs.fence);
+        engine.compute(engine.hardware.costs.clock);
         let ticks = engine.hardware.rate.ticks(deadline);
         let me = engine.me();
         if me.clock >= ticks {

@@ -89,11 +89,22 @@ pub(crate) struct Hit {
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     pub(crate) instruction: Ticks,
+    /// One counted instruction.
+    per_instruction: Option<f64>,
+    pub(crate) clock: Ticks,
+    /// Independent misses in flight.
+    pub(crate) overlap: usize,
     pub(crate) pause: Ticks,
     pub(crate) fence: Ticks,
     pub(crate) store_buffer: usize,
     pub(crate) failed_conditional: Ticks,
+    /// Failures in a row after which a load-linked holds the line.
+    pub(crate) failures: u32,
 }
+
+/// Failed store-conditionals in a row after which a CPU holds the line for its next pair.  Cores
+/// guarantee progress by such a bounded hold; no vendor publishes its length: an estimate.
+const FAILURES: u32 = 4;
 
 /// Costs of the operating system.
 #[derive(Clone, Debug)]
@@ -322,10 +333,32 @@ impl Costs {
         let costs = &machine.costs;
         Self {
             instruction: cycles(&costs.instruction),
+            per_instruction: costs.per_instruction.as_ref().map(|cost| cost.value),
+            clock: cycles(costs.clock.as_ref().unwrap_or(&costs.fence)),
+            overlap: costs
+                .overlap
+                .as_ref()
+                .map_or(1, |misses| misses.value as usize),
             pause: cycles(&costs.pause).max(1),
             fence: cycles(&costs.fence),
             store_buffer: costs.store_buffer.value as usize,
+            failures: costs.failures.as_ref().map_or(FAILURES, |failures| {
+                u32::try_from(failures.value).unwrap_or(u32::MAX)
+            }),
             failed_conditional: costs.failed_conditional.as_ref().map_or(0, cycles),
+        }
+    }
+}
+
+impl Costs {
+    /// The instructions before each access of code that executes so many of them, on average; none
+    /// if they are not counted.
+    pub(crate) fn before_access(&self, counted: Option<f64>) -> Ticks {
+        match (counted, self.per_instruction) {
+            (Some(counted), Some(each)) => {
+                ((counted * each * CYCLE as f64).round() as Ticks).max(1)
+            }
+            _ => self.instruction,
         }
     }
 }

@@ -1,16 +1,12 @@
 //! A read-modify-write by a load-linked and a store-conditional, which fails if another CPU has
 //! written the line in between.
 //!
-//! After [`FAILURES`] in a row, in this exchange or earlier ones, the load-linked fetches the line for
+//! After some failures in a row, in this exchange or earlier ones, the load-linked fetches the line for
 //! writing and holds it until the store: one access, which queues as others do.
 
 use super::access::{Access, Change};
 use super::state::Engine;
 use super::suspended::Linked;
-
-/// Failed store-conditionals in a row after which a CPU holds the line for its next pair.  Cores
-/// guarantee progress by such a bounded hold; no vendor publishes its length: an estimate.
-const FAILURES: u32 = 4;
 
 /// Why an exchange goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +31,7 @@ impl Engine<'_> {
         loop {
             match *linked {
                 Linked::Before => {
-                    let early = if self.me().failed_conditionals < FAILURES {
+                    let early = if self.me().failed_conditionals < self.hardware.costs.failures {
                         *linked = Linked::Waits(None);
                         self.arrive()
                     } else {

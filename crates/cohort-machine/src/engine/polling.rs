@@ -65,9 +65,9 @@ impl Engine<'_> {
         let now = thread.clock;
         // A time slice that ends before the look began sets the thread's clock back.
         let waited = now.saturating_sub(thread.poll.since);
-        let instruction = self.hardware.costs.instruction + self.hardware.hit.load;
+        let load = thread.instructions + self.hardware.hit.load;
         // The next look begins now; each takes this long.
-        thread.poll.period = length + instruction * look.lines().len() as Ticks;
+        thread.poll.period = length + load * look.lines().len() as Ticks;
         let mut until = until.min(look.deadline);
         if look.clock {
             until = until.min(now + (waited / PARTS).max(thread.poll.period));

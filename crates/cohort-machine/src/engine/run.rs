@@ -75,10 +75,17 @@ impl<'m> Run<'m> {
     pub fn go(self) -> Result<Outcome, Failure> {
         let count = self.programs.len();
         let mut threads = Vec::with_capacity(count + self.options.background);
+        let instructions = self.hardware.costs.instruction;
         let cpus = place(self.hardware, &self.options.placement, count)?;
         for (number, cpu) in cpus.into_iter().enumerate() {
             let random = Random::new(self.options.seed, number as u64);
-            threads.push(Thread::new(cpu, self.options.pinned, false, random));
+            threads.push(Thread::new(
+                cpu,
+                self.options.pinned,
+                false,
+                instructions,
+                random,
+            ));
         }
         let background = place(
             self.hardware,
@@ -87,7 +94,7 @@ impl<'m> Run<'m> {
         )?;
         for (number, cpu) in background.into_iter().enumerate() {
             let random = Random::new(self.options.seed, (count + number) as u64);
-            threads.push(Thread::new(cpu, false, true, random));
+            threads.push(Thread::new(cpu, false, true, instructions, random));
         }
         let mut fibers: Vec<Fiber> = Vec::with_capacity(threads.len());
         let background = (0..self.options.background).map(|_| Box::new(toil) as Program<'m>);

@@ -39,6 +39,8 @@ pub(crate) struct Thread {
     /// The present wait.
     pub(crate) poll: Poll,
     pub(crate) state: State,
+    /// The instructions before each access of the code that it executes.
+    pub(crate) instructions: Ticks,
     /// Whether only another thread can let it proceed.
     pub(crate) stuck: bool,
     /// Whether the engine has begun the fiber's next step.
@@ -76,8 +78,15 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    pub(crate) fn new(cpu: usize, pinned: bool, background: bool, random: Random) -> Self {
+    pub(crate) fn new(
+        cpu: usize,
+        pinned: bool,
+        background: bool,
+        instructions: Ticks,
+        random: Random,
+    ) -> Self {
         Self {
+            instructions,
             state: State::Ready,
             clock: 0,
             cpu,

@@ -71,7 +71,7 @@ impl Engine<'_> {
     #[inline]
     pub(crate) fn begin_step(&mut self, drains: bool) {
         self.steps += 1;
-        self.compute(self.hardware.costs.instruction);
+        self.compute(self.threads[self.current].instructions);
         if drains {
             let me = self.me();
             me.clock = me.clock.max(me.drained());
@@ -222,6 +222,22 @@ impl Engine<'_> {
             self.alert(line, cache, served.began);
             self.reassure();
         }
+    }
+
+    /// Performs independent loads by the current thread, at its turn: each begins after the
+    /// instructions before it, and the thread goes on when all are complete.
+    pub(crate) fn load_together(&mut self, addresses: &[usize]) {
+        let mut complete = self.me().clock;
+        for (place, address) in addresses.iter().enumerate() {
+            if place > 0 {
+                self.begin_step(false);
+            }
+            let began = self.me().clock;
+            self.access(*address, Access::Load);
+            complete = complete.max(self.me().clock);
+            self.me().clock = began;
+        }
+        self.me().clock = complete;
     }
 
     /// The current thread is about to load-link a line; returns whether it must wait until its

@@ -1,6 +1,7 @@
 //! Small programs on a machine with round figures, where a cycle is a nanosecond. Each program's
 //! cost is computed by hand.
 
+mod code;
 mod coherence;
 mod cpus;
 mod kernel;

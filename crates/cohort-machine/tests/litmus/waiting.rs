@@ -159,3 +159,54 @@ fn a_panic_is_reported_with_its_thread() {
         })
     );
 }
+
+/// Two waiters poll a line that CPU 0 writes at random times; the first to see each write counts.
+#[test]
+fn of_two_waiters_the_nearer_is_served_more_often() {
+    const ROUNDS: u64 = 400;
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let line = memory.bytes(1);
+    let round = Cell::new(0);
+    let first = Cell::new(0);
+    let served = [const { Cell::new(0) }; 3];
+    let options = Options {
+        waiting: Waiting::Spin,
+        spin: u64::MAX,
+        ..Options::default()
+    };
+    let mut run = Run::new(&hardware, &memory, options);
+    run.spawn(|thread| {
+        for next in 1..=ROUNDS {
+            thread.work(5_000 + thread.random_below(1_000));
+            thread.write(line);
+            round.set(next);
+        }
+    });
+    for cpu in [1, 2] {
+        let (round, first, served) = (&round, &first, &served);
+        run.spawn(move |thread| {
+            for next in 1..=ROUNDS {
+                // A phase of its own: a look takes 46 cycles.
+                thread.work(thread.random_below(46));
+                let mut wait = door::Wait::new();
+                loop {
+                    thread.read(line);
+                    if round.get() == next {
+                        break;
+                    }
+                    wait.step();
+                }
+                if first.get() < next {
+                    first.set(next);
+                    served[cpu].set(served[cpu].get() + 1);
+                }
+            }
+        });
+    }
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let [near, far] = [served[1].get(), served[2].get()];
+    assert_eq!(near + far, ROUNDS);
+    // The nearer learns of the write earlier, and the farther is not left out.
+    assert!(near > 2 * far && far > ROUNDS / 50, "{near} and {far}");
+}

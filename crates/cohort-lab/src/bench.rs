@@ -11,6 +11,7 @@ mod central;
 pub mod curves;
 pub mod efficiency;
 pub mod ids;
+mod instructions;
 pub mod interval;
 pub mod knobs;
 pub mod kyoto;

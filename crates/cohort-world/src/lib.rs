@@ -58,6 +58,10 @@ pub trait Memory: Send + Sync + 'static {
     /// If there is no such word.
     fn add(&self, line: usize, word: usize, value: u64) -> u64;
 
+    /// Names lines to be read independently of each other: on a simulated machine with a figure for
+    /// it, their misses overlap. A real CPU overlaps them by itself.
+    fn ahead(&self, lines: std::ops::Range<usize>);
+
     /// Stores `value` beside a line, and returns the value before: a note for counting, free where
     /// time is simulated. Call it with the line's lock held.
     ///
@@ -73,6 +77,10 @@ pub trait Actor {
 
     /// Computes for that many cycles, without shared memory.
     fn work(&mut self, cycles: u64);
+
+    /// Reports that this thread executes code with so many instructions before each access, on
+    /// average, from now on; uncounted for none. Free.
+    fn executes(&mut self, instructions: Option<f64>);
 
     /// Loops idly for that many cycles by the clock, whatever the CPU's speed.
     fn idle(&mut self, cycles: u64);

@@ -328,6 +328,8 @@ impl Actor for Thread {
         }
     }
 
+    fn executes(&mut self, _instructions: Option<f64>) {}
+
     fn idle(&mut self, cycles: u64) {
         let until = self.now() + cycles;
         while self.now() < until {
@@ -432,6 +434,8 @@ impl Memory for Lines {
     fn add(&self, line: usize, word: usize, value: u64) -> u64 {
         self.0[line].0[word].fetch_add(value, Ordering::Relaxed)
     }
+
+    fn ahead(&self, _lines: std::ops::Range<usize>) {}
 
     #[inline]
     fn note(&self, line: usize, value: u64) -> u64 {

@@ -375,6 +375,10 @@ impl Actor for Fiber {
         self.thread.work(cycles);
     }
 
+    fn executes(&mut self, instructions: Option<f64>) {
+        door::executes(instructions);
+    }
+
     /// The loop occupies the pipeline as any computation does, and ends by the clock: each step
     /// requests the remaining time at the speed of the last step.
     fn idle(&mut self, cycles: u64) {

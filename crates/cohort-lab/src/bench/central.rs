@@ -2,7 +2,7 @@
 //! `lbench`.
 
 use super::knobs::{cycles, size};
-use super::player::update;
+use super::player::{ahead, update};
 use super::{Guarded, Player, Setting};
 use crate::world::World;
 
@@ -39,6 +39,7 @@ impl<W: World> Central<W> {
     ) {
         while player.goes_on() {
             let done = player.section_within(&self.guarded, self.timeout, |player| {
+                ahead(self.guarded.data(), self.lines);
                 for line in 0..self.lines {
                     update(self.guarded.data(), line, words);
                 }

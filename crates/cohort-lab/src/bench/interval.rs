@@ -2,7 +2,7 @@
 //! sets the contention (Zhang et al. 2017 §4).
 
 use super::knobs::{cycles, size};
-use super::player::update;
+use super::player::{ahead, update};
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
@@ -44,6 +44,7 @@ impl Workload for Interval {
     fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>) {
         while player.goes_on() {
             player.section(&shared.guarded, |player| {
+                ahead(shared.guarded.data(), shared.lines);
                 for line in 0..shared.lines {
                     update(shared.guarded.data(), line, 1);
                 }

@@ -10,6 +10,7 @@
 //! counts the operation: `BETWEEN`, also an estimate.
 
 use super::knobs::cycles;
+use super::player::ahead;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Memory, World};
 
@@ -76,6 +77,7 @@ impl Workload for LevelDb {
 fn section<W: World>(shared: &Shared<W>, player: &mut Player<'_, W::Actor>, change: u64) {
     player.section(&shared.guarded, |player| {
         let data = shared.guarded.data();
+        ahead(data, LINES);
         for word in 0..POINTERS {
             data.read(STATE, word);
         }

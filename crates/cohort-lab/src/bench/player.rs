@@ -1,5 +1,6 @@
 //! One thread of a workload, with its counters.
 
+use super::instructions;
 use crate::world::{Actor, Memory, Tested, Topology, WORDS, World};
 use cohort::{Counter, Outcome, Patience};
 use hdrhistogram::Histogram;
@@ -18,6 +19,8 @@ pub struct Guarded<W: World> {
     note: Option<Arc<W::Memory>>,
     data: Arc<W::Memory>,
     threads: usize,
+    /// The lock's instructions before each access.
+    instructions: Option<f64>,
 }
 
 impl<W: World> Guarded<W> {
@@ -38,6 +41,7 @@ impl<W: World> Guarded<W> {
             note,
             data,
             threads,
+            instructions: instructions::before_access(name),
         }
     }
 
@@ -354,14 +358,18 @@ impl<'p, A: Actor> Player<'p, A> {
         W: World<Actor = A>,
     {
         let begun = self.begins();
+        self.actor.executes(guarded.instructions);
         guarded.lock.read(self.index);
+        self.actor.executes(None);
         self.actor.has_waited();
         self.actor.shares();
         self.keep(|part| &mut part.acquire, begun, None);
         let result = body(self);
         let ended = begun.map(|_| self.actor.now());
+        self.actor.executes(guarded.instructions);
         // SAFETY: this thread acquired the lock to read and has not released it.
         unsafe { guarded.lock.release_read(self.index) };
+        self.actor.executes(None);
         self.keep(|part| &mut part.release, ended, None);
         self.keep(|part| &mut part.round_trip, begun, None);
         result
@@ -400,11 +408,13 @@ impl<'p, A: Actor> Player<'p, A> {
     {
         let mut body = Some(body);
         let mut ran = None;
+        self.actor.executes(guarded.instructions);
         let brought = bring(&mut || {
             if let Some(body) = body.take() {
                 ran = Some(self.inside(guarded, begun, body));
             }
         });
+        self.actor.executes(None);
         self.actor.has_waited();
         let Some((result, times)) = ran else {
             return (None, brought);
@@ -424,12 +434,14 @@ impl<'p, A: Actor> Player<'p, A> {
         W: World<Actor = A>,
     {
         let acquired = begun.map(|_| self.actor.now());
+        self.actor.executes(None);
         self.actor.entered(guarded.number);
         let cpu = self.actor.cpu();
         let note = guarded.note.as_ref();
         let before = note.map(|note| note.note(0, cpu as u64 + 1));
         let result = body(self);
         let ended = begun.map(|_| self.actor.now());
+        self.actor.executes(guarded.instructions);
         let ran = Ran {
             acquired,
             ended,
@@ -485,5 +497,12 @@ pub fn update<M: Memory>(memory: &M, line: usize, words: usize) {
     assert!(words <= WORDS, "a line has {WORDS} words");
     for word in 0..words {
         memory.write(line, word, memory.read(line, word).wrapping_add(1));
+    }
+}
+
+/// Names the first lines as independent of each other: the address of none depends on another.
+pub fn ahead<M: Memory>(memory: &M, lines: usize) {
+    if lines > 1 {
+        memory.ahead(0..lines);
     }
 }

@@ -4,6 +4,7 @@ use super::super::{Block, Memory, WORDS};
 use cohort_machine::{Owner, door};
 use std::alloc::Layout;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -92,6 +93,10 @@ impl Memory for Lines {
         let word = self.word(line, word);
         door::read_modify_write(word.as_ptr() as usize, || true);
         word.fetch_add(value, Ordering::Relaxed)
+    }
+
+    fn ahead(&self, lines: Range<usize>) {
+        door::load_ahead(lines.map(|line| self.word(line, 0).as_ptr() as usize));
     }
 
     fn note(&self, line: usize, value: u64) -> u64 {

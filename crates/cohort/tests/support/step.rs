@@ -49,6 +49,12 @@ pub fn can_step() -> bool {
     status.lines().any(|line| line == "TracerPid:\t0")
 }
 
+/// The instructions of `it`, and a few around it. One thread at a time.
+pub fn steps_of(it: impl FnOnce()) -> u32 {
+    stopped_after(u32::MAX, || {}, it);
+    STEPS.load(SeqCst)
+}
+
 /// Runs `it` in single steps, and calls `there` in a signal handler after `steps` of them. Returns
 /// false if it has fewer steps. One thread at a time.
 pub fn stopped_after(steps: u32, there: fn(), it: impl FnOnce()) -> bool {

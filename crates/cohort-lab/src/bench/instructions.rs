@@ -96,7 +96,7 @@ mod tests {
     use crate::world::{Actor as _, NO_LOCK, Placement, Tunings, Wait, World as _};
     use cohort::catalogue::{DELEGATES, LOCKS as ALL};
     use cohort_machine::Length;
-    use cohort_machine::description::shipped;
+    use cohort_machine::description::{Figure, Source, shipped};
     use std::sync::Arc;
 
     const PAIRS: u32 = 64;
@@ -175,12 +175,16 @@ mod tests {
     /// its counted instructions.
     #[test]
     fn a_pair_costs_its_accesses_and_its_instructions() {
-        for name in ["opteron-6274x8", "xeon-e7-4850x4"] {
-            let machine = shipped::find(name).unwrap();
-            let each = machine.costs.per_instruction.as_ref().unwrap().value;
+        for (name, each) in [("opteron-6274x8", 1.0), ("xeon-e7-4850x4", 0.7)] {
+            let flat = shipped::find(name).unwrap();
+            let mut machine = flat.clone();
+            machine.costs.per_instruction = Some(Figure {
+                value: each,
+                range: None,
+                source: Source::Estimate,
+                note: "a test's".to_owned(),
+            });
             let uncounted = machine.costs.instruction.value;
-            let mut flat = machine.clone();
-            flat.costs.per_instruction = None;
             let [counted, flat] = [machine, flat].map(|machine| {
                 let simulator = Arc::new(Simulator::new(machine));
                 super::tests::counted(&simulator, "mcs").unwrap()

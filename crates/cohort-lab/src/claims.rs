@@ -148,12 +148,16 @@ pub fn planned(claims: &[&'static Claim], seeds: usize, ends: Ends) -> usize {
         .iter()
         .flat_map(|claim| planned_of(claim, seeds, ends))
         .collect();
-    points.len() + profiled(claims).len() * sanl::SanlPlan::points()
+    let machines: BTreeSet<&str> = claims
+        .iter()
+        .flat_map(|claim| profiled(claim.parts))
+        .collect();
+    points.len() + machines.len() * sanl::SanlPlan::points()
 }
 
 /// The points of a row known in advance.
 fn planned_of(claim: &'static Claim, seeds: usize, ends: Ends) -> BTreeSet<Point> {
-    let mut points = searched(&searches(&[claim]));
+    let mut points = searched(&searches(claim.parts));
     let found = Found::default();
     let seeds = claim.seeds(seeds);
     points.extend(wanted(claim.parts, &found, &seeds));
@@ -198,7 +202,13 @@ pub fn expected(claims: &[&'static Claim], seeds: usize, ends: Ends) -> Duration
     let load: u64 = tried.iter().map(|(_, load)| *load).sum();
     let rest = short.iter().map(|(_, runs, load)| load * u64::from(*runs));
     let rest = time.mul_f64(rest.sum::<u64>() as f64 / load.max(1) as f64);
-    time + rest + PROFILE * profiled(claims).len() as u32
+    let machines = |claim: &&'static Claim| {
+        let mut machines = profiled(claim.parts);
+        machines.extend(profiled(claim.counterfactuals));
+        machines
+    };
+    let profiles: BTreeSet<&str> = claims.iter().flat_map(machines).collect();
+    time + rest + PROFILE * profiles.len() as u32
 }
 
 /// The greatest number of points that [`expected`] tries: some seconds for all claims.
@@ -208,25 +218,24 @@ const TRIALS: usize = 128;
 const PROFILE: Duration = Duration::from_secs(10);
 
 /// The parts with all locks available.
-fn runnable(claims: &[&'static Claim]) -> impl Iterator<Item = &'static Part> {
-    let parts = claims.iter().flat_map(|claim| claim.parts);
-    parts.filter(|part| part.missing().is_empty())
+fn runnable(parts: &[Part]) -> impl Iterator<Item = &Part> {
+    parts.iter().filter(|part| part.missing().is_empty())
 }
 
-/// The searches for these claims' locks, each once.
-fn searches(claims: &[&'static Claim]) -> BTreeSet<Search> {
-    runnable(claims).flat_map(Part::searches).collect()
+/// The searches for these parts' locks, each once.
+fn searches(parts: &[Part]) -> BTreeSet<Search> {
+    runnable(parts).flat_map(Part::searches).collect()
 }
 
-/// The machines with hierarchies needed by these claims, each once.
-fn discovered(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
-    let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Nearer { .. }));
+/// The machines with hierarchies needed by these parts, each once.
+fn discovered(parts: &[Part]) -> BTreeSet<&'static str> {
+    let parts = runnable(parts).filter(|part| matches!(part.measure, Measure::Nearer { .. }));
     parts.map(|part| part.experiment.machine).collect()
 }
 
-/// The machines with thresholds needed by these claims, each once.
-fn profiled(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
-    let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Profiled(_)));
+/// The machines with thresholds needed by these parts, each once.
+fn profiled(parts: &[Part]) -> BTreeSet<&'static str> {
+    let parts = runnable(parts).filter(|part| matches!(part.measure, Measure::Profiled(_)));
     parts.map(|part| part.experiment.machine).collect()
 }
 
@@ -301,32 +310,10 @@ impl Laboratory<'_> {
         seeds: &[u64],
         ends: Ends,
     ) -> Result<Judged, Interrupted> {
-        let searches = searches(&[claim]);
-        self.run(searched(&searches))?;
-        self.found.search(&searches, &self.points);
-        for machine in discovered(&[claim]) {
-            if !self.found.has_discovered(machine) {
-                let mut observer = self
-                    .observer
-                    .lock()
-                    .unwrap_or_else(|broken| broken.into_inner());
-                self.found
-                    .discover(machine, &self.simulators, &mut **observer)?;
-            }
-        }
-        for machine in profiled(&[claim]) {
-            if !self.found.has_profiled(machine) {
-                let mut observer = self
-                    .observer
-                    .lock()
-                    .unwrap_or_else(|broken| broken.into_inner());
-                self.found
-                    .profile(machine, &self.simulators, &mut **observer)?;
-            }
-        }
-        let mut all = wanted(claim.parts, &self.found, seeds);
-        self.run(all.clone())?;
-        all.extend(searched(&searches));
+        let mut all = self.prepare(claim.parts)?;
+        let own = wanted(claim.parts, &self.found, seeds);
+        self.run(own.clone())?;
+        all.extend(own);
         let mut judged = judge(claim, &self.points, &self.found, &self.simulators, seeds);
         for (estimate, end, parts) in at_ends(claim, ends) {
             let others = wanted(&parts, &self.found, seeds);
@@ -340,6 +327,7 @@ impl Laboratory<'_> {
         }
         judged.decide(claim);
         if !judged.verdict.is_settled() {
+            all.extend(self.prepare(claim.counterfactuals)?);
             let others = wanted(claim.counterfactuals, &self.found, seeds);
             self.run(others.clone())?;
             all.extend(others);
@@ -347,6 +335,36 @@ impl Laboratory<'_> {
         }
         judged.took = all.iter().map(|point| self.points.took(point)).sum();
         Ok(judged)
+    }
+
+    /// Searches, discovers and profiles for these parts, where that is missing; returns the points
+    /// of the searches.
+    fn prepare(&mut self, parts: &[Part]) -> Result<BTreeSet<Point>, Interrupted> {
+        let searches = searches(parts);
+        let points = searched(&searches);
+        self.run(points.clone())?;
+        self.found.search(&searches, &self.points);
+        for machine in discovered(parts) {
+            if !self.found.has_discovered(machine) {
+                let mut observer = self
+                    .observer
+                    .lock()
+                    .unwrap_or_else(|broken| broken.into_inner());
+                self.found
+                    .discover(machine, &self.simulators, &mut **observer)?;
+            }
+        }
+        for machine in profiled(parts) {
+            if !self.found.has_profiled(machine) {
+                let mut observer = self
+                    .observer
+                    .lock()
+                    .unwrap_or_else(|broken| broken.into_inner());
+                self.found
+                    .profile(machine, &self.simulators, &mut **observer)?;
+            }
+        }
+        Ok(points)
     }
 
     /// Judges parts, after the runs of all their points.

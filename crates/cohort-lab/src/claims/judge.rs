@@ -1,6 +1,6 @@
 //! Verdicts and their reasons.
 
-use super::experiment::{Points, Simulators, Varied};
+use super::experiment::{FIRST_SEED, Points, Simulators, Varied};
 use super::measure::{Measure, Metric, Reading};
 use super::stands::Found;
 use super::{Claim, Part};
@@ -119,7 +119,7 @@ impl Judged {
         let name = self.verdict.name();
         match self.verdict {
             Verdict::NotYetRunnable | Verdict::Failed => name.to_owned(),
-            _ if self.seeds < 2 => name.to_owned(),
+            _ if self.seeds < 2 => format!("{name}, with seed {FIRST_SEED}"),
             _ => format!("{name}, in {} of {} seeds", self.agreeing, self.seeds),
         }
     }

@@ -162,13 +162,22 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[Part {
-            says: "with sections that compute for 400 cycles, an estimate: three levels over two, \
+        counterfactuals: &[
+            Part {
+                says: "with sections that compute for 400 cycles, an estimate: three levels over two, \
                        under 48 threads",
-            experiment: leveldb(EPYC, &[8, 16, 24, 32]).with(LONG),
-            measure: faster(&[HMCS_3_X86], &[HMCS_2_X86], UP_TO),
-            band: Band::AtMost(1.0),
-        }],
+                experiment: leveldb(EPYC, &[8, 16, 24, 32]).with(LONG),
+                measure: faster(&[HMCS_3_X86], &[HMCS_2_X86], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "if a section's lines are fetched together, 8 misses in flight, an estimate: three \
+                       levels over two, under 48 threads",
+                experiment: leveldb("epyc-7352x2, 8 misses in flight", &[8, 16, 24, 32]),
+                measure: faster(&[HMCS_3_X86], &[HMCS_2_X86], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -324,7 +333,35 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with invalidations 2 times as dear, an estimate: EPYC, one thread in each cache \
+                       group of a NUMA node",
+                experiment: one_each(
+                    "epyc-7352x2, invalidations 2 times as dear",
+                    &[8],
+                    "cache",
+                    "numa",
+                ),
+                measure: faster(&["hemlock-ctr"], &["hemlock"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "if a store-conditional may fail without end: Kunpeng, one thread in each cache \
+                       group of a NUMA node",
+                experiment: one_each(
+                    "kunpeng-920x2, store-conditionals fail without end",
+                    &[8],
+                    "cache",
+                    "numa",
+                ),
+                measure: Measure::Collapse {
+                    lock: "hemlock-ctr",
+                    over: "hemlock",
+                },
+                band: Band::AtMost(0.25),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -571,7 +608,35 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "if HMCS costs what a composition of MCS does: 8 threads",
+                experiment: kyoto(KUNPENG, &[8]),
+                measure: faster(&[BEST_4], &[ALL_MCS], UP_TO),
+                band: Band::Near(1.11, 0.1),
+            },
+            Part {
+                says: "if HMCS costs what a composition of MCS does: 32 threads",
+                experiment: kyoto(KUNPENG, &[32]),
+                measure: faster(&[BEST_4], &[ALL_MCS], UP_TO),
+                band: Band::Near(1.10, 0.1),
+            },
+            Part {
+                says: "if HMCS costs what a composition of MCS does: 127 threads",
+                experiment: kyoto(KUNPENG, &[127]),
+                measure: faster(&[BEST_4], &[ALL_MCS], UP_TO),
+                band: Band::Near(1.08, 0.1),
+            },
+            Part {
+                says: "with 2 µs between two operations: three levels over four, 4 to 32 threads",
+                experiment: kyoto(KUNPENG, &[4, 8, 16, 32]).with(Knobs {
+                    outside: Some(Span::Nanoseconds(2_000)),
+                    ..Knobs::NONE
+                }),
+                measure: faster(&[BEST_3], &[BEST_4], EVERYWHERE),
+                band: Band::Near(1.08, 0.1),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {

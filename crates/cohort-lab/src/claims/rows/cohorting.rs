@@ -208,7 +208,29 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with idle loops of up to 2 µs instead of 4: MCS scales to about 16 threads",
+                experiment: lbench(T4, &[1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64]).with(NEARER),
+                measure: Measure::Peak { lock: "mcs" },
+                band: Band::About(16.0),
+            },
+            Part {
+                says: "with idle loops of up to 2 µs instead of 4: and then tapers",
+                experiment: lbench(T4, &[16, 64]).with(NEARER),
+                measure: change("mcs"),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "with idle loops of about 4 µs: and then tapers",
+                experiment: Experiment {
+                    workload: "lbench",
+                    ..lbench(T4, &[16, 64])
+                },
+                measure: change("mcs"),
+                band: Band::AtMost(1.0),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -773,7 +795,54 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with the dearest invalidations of the file's range: T4-1, the better of TKT \
+                       and PTL over MCS",
+                experiment: lbench("sparc-t4-1, most invalidate", &[32, 64]),
+                measure: faster(&["ticket-apart", "ptl"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "with idle loops of about 4 µs: T4-1, the better of TKT and PTL over MCS",
+                experiment: Experiment {
+                    workload: "lbench",
+                    ..lbench(T4, &[32, 64])
+                },
+                measure: faster(&["ticket-apart", "ptl"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "with the dearest further copies of the file's range: T4-1, the better of TKT and \
+                       PTL over MCS",
+                experiment: lbench("sparc-t4-1, most each", &[32, 64]),
+                measure: faster(&["ticket-apart", "ptl"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "with idle loops of about 4 µs: X4800, with 128 threads PTL has faded towards TKT",
+                experiment: Experiment {
+                    workload: "lbench",
+                    ..lbench(X4800, &[128])
+                },
+                measure: faster(&["ptl"], &["ticket-apart"], UP_TO),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "with the dearest further copies of the file's range: X4800, with 128 threads \
+                       PTL has faded towards TKT",
+                experiment: lbench("sunfire-x4800, most each", &[128]),
+                measure: faster(&["ptl"], &["ticket-apart"], UP_TO),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "with the shortest occupancies of the file's range: X4800, with 128 threads PTL \
+                       has faded towards TKT",
+                experiment: lbench("sunfire-x4800, least occupancy", &[128]),
+                measure: faster(&["ptl"], &["ticket-apart"], UP_TO),
+                band: Band::About(1.0),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -806,5 +875,11 @@ pub const ROWS: &[Claim] = &[
 /// threads).
 const PATIENT: Knobs = Knobs {
     timeout: Some(Span::Nanoseconds(5_000_000)),
+    ..Knobs::NONE
+};
+
+/// Half of LBench's gap.
+const NEARER: Knobs = Knobs {
+    outside: Some(Span::Nanoseconds(2_000)),
     ..Knobs::NONE
 };

@@ -87,6 +87,15 @@ const SHORT_AND_LONG: Experiment =
 /// The paper's timeout, where it varies none.
 const SPLAY: Experiment = splay_within(&[Span::Cycles(10_000)]);
 
+/// Trees of a 64th of the nodes, beside which a lock's nodes weigh 64 times as much.
+const SMALL_TREES: Experiment = Experiment {
+    knobs: Knobs {
+        nodes: Some(127),
+        ..SPLAY.knobs
+    },
+    ..SPLAY
+};
+
 const fn search(timeout: Option<Span>) -> Experiment {
     Experiment::new(
         SUPERDOME,
@@ -427,7 +436,33 @@ pub const ROWS: &[Claim] = &[
             efficiency(&["clh-nb"], "CLH-NB, mean of both", 0.5),
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with the lock as printed: four levels, mean of both",
+                experiment: SPLAY,
+                measure: Measure::Efficiency {
+                    lock: &[GIVES_UP_4],
+                    beside: &[GIVES_UP_4, WORD],
+                    of: ["global", "local"],
+                },
+                band: Band::Between(0.82, 1.02),
+            },
+            Part {
+                says: "with the shortest occupancies of the file's range: TATAS-T's global lookups \
+                       over those of four levels",
+                experiment: Experiment {
+                    machine: "superdome-x, least occupancy",
+                    ..SPLAY
+                },
+                measure: Measure::Ratio {
+                    of: Side::most(&[WORD]),
+                    over: Side::most(&[OURS_4]),
+                    metric: Metric::Count("global"),
+                    fold: UP_TO,
+                },
+                band: Band::Between(0.15, 0.35),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -445,7 +480,31 @@ pub const ROWS: &[Claim] = &[
             ),
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with trees of 127 nodes instead of 8,191, so that a lock's nodes weigh 64 times \
+                       as much: CLH-NB",
+                experiment: SMALL_TREES,
+                measure: Measure::Ratio {
+                    of: Side::most(&["clh-nb"]),
+                    over: Side::most(&[WORD]),
+                    metric: Metric::Memory,
+                    fold: UP_TO,
+                },
+                band: Band::About(6.6),
+            },
+            Part {
+                says: "with trees of 127 nodes instead of 8,191: MCS-NB",
+                experiment: SMALL_TREES,
+                measure: Measure::Ratio {
+                    of: Side::most(&["mcs-nb"]),
+                    over: Side::most(&[WORD]),
+                    metric: Metric::Memory,
+                    fold: UP_TO,
+                },
+                band: Band::About(14.0),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -519,7 +578,55 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with ours in the place of the lock as printed: over the plain mutex, all threads",
+                experiment: Experiment::new(
+                    SUPERDOME,
+                    "bfs",
+                    Placement::Cores,
+                    Sweep::Threads(&[272]),
+                )
+                .with(Knobs {
+                    timeout: Some(Span::Cycles(100_000)),
+                    ..Knobs::NONE
+                }),
+                measure: Measure::Lift {
+                    lock: OURS_3,
+                    over: "posix",
+                },
+                band: Band::About(4.3),
+            },
+            Part {
+                says: "with a timeout of 10,000 cycles: the peak over the peak without",
+                experiment: search(Some(Span::Cycles(10_000))),
+                measure: Measure::Lift {
+                    lock: GIVES_UP_3,
+                    over: GIVES_UP_3,
+                },
+                band: Band::About(1.3),
+            },
+            Part {
+                says: "with messages of 20 µs instead of 2: asked for only if it is not held, four \
+                       sockets a process over one",
+                experiment: Experiment::new(
+                    SUPERDOME,
+                    "bfs",
+                    Placement::Cores,
+                    Sweep::Threads(&[68, 272]),
+                )
+                .with(Knobs {
+                    poll: Some(Poll::IsLocked),
+                    outside: Some(Span::Nanoseconds(20_000)),
+                    ..Knobs::NONE
+                }),
+                measure: Measure::Change {
+                    lock: PLAIN_3,
+                    metric: Metric::Throughput,
+                },
+                band: Band::About(0.64),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -601,7 +708,29 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with the lock as printed: global lookups at 1,000,000 cycles over those at 10, \
+                       four levels",
+                experiment: SHORT_AND_LONG,
+                measure: Measure::Change {
+                    lock: GIVES_UP_4,
+                    metric: Metric::Count("global"),
+                },
+                band: Band::About(0.5),
+            },
+            Part {
+                says: "from 10,000 cycles on: global lookups at 1,000,000 cycles over those at 10,000, \
+                       four levels",
+                experiment: splay_within(&[Span::Cycles(10_000), Span::Cycles(1_000_000)])
+                    .lasting(2),
+                measure: Measure::Change {
+                    lock: OURS_4,
+                    metric: Metric::Count("global"),
+                },
+                band: Band::About(0.5),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {

@@ -13,6 +13,13 @@ use crate::world::Placement;
 const XEON: &str = "xeon-e7-4850x4";
 const OPTERON: &str = "opteron-6274x8";
 
+/// With the locks' counted instructions and the paper's cost of the clock.
+const COUNTED_XEON: &str = "xeon-e7-4850x4, counted instructions";
+const COUNTED_OPTERON: &str = "opteron-6274x8, counted instructions";
+/// An upper bound.
+const SLOW_XEON: &str = "xeon-e7-4850x4, counted instructions, two cycles each";
+const SLOW_OPTERON: &str = "opteron-6274x8, counted instructions, two cycles each";
+
 const SHORT: &[Span] = &[
     Span::Cycles(100),
     Span::Cycles(1_000),
@@ -102,6 +109,21 @@ const fn cycles(lock: &'static [&'static str]) -> Measure {
         of: Side::least(lock),
         metric: Metric::RoundTrip,
         fold: Fold::Greatest,
+    }
+}
+
+/// A threshold that the profiler finds on that machine.
+const fn profiled(
+    machine: &'static str,
+    says: &'static str,
+    threshold: Threshold,
+    paper: f64,
+) -> Part {
+    Part {
+        says,
+        experiment: interval(machine, 39, SHORT),
+        measure: Measure::Profiled(threshold),
+        band: Band::About(paper),
     }
 }
 
@@ -253,7 +275,44 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            Part {
+                says: "with sections that compute for 235 cycles: MCS's time over SANL's",
+                experiment: interval(OPTERON, 63, ALIKE).with(COMPUTES),
+                measure: slower(&["mcs"], &["sanl"], UP_TO),
+                band: Band::About(3.8),
+            },
+            Part {
+                says: "with sections that compute for 235 cycles: C-TKT-MCS's time over SANL's",
+                experiment: interval(OPTERON, 63, ALIKE).with(COMPUTES),
+                measure: slower(&["c-tkt-mcs/endless"], &["sanl"], UP_TO),
+                band: Band::About(2.4),
+            },
+            Part {
+                says: "with H-Synch in the place of FC: its time over SANL's",
+                experiment: interval(OPTERON, 63, ALIKE),
+                measure: slower(&["h-synch"], &["sanl"], UP_TO),
+                band: Band::About(5.9),
+            },
+            Part {
+                says: "with intervals up to 25,000 cycles: MCS's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["mcs"], &["sanl"], UP_TO),
+                band: Band::About(3.8),
+            },
+            Part {
+                says: "with intervals up to 25,000 cycles: RCL's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["rcl"], &["sanl"], UP_TO),
+                band: Band::About(2.3),
+            },
+            Part {
+                says: "with intervals up to 25,000 cycles: FC's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["fc"], &["sanl"], UP_TO),
+                band: Band::About(5.9),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -294,13 +353,33 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[Part {
-            says: "with sections that compute for 235 cycles, so that MCS takes 350 alone on the \
-                   Opteron: SANL on the Xeon",
-            experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]).with(COMPUTES),
-            measure: cycles(&["sanl"]),
-            band: Band::About(1573.0),
-        }],
+        counterfactuals: &[
+            Part {
+                says: "with sections that compute for 235 cycles, so that MCS takes 350 alone on the \
+                       Opteron: SANL on the Xeon",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]).with(COMPUTES),
+                measure: cycles(&["sanl"]),
+                band: Band::About(1573.0),
+            },
+            Part {
+                says: "with counted instructions, an estimate: SANL on the Xeon",
+                experiment: interval(COUNTED_XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(1573.0),
+            },
+            Part {
+                says: "with counted instructions of two cycles each: SANL on the Xeon",
+                experiment: interval(SLOW_XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(1573.0),
+            },
+            Part {
+                says: "with counted instructions of two cycles each: MCS on the Opteron",
+                experiment: interval(SLOW_OPTERON, 63, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(2368.0),
+            },
+        ],
         seeds: Seeds::All,
     },
     Claim {
@@ -335,7 +414,32 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        counterfactuals: &[],
+        counterfactuals: &[
+            profiled(
+                COUNTED_XEON,
+                "with counted instructions, an estimate: θ_l on the Xeon",
+                Threshold::Brings,
+                0.17,
+            ),
+            profiled(
+                COUNTED_OPTERON,
+                "with counted instructions, an estimate: θ_l on the Opteron",
+                Threshold::Brings,
+                0.06,
+            ),
+            profiled(
+                "xeon-e7-4850x4, least occupancy",
+                "with the shortest occupancies of the file's range: θ_f on the Xeon",
+                Threshold::Strict,
+                0.56,
+            ),
+            profiled(
+                "opteron-6274x8, least occupancy",
+                "with the shortest occupancies of the file's range: θ_f on the Opteron",
+                Threshold::Strict,
+                0.40,
+            ),
+        ],
         seeds: Seeds::One,
     },
     Claim {
@@ -551,6 +655,30 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "with sections that compute for 235 cycles: SANL with one thread",
                 experiment: clients(OPTERON, &[1]).with(COMPUTES),
+                measure: cycles(&["sanl"]),
+                band: Band::About(593.0),
+            },
+            Part {
+                says: "with counted instructions, an estimate: MCS with one thread",
+                experiment: clients(COUNTED_OPTERON, &[1]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(350.0),
+            },
+            Part {
+                says: "with counted instructions, an estimate: SANL with one thread",
+                experiment: clients(COUNTED_OPTERON, &[1]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(593.0),
+            },
+            Part {
+                says: "with counted instructions of two cycles each: MCS with one thread",
+                experiment: clients(SLOW_OPTERON, &[1]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(350.0),
+            },
+            Part {
+                says: "with counted instructions of two cycles each: SANL with one thread",
+                experiment: clients(SLOW_OPTERON, &[1]),
                 measure: cycles(&["sanl"]),
                 band: Band::About(593.0),
             },

@@ -1,11 +1,11 @@
-//! Instructions of locks' code, counted natively: what a simulated machine cannot see of it.
+//! Instructions of locks' code, counted natively: a simulated machine sees accesses only.
 //!
-//! [`LOCKS`] has, of one thread's acquisition and release of a free lock, the instructions of the
-//! optimised build, single-stepped on x86-64, and the accesses of the same code on a simulated machine.
-//! They include the call through a table, as programs call a library, but not the workload's own.
-//! Their ratio is charged before each access of the lock's code where the machine's file
-//! has `per-instruction`. Waits and contended paths are charged the same. Other code and uncounted
-//! locks have the machine's `instruction` before each access.
+//! [`LOCKS`] describes one thread's acquisition and release of a free lock: the instructions of an
+//! optimised build, single-stepped on x86-64, and the accesses of the same code on a simulated
+//! machine. The instructions include the call through a table of functions, as of a library, but not
+//! the workload's own. If a machine's file has `per-instruction`, their ratio is charged before each
+//! access of the lock's code, waits and contended paths included. Other code, and locks with servers,
+//! which are uncounted, have the machine's `instruction` before each access.
 //!
 //! `COHORT_WRITE=1 cargo test --release -p cohort-lab -- instructions` prints the table anew.
 
@@ -104,8 +104,8 @@ mod tests {
     /// Pairs before the counted ones: the first create what later ones find.
     const BEFORE: u32 = 64;
 
-    /// The instructions of so many pairs here, without those of the workload's call; none if the lock needs a
-    /// server.
+    /// The instructions of [`PAIRS`] here, without those of the workload's call; none if the lock
+    /// needs a server.
     #[cfg(target_arch = "x86_64")]
     fn instructions(host: &Host, lock: &str) -> Option<u32> {
         let call = with_call(host, NO_LOCK)?;

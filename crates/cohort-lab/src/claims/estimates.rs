@@ -12,7 +12,17 @@ use std::collections::BTreeSet;
 
 /// Rows and their deciding estimates: one end of each changes the row's verdict, as
 /// `cohort reproduce ROW --ends` shows.
-const DECIDED: &[(&str, &[&str])] = &[];
+const DECIDED: &[(&str, &[&str])] = &[(
+    "K7",
+    &[
+        "each",
+        "instruction",
+        "invalidate",
+        "load",
+        "pause",
+        "store",
+    ],
+)];
 
 /// Which estimates a row runs at both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -77,7 +77,6 @@ impl<'a> RowFolder<'a> {
     ///
     /// # Errors
     /// A signal asked this process to end.
-    #[expect(clippy::type_complexity, reason = "two kinds of failure, each plain")]
     pub fn measure(
         &self,
         case: Case,

@@ -5,7 +5,7 @@ use crate::parsing;
 use crate::problem::Problem;
 use crate::{
     advise, check, compare, debug, demo, doctor, environment, export, install, list, locks, page,
-    profile, ps, run, signals, top, tune, unit, workload,
+    profile, ps, record, run, signals, top, tune, unit, workload,
 };
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
     (
         "Diagnose",
         &[
-            "check", "ps", "top", "locks", "profile", "advise", "debug", "export",
+            "check", "ps", "top", "locks", "profile", "record", "advise", "debug", "export",
         ],
     ),
     (
@@ -96,6 +96,8 @@ enum Subcommands {
     Debug(debug::Arguments),
     /// Profile lock contention by lock and call site
     Profile(profile::Arguments),
+    /// Record a program's lock operations, for `cohort replay`
+    Record(record::Arguments),
     /// Monitor the locks of a running process: waiters, holders, lost time
     Top(top::Arguments),
     /// Export lock metrics of running processes to Prometheus
@@ -190,6 +192,7 @@ fn carry_out(cohort: Cohort, matches: &ArgMatches) -> Result<ExitCode, Problem> 
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Debug(arguments) => debug::run(arguments, matches),
         Subcommands::Profile(arguments) => profile::run(arguments, matches),
+        Subcommands::Record(arguments) => record::run(arguments, matches),
         Subcommands::Top(arguments) => top::run(&arguments),
         Subcommands::Export(arguments) => export::run(&arguments),
         Subcommands::Advise(arguments) => advise::run(&arguments),

@@ -29,12 +29,13 @@ const CHANGES: &str = "COHORT_CHANGES";
 const OBSERVE: &str = "COHORT_OBSERVE";
 const LEVEL: &str = "COHORT_LEVEL";
 const PROFILE: &str = "COHORT_PROFILE";
+const RECORD: &str = "COHORT_RECORD";
 const WATCH: &str = "COHORT_WATCH";
 
 /// The library's variables.
-pub const OURS: [&str; 17] = [
+pub const OURS: [&str; 18] = [
     LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, SANL, MUTEXES, MONITOR, SLICE,
-    CHANGES, OBSERVE, LEVEL, PROFILE, WATCH,
+    CHANGES, OBSERVE, LEVEL, PROFILE, RECORD, WATCH,
 ];
 
 /// Changes of an environment: a variable with its value, or none to remove it.
@@ -120,12 +121,13 @@ pub fn observing(
     };
     let level = match purpose {
         Purpose::Debug(level) => Some(level.name().into()),
-        Purpose::Profile | Purpose::Watch => None,
+        Purpose::Profile | Purpose::Record(_) | Purpose::Watch => None,
     };
     let mut changes = changes(settings, library, None);
     changes.push((OBSERVE, value(level.is_some())));
     changes.push((LEVEL, level));
     changes.push((PROFILE, value(purpose == Purpose::Profile)));
+    changes.push((RECORD, value(matches!(purpose, Purpose::Record(_)))));
     changes.push((WATCH, value(purpose == Purpose::Watch)));
     changes
 }

@@ -36,6 +36,7 @@ pub mod proof;
 mod ps;
 mod purpose;
 mod realtime;
+mod record;
 pub mod report;
 mod run;
 pub mod rwlocks;

@@ -5,6 +5,7 @@ pub mod order;
 pub mod process;
 pub mod site;
 pub mod stacks;
+pub mod traced;
 pub mod watching;
 
 use crate::choice::Choice;
@@ -45,6 +46,7 @@ pub fn run<T: Send>(
         match purpose {
             Purpose::Debug(_) => "debug",
             Purpose::Profile => "profile",
+            Purpose::Record(_) => "record",
             Purpose::Watch => "run --observe",
         },
     )?;
@@ -55,6 +57,9 @@ pub fn run<T: Send>(
     let library = library::OBSERVING.locate()?;
     can_be_served(&program, &library).map_err(Problem::refused)?;
     let records = Records::new()?;
+    if let (Purpose::Record(limit), Some(folder)) = (purpose, records.folder()) {
+        traced::make(folder, limit)?;
+    }
     let changes = environment::observing(&settings, &library, purpose, records.folder());
     let is_over = AtomicBool::new(false);
     // Signals passed on to the program must not be delivered to the observing thread.

@@ -123,7 +123,7 @@ Exit status: the program's; 2 for invalid options; 125 if the program cannot be 
 cannot be written; 126 if it cannot be executed; 127 if it was not found.";
 
 /// Parses a cost limit in per cent.
-fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|percent| (0.1..=100.0).contains(percent))

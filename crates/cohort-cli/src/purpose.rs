@@ -10,6 +10,8 @@ pub enum Purpose {
     Debug(Scope),
     /// Finding lost time.
     Profile,
+    /// Recording lock operations, in at most as many chunks.
+    Record(u32),
     /// Use by later commands while the program runs.
     Watch,
 }

@@ -17,7 +17,7 @@
 //! calls.
 //!
 //! Nothing here allocates, prints on standard output, depends on a constructor or runs at a
-//! thread's exit.
+//! thread's exit, except that a traced thread's end is an event.
 #![no_std]
 
 #[cfg(feature = "compositions")]

@@ -162,12 +162,18 @@ pub fn getpid() -> u32 {
 /// Maps that many bytes of a file, or of fresh memory, readable and writable.
 #[inline(never)]
 pub fn map(bytes: usize, flags: c_int, file: c_int) -> Option<*mut u8> {
+    map_at(bytes, flags, file, 0)
+}
+
+/// [`map`], from that offset of the file.
+#[inline(always)]
+pub fn map_at(bytes: usize, flags: c_int, file: c_int, offset: usize) -> Option<*mut u8> {
     const READ_WRITE: usize = 3;
     // SAFETY: the kernel chooses the address, so no mapping is replaced.
     let at = unsafe {
         system_call(
             number::MMAP,
-            [0, bytes, READ_WRITE, flags as usize, file as usize, 0],
+            [0, bytes, READ_WRITE, flags as usize, file as usize, offset],
         )
     };
     (!(-4095..=0).contains(&at)).then(|| core::ptr::with_exposed_provenance_mut(at as usize))

@@ -288,6 +288,8 @@ pub mod observed {
             fn closefrom(first: c_int) -> ();
         }
         own {
+            fn pthread_key_create(key: *mut u32, destructor: usize) -> c_int;
+            fn pthread_setspecific(key: u32, value: usize) -> c_int;
             fn pthread_sigmask(how: c_int, set: *const [u64; 16], before: *mut [u64; 16]) -> c_int;
         }
     }

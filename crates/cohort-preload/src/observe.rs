@@ -1,4 +1,4 @@
-//! Observation, for `cohort debug`, `profile` and `top`. Records what each thread holds and waits
+//! Observation, for `cohort debug`, `profile`, `record` and `top`. Records what each thread holds and waits
 //! for in [`cohort::records`]. The observing functions take the names that the program calls, and
 //! precede the other modules' functions.
 //!
@@ -37,6 +37,7 @@ mod segments;
 mod slow;
 mod taken;
 mod tallies;
+mod trace;
 mod turn_over;
 mod ways;
 mod wrong;
@@ -49,6 +50,7 @@ pub fn prepare() {
     own::mind_forks();
     marks::prepare();
     ways::mind_forks();
+    trace::prepare();
     price::measure_by([entries::pthread_mutex_lock, entries::pthread_mutex_unlock]);
 }
 
@@ -60,6 +62,9 @@ pub const LEVEL: &core::ffi::CStr = c"COHORT_LEVEL";
 
 /// [`DEBUGGED`], for processes under `cohort profile`.
 pub const PROFILED: &core::ffi::CStr = c"COHORT_PROFILE";
+
+/// [`DEBUGGED`], for processes under `cohort record`; their events are in a file there.
+pub const RECORDED: &core::ffi::CStr = c"COHORT_RECORD";
 
 /// Set if processes may be observed while they run.
 pub const WATCHED: &core::ffi::CStr = c"COHORT_WATCH";

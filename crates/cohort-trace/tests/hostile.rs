@@ -51,8 +51,8 @@ impl Chance {
                 site,
                 how: [How::Exclusive, How::Read, How::Write][site as usize],
                 by: [By::Lock, By::Try, By::Timed, By::Relock][lock as usize],
-                got: waited % 2 == 0,
-                contended: waited % 3 == 0,
+                got: waited.is_multiple_of(2),
+                contended: waited.is_multiple_of(3),
                 waited,
             },
         };

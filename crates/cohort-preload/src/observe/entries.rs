@@ -281,13 +281,13 @@ entries! {
         }))
     }
     pthread_cond_signal => fn cond_signal(cond: *mut Cond; _b, _c, _d) or condvar::pthread_cond_signal,
-    |_caller| { signalling(cond as usize, || condvar::pthread_cond_signal(cond)) }
+    |_caller| { signalling(cond as usize, false, || condvar::pthread_cond_signal(cond)) }
     pthread_cond_broadcast => fn cond_broadcast(cond: *mut Cond; _b, _c, _d) or condvar::pthread_cond_broadcast,
-    |_caller| { signalling(cond as usize, || condvar::pthread_cond_broadcast(cond)) }
+    |_caller| { signalling(cond as usize, true, || condvar::pthread_cond_broadcast(cond)) }
     cnd_signal => fn c11_signal(cond: *mut Cond; _b, _c, _d) or c11::cnd_signal,
-    |_caller| { thrd(signalling(cond as usize, || condvar::pthread_cond_signal(cond))) }
+    |_caller| { thrd(signalling(cond as usize, false, || condvar::pthread_cond_signal(cond))) }
     cnd_broadcast => fn c11_broadcast(cond: *mut Cond; _b, _c, _d) or c11::cnd_broadcast,
-    |_caller| { thrd(signalling(cond as usize, || condvar::pthread_cond_broadcast(cond))) }
+    |_caller| { thrd(signalling(cond as usize, true, || condvar::pthread_cond_broadcast(cond))) }
     sem_post => fn post(semaphore: usize; _b, _c, _d) or observed::sem_post,
     |_caller| { posting(semaphore, || observed::sem_post(semaphore)) }
     sem_wait => fn sem_waiting(semaphore: usize; _b, _c, _d) or observed::sem_wait,
@@ -379,13 +379,13 @@ entries! {
     }
     pthread_create => fn create(thread: *mut usize, attributes: Attr, routine: usize, argument: usize;),
     |_caller| {
-        creating(routine, argument, |routine, argument| {
+        creating(thread, routine, argument, |routine, argument| {
             observed::pthread_create(thread, attributes, routine, argument)
         })
     }
     thrd_create => fn c11_create(thread: *mut usize, routine: usize, argument: usize; _d),
     |_caller| {
-        creating(routine, argument, |routine, argument| {
+        creating(thread, routine, argument, |routine, argument| {
             observed::thrd_create(thread, routine, argument)
         })
     }

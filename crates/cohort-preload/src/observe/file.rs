@@ -33,6 +33,7 @@ mod number {
     pub const MADVISE: usize = 28;
     pub const FCNTL: usize = 72;
     pub const FTRUNCATE: usize = 77;
+    pub const FALLOCATE: usize = 285;
     pub const GETRLIMIT: usize = 97;
     pub const MEMFD_CREATE: usize = 319;
 }
@@ -41,6 +42,7 @@ mod number {
 mod number {
     pub const FCNTL: usize = 25;
     pub const FTRUNCATE: usize = 46;
+    pub const FALLOCATE: usize = 47;
     pub const GETRLIMIT: usize = 163;
     pub const MUNMAP: usize = 215;
     pub const MADVISE: usize = 233;
@@ -130,7 +132,7 @@ pub fn anonymous(bytes: usize) -> Option<*mut u8> {
 }
 
 /// Whether this process may create a file of that length; otherwise a signal would end it.
-fn may_make(bytes: usize) -> bool {
+pub fn may_make(bytes: usize) -> bool {
     const FILE_SIZE: usize = 1;
     // A filter may kill for the call below.
     if filter::is_there() {
@@ -143,6 +145,15 @@ fn may_make(bytes: usize) -> bool {
         system_call(number::GETRLIMIT, [FILE_SIZE, limits, 0, 0, 0, 0]) == 0
     };
     !known || limits[0] >= bytes as u64
+}
+
+/// Reserves pages of a file; false if there is no space.
+pub fn reserve(file: c_int, offset: usize, bytes: usize) -> bool {
+    // SAFETY: the caller's file, which only grows.
+    unsafe {
+        let arguments = [file as usize, 0, offset, bytes, 0, 0];
+        system_call(number::FALLOCATE, arguments) == 0
+    }
 }
 
 /// Maps the records in that file.

@@ -1,7 +1,8 @@
 //! The calling thread's own record.
 
 use super::drawing::Drawing;
-use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, given, taken};
+use super::trace::{self, Tracing};
+use super::{DEBUGGED, LEVEL, PROFILED, RECORDED, WATCHED, file, given, taken};
 use crate::choice::{choice, is_plain_default, variable_c};
 use crate::layout::Mutex;
 use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
@@ -57,6 +58,8 @@ struct Words {
     drawing: Drawing,
     /// The adaptive locks' latest events.
     heard: Heard,
+    /// Its place in the trace.
+    tracing: Tracing,
     /// The segment that it last handed on; 0: none.
     shared: Cell<u32>,
     /// Other threads' segments that its present one follows, by number.
@@ -159,10 +162,18 @@ pub enum Form {
     Profiled = 3,
     /// Profiled while a command observes.
     Watched = 4,
+    /// Traced while a window is open.
+    Traced = 5,
 }
 
 impl Form {
-    /// Whether the process is profiled or observed as it runs, not debugged.
+    /// Whether threads record only under the present watch.
+    #[inline(always)]
+    pub fn has_watches(self) -> bool {
+        self >= Self::Watched
+    }
+
+    /// Whether the process is profiled, traced or observed as it runs, not debugged.
     #[inline(always)]
     pub fn is_profiled(self) -> bool {
         self >= Self::Profiled
@@ -174,6 +185,7 @@ impl Form {
             1 => Self::Owner,
             2 => Self::Order,
             3 => Self::Profiled,
+            5 => Self::Traced,
             _ => Self::Watched,
         }
     }
@@ -228,11 +240,17 @@ pub fn heard() -> &'static Heard {
     &words().heard
 }
 
+/// The calling thread's place in the trace.
+#[inline(always)]
+pub fn tracing() -> &'static Tracing {
+    &words().tracing
+}
+
 /// The calling thread's record; none if nothing is recorded at present.
 #[inline(always)]
 pub fn own() -> Option<Own> {
     let own = any()?;
-    if own.form == Form::Watched {
+    if own.form.has_watches() {
         if own.watch == 0 {
             return None;
         }
@@ -379,6 +397,12 @@ fn begin(words: &Words) {
     words.slot.set(slot as u32 + 1);
     words.thread.set(thread);
     words.key.set(key(watch, here));
+    if Form::now() == Form::Traced {
+        trace::begin_thread();
+        // The window begins with the thread's first operation.
+        thread.follows.follow(0);
+        return;
+    }
     if let Some(old) = before {
         // In a forked child: the thread's holds in its parent.
         inherit(&Own::of(thread), mirror(old as usize));
@@ -619,7 +643,8 @@ fn make(here: u32) -> Option<()> {
         return Some(());
     }
     let profiled = variable_c(PROFILED);
-    let folder = profiled.or_else(|| variable_c(DEBUGGED));
+    let traced = variable_c(RECORDED);
+    let folder = profiled.or(traced).or_else(|| variable_c(DEBUGGED));
     let is_watched = variable_c(WATCHED).is_some_and(|value| !value.is_empty());
     if folder.is_none() && !is_watched {
         give_up(before, here);
@@ -637,6 +662,7 @@ fn make(here: u32) -> Option<()> {
         }
         Some(records)
     });
+    let made = made.filter(|_| profiled.is_some() || traced.is_none_or(trace::begin));
     let (Some(file), Some(made)) = (file, made) else {
         if let Some(file) = file {
             close(file);
@@ -646,7 +672,9 @@ fn make(here: u32) -> Option<()> {
     };
     made.process.store(getpid(), Relaxed);
     made.generation.store(here, Relaxed);
-    if folder.is_some() {
+    if profiled.is_none() && traced.is_some() {
+        let _ = made.watch.begin(0);
+    } else if folder.is_some() {
         made.watch.begin_for_ever();
     }
     // Mutexes may still carry tags of the parent's threads.
@@ -654,6 +682,8 @@ fn make(here: u32) -> Option<()> {
     made.used.store(places, Relaxed);
     let form = if profiled.is_some() {
         Form::Profiled
+    } else if traced.is_some() {
+        Form::Traced
     } else if folder.is_none() {
         Form::Watched
     } else {
@@ -682,9 +712,11 @@ fn make(here: u32) -> Option<()> {
     if published && folder.is_none() {
         file::keep(file);
         set_observer(&OBSERVER);
-        LOOK.store(ptr::from_ref(made.watch.word()).cast_mut().cast(), Release);
     } else {
         close(file);
+    }
+    if published && form.has_watches() {
+        LOOK.store(ptr::from_ref(made.watch.word()).cast_mut().cast(), Release);
     }
     OF.store(here, Release);
     Some(())
@@ -788,7 +820,7 @@ impl Own {
         let form = Form::now();
         let watch = match form {
             // SAFETY: a thread that has a record has records, permanently.
-            Form::Watched => unsafe { &*RECORDS.load(Relaxed) }.watch.number(),
+            Form::Watched | Form::Traced => unsafe { &*RECORDS.load(Relaxed) }.watch.number(),
             _ => ALWAYS,
         };
         Self {
@@ -904,6 +936,9 @@ impl Own {
         begin_anew(self.thread, self.watch);
         words().key.set(key(self.watch, words().generation.get()));
         words().drawing.forget();
+        if self.form == Form::Traced {
+            trace::begin_window(self);
+        }
     }
 
     /// Records that the thread begins to wait.

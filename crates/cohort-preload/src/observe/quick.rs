@@ -86,6 +86,7 @@ pub unsafe fn lock(
             let known_as = (mutex as usize, class_in(object, kind));
             counting(&own, How::Mutex, known_as, returns_to, begin)
         }
+        Form::Traced => Took::Nothing(SlowPath::Unusual),
     }
 }
 
@@ -127,6 +128,7 @@ pub unsafe fn take(
             let known_as = (lock as usize, &object.identity);
             counting(&own, how, known_as, returns_to, begin)
         }
+        Form::Traced => Took::Nothing(SlowPath::Unusual),
     }
 }
 

@@ -9,6 +9,7 @@
 
 use super::given::{ARE_GIVEN, SEGMENT_BITS, WRITTEN, is_given, places_of};
 use super::own::{Form, Own, own};
+use super::trace;
 use cohort::records::{MADE, SEGMENTS};
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -92,13 +93,27 @@ fn ordered() -> Option<Own> {
     own().filter(|own| own.form == Form::Order)
 }
 
-/// Creates a thread that runs `routine`; `create` gets the substitute start function and argument.
+/// The calling thread's record, in a traced process.
+fn traced() -> Option<Own> {
+    own().filter(|own| own.form == Form::Traced)
+}
+
+/// Creates a thread that runs `routine`; `create` gets the substitute start function and argument,
+/// and stores the thread's name at `thread`.
+///
+/// # Safety
+/// `thread` is readable once `create` has returned 0.
 #[inline(never)]
-pub fn creating(
+pub unsafe fn creating(
+    thread: *const usize,
     routine: usize,
     argument: usize,
     create: impl FnOnce(usize, usize) -> c_int,
 ) -> c_int {
+    if let Some(own) = traced() {
+        // SAFETY: the caller's.
+        return unsafe { trace::creating(&own, thread, || create(routine, argument)) };
+    }
     let take = |start: &&Start| {
         let is_taken = &start.is_taken;
         is_taken.load(Relaxed) == 0 && is_taken.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
@@ -194,8 +209,10 @@ fn gets_given(own: &Own, object: usize) {
 
 /// Signals a condition.
 #[inline(never)]
-pub fn signalling(condition: usize, signal: impl FnOnce() -> c_int) -> c_int {
-    if let Some(own) = ordered() {
+pub fn signalling(condition: usize, to_all: bool, signal: impl FnOnce() -> c_int) -> c_int {
+    if let Some(own) = traced() {
+        trace::signalling(&own, condition, to_all);
+    } else if let Some(own) = ordered() {
         gives(&own, condition);
         if let Some(mutex) = own.latest_mutex() {
             gives(&own, mutex);

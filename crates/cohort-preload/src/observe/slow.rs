@@ -6,7 +6,7 @@ use super::quick::SlowPath;
 use super::segments::{gets, waited};
 use super::taken::{self, is_locked};
 use super::wrong::{all_are_certain, found, holder};
-use super::{edges, marks, profile};
+use super::{edges, marks, profile, trace};
 use crate::layout::{ADAPTIVE, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock, Spin};
 use crate::libc::{Cleanup, EBUSY};
 use crate::mutex::Wait;
@@ -50,6 +50,9 @@ pub fn acquiring(
     lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return lock(None) };
+    if own.form == Form::Traced {
+        return trace::locking(&own, doing, how, object, caller, begin, is_taken, lock);
+    }
     if own.form.is_profiled() {
         return profile::locking(&own, doing, how, object, caller, begin, is_taken, lock);
     }
@@ -151,6 +154,9 @@ pub fn unlocking(
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return unlock() };
+    if own.form == Form::Traced {
+        return trace::unlocking(&own, object, unlock);
+    }
     if own.form.is_profiled() {
         return profile::unlocking(&own, how, object, unlock);
     }
@@ -183,7 +189,9 @@ pub unsafe fn initialising(
         unsafe { marks::mark(how, object) };
     }
     if let (Some(own), 0) = (any(), result) {
-        if own.form.is_profiled() {
+        if own.form == Form::Traced {
+            trace::initialised(&own, how, object, caller);
+        } else if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
         } else {
             own.begins_free(object);
@@ -258,6 +266,10 @@ pub fn waiting(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return wait() };
+    if own.form == Form::Traced {
+        let wait = || cancellable(None, 0, wait);
+        return trace::waiting(&own, doing, cond, how, mutex, caller, wait);
+    }
     if own.form.is_profiled() {
         let wait = || cancellable(None, 0, wait);
         return profile::waiting(&own, doing, cond, how, mutex, caller, wait);
@@ -340,9 +352,13 @@ pub fn sleeping(
     caller: &Caller,
     sleep: impl FnOnce() -> c_int,
 ) -> c_int {
-    let Some(own) = own().filter(|own| !own.form.is_profiled()) else {
+    let Some(own) = own() else { return sleep() };
+    if own.form == Form::Traced {
+        return trace::sleeping(&own, doing, object, sleep);
+    }
+    if own.form.is_profiled() {
         return sleep();
-    };
+    }
     own.begins(doing, How::Mutex, object, 0, caller);
     let result = cancellable(None, 0, sleep);
     own.ends();

@@ -52,6 +52,15 @@ static FIRST: Ways = Ways {
     leave: leave_first,
 };
 
+/// The paths of a traced process: each event takes longer than the fast path saves.
+static TRACED: Ways = Ways {
+    lock: lock_unusual,
+    unlock: unlock_unusual,
+    read: read_unusual,
+    write: write_unusual,
+    leave: leave_unusual,
+};
+
 impl Ways {
     /// Switches the process's calls to these paths.
     fn take(&self) {
@@ -74,6 +83,7 @@ fn begin() {
         Form::Order => &order::WAYS,
         Form::Profiled => &profiled::WAYS,
         Form::Watched => &watched::WAYS,
+        Form::Traced => &TRACED,
     };
     if is_plain_default() {
         ways.take();

@@ -23,6 +23,7 @@ mod places;
 mod samples;
 mod segments;
 mod standing;
+mod traced;
 mod watch;
 
 pub use crate::door::recorder::{Doing, How};
@@ -34,6 +35,10 @@ pub use places::{mixed, places};
 pub use samples::{Samples, WORDS};
 pub use segments::{Segment, made_of, pair};
 pub use standing::{COMING, NEW, Noted, STRIKING, STRUCK, Standing, is_settled};
+pub use traced::{
+    CHUNK, Chunk, Content, EVENT_WORDS, EVENTS, FILE as TRACE_FILE, HEAD as TRACE_HEAD, RawEvent,
+    Sort, TraceHead, flag,
+};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::ptr;

@@ -19,7 +19,7 @@ use cohort::records::CHUNK;
 use cohort_trace::{End, Info, Summary, Trace, Writer};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -74,10 +74,10 @@ Not recorded: custom locks, programs that cannot be preloaded, and the causes of
 at joins, semaphores and barriers, asleep and without a CPU are in the trace.
 
 Examples:
-  cohort record -o sort.trace -- sort --parallel 4 /etc/services
+  cohort record -o kc.trace -- kccachetest wicked -th 4 400000
   cohort record -o mc.trace --limit 64M --lock mcs -- memcached -t 8
-  cohort record dump sort.trace --head 20
-  cohort replay sort.trace --on epyc-7352x2 --locks system,default,mcs
+  cohort record dump kc.trace --head 20
+  cohort replay kc.trace --on epyc-7352x2 --locks system,default,mcs
 
 Exit status: the program's; 2 for invalid options; 125 if the program cannot be served or the trace \
 cannot be written; 126 if it cannot be executed; 127 if it was not found.";
@@ -162,6 +162,7 @@ fn ended(traced: &Traced, course: &Course, cpu: f64) -> End {
         is_full: course.is_full,
         cpu: (cpu * 1e9) as u64,
         cost: course.cost as u64,
+        looking: course.looking as u64,
     }
 }
 
@@ -213,24 +214,23 @@ fn umask() -> u32 {
 
 /// Writes the whole trace; after an error, also returns the length of the valid part.
 fn all(file: File, traced: &Traced, info: &Info, end: &End) -> Result<(), (std::io::Error, u64)> {
-    let mut writer = Writer::new(BufWriter::new(file)).map_err(|error| (error, 0))?;
+    let mut writer = Writer::new(file).map_err(|error| (error, 0))?;
     let mut write = || {
         writer.info(info)?;
         convert::write(traced, &mut writer)
     };
     let result = write();
     let whole = writer.written();
-    let result = result.and_then(|_| {
-        let mut to = writer.end(end)?;
-        to.flush()
-    });
+    let result = result.and_then(|_| writer.end(end).map(drop));
     result.map_err(|error| (error, whole))
 }
 
 /// The course of a recording, in words.
 fn course(end: &End) -> String {
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-    let mut text = if end.windows > 1 || end.is_full {
+    // The windows' beginnings and ends are not those of the run.
+    let is_whole = end.recorded as f64 > 0.99 * end.ran as f64;
+    let mut text = if end.windows > 1 || end.is_full || !is_whole {
         format!(
             "recorded {:.2} of {:.2} s in {}",
             seconds(end.recorded),
@@ -268,9 +268,11 @@ fn tell(output: &Path, end: &End, limit: f64) {
         ));
         return;
     }
-    let cost = end.cost as f64 / (end.cpu.max(1) as f64) * 100.0;
+    let of_program = |nanoseconds: u64| nanoseconds as f64 / (end.cpu.max(1) as f64) * 100.0;
+    let (cost, looking) = (of_program(end.cost), of_program(end.looking));
     problem::tell(format!(
-        "{}: {} events of {} in {}; {}; {cost:.1} % of the program's CPU time (limit {limit} %)",
+        "{}: {} events of {} in {}; {}; {cost:.1} % of the program's CPU time (limit {limit} %), and {looking:.1} % in \
+         this command",
         output.display(),
         show::number(summary.events),
         page::counted(summary.threads as usize, "thread", "threads"),

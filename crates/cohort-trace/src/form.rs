@@ -83,8 +83,10 @@ pub struct End {
     pub is_full: bool,
     /// CPU nanoseconds of the program, its recording included.
     pub cpu: u64,
-    /// CPU nanoseconds of the recording.
+    /// CPU nanoseconds of the recording, in the program.
     pub cost: u64,
+    /// CPU nanoseconds of looks at that cost, in the command.
+    pub looking: u64,
 }
 
 impl Info {
@@ -153,6 +155,7 @@ impl End {
         to.push(self.is_full.into());
         put(to, self.cpu);
         put(to, self.cost);
+        put(to, self.looking);
     }
 
     pub(crate) fn read(bytes: &mut Bytes<'_>) -> Result<Self, &'static str> {
@@ -164,6 +167,7 @@ impl End {
             is_full: bytes.byte()? != 0,
             cpu: bytes.number()?,
             cost: bytes.number()?,
+            looking: bytes.number()?,
         })
     }
 }

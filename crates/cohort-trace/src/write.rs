@@ -11,7 +11,7 @@ const FULL: usize = 64 << 10;
 /// The longest text that is written; a longer one is cut.
 const TEXT: usize = 4096;
 
-/// Writes a trace. Keeps one block in memory.
+/// Writes a trace: each block by one write, from memory. A file needs no further buffer.
 pub struct Writer<W: Write> {
     to: W,
     /// The tables' entries that are not written yet, with the tag of their block.
@@ -150,13 +150,12 @@ impl<W: Write> Writer<W> {
 
     fn block(&mut self, tag: u8, payload: &[u8]) -> io::Result<()> {
         let length = u32::try_from(payload.len()).expect("a block is short");
-        let mut head = [0; 9];
-        head[0] = tag;
-        head[1..5].copy_from_slice(&length.to_le_bytes());
-        head[5..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
-        self.to.write_all(&head)?;
-        self.to.write_all(payload)?;
-        self.written += (head.len() + payload.len()) as u64;
+        let mut block = vec![tag];
+        block.extend(length.to_le_bytes());
+        block.extend(crc32fast::hash(payload).to_le_bytes());
+        block.extend(payload);
+        self.to.write_all(&block)?;
+        self.written += block.len() as u64;
         Ok(())
     }
 }

@@ -108,6 +108,7 @@ fn good() -> (Vec<u8>, Vec<Vec<Event>>) {
         is_full: true,
         cpu: 8,
         cost: 1,
+        looking: 2,
     };
     (writer.end(&end).expect("memory"), all)
 }

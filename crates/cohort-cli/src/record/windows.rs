@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// Interval between looks at the cost. A look costs up to 200 µs of a busy CPU, in cache misses.
 const TICK: Duration = Duration::from_millis(20);
 
+/// The longest such interval in a window and outside, where looks cost more than this part of a CPU.
+const LONGEST_TICKS: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(200)];
+const LOOKING: f64 = 0.01;
+
 /// The same at the beginning, for short programs, and its duration.
 const FIRST_TICK: Duration = Duration::from_millis(5);
 const FIRST: Duration = Duration::from_millis(50);
@@ -39,8 +43,10 @@ pub struct Course {
     pub windows: u64,
     /// Events.
     pub events: u64,
-    /// CPU nanoseconds of the recording.
+    /// CPU nanoseconds of the recording, in the program.
     pub cost: f64,
+    /// CPU nanoseconds of looks at the cost, in this command.
+    pub looking: f64,
     /// Whether the room for events was used up.
     pub is_full: bool,
 }
@@ -88,15 +94,23 @@ impl Windows {
     pub fn watch(&mut self, records: &mut Records, is_over: impl Fn() -> bool) {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         let mut pause = 0;
+        let mut tick = TICK;
         while !is_over() {
             let is_young = self.began.elapsed() < FIRST;
-            std::thread::park_timeout(if is_young { FIRST_TICK } else { TICK });
+            std::thread::park_timeout(if is_young { FIRST_TICK } else { tick });
             if records.find_more() {
                 // A new process has an open window.
                 self.set(records);
             }
             self.look(records);
             let allowed = self.limit / 100.0 * SPENT * self.used();
+            let longest = LONGEST_TICKS[usize::from(self.opened.is_none())];
+            let ran = self.began.elapsed().as_nanos() as f64;
+            tick = if self.course.looking > LOOKING * ran {
+                (2 * tick).min(longest)
+            } else {
+                TICK
+            };
             if self.traced.is_full() {
                 self.close(records);
                 self.course.is_full = true;
@@ -175,7 +189,8 @@ impl Windows {
         let price = f64::from(head.price.load(Relaxed)) / 16.0;
         let once = head.taking.load(Relaxed) + head.asking.load(Relaxed);
         self.course.events = self.counted + growing;
-        self.course.cost = self.course.events as f64 * price + once as f64 + own_nanoseconds();
+        self.course.cost = self.course.events as f64 * price + once as f64;
+        self.course.looking = own_nanoseconds();
     }
 
     /// Counts the events of up to so many chunks.

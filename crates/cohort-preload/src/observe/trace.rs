@@ -410,12 +410,25 @@ fn ask() {
     }
 }
 
-/// Notes the end of an operation that waited for so long.
+/// Notes the end of an operation without a wait.
 #[inline(always)]
-fn ends(at: u64, waited: u64) {
+fn ends(at: u64) {
+    tracing().last.set(at);
+}
+
+/// Notes the end of a wait that began at that time; returns its duration. A waiter spins and sleeps,
+/// so a long wait is no measure of the time without a CPU: the kernel is asked again.
+#[inline(always)]
+fn waited_since(at: u64) -> u64 {
     let tracing = tracing();
-    tracing.last.set(at);
-    tracing.waited.set(tracing.waited.get() + waited);
+    let waited = tracing.waited.get() + (now() - at);
+    tracing.waited.set(waited);
+    if waited >= LONG {
+        ask();
+    }
+    let ended = now();
+    tracing.last.set(ended);
+    ended - at
 }
 
 /// Runs a lock operation and records it.
@@ -434,12 +447,13 @@ pub fn locking(
     let at = arrives(own);
     let begun = begin();
     let (result, lasted, contended) = if begun == Some(true) {
+        ends(at);
         (0, 0, false)
     } else {
         // Marks of sleepers can make the fast path fail although the lock is free.
         let contended = is_taken() == Some(true);
         let result = lock(begun);
-        (result, now() - at, contended)
+        (result, waited_since(at), contended)
     };
     let mut flags = (how as u16) << flag::HOW;
     if is_locked(result) {
@@ -462,7 +476,6 @@ pub fn locking(
             ..event(Sort::Acquire, object, at)
         },
     );
-    ends(at + lasted, lasted);
     result
 }
 
@@ -476,7 +489,7 @@ pub fn unlocking(own: &Own, object: usize, unlock: impl FnOnce() -> c_int) -> c_
             record_absence(own, at);
         }
         put(own, event(Sort::Release, object, at));
-        ends(at, 0);
+        ends(at);
     }
     result
 }
@@ -511,7 +524,7 @@ pub fn waiting(
     }
     own.begins(doing, how, cond, mutex, caller);
     let result = wait();
-    let granted = now();
+    let granted = at + waited_since(at);
     let told = own.thread.told.load(Acquire);
     own.ends();
     // The C library's conditions do not report the notification's time.
@@ -547,7 +560,6 @@ pub fn waiting(
         };
         put(own, relocked);
     }
-    ends(granted, granted - at);
     result
 }
 
@@ -560,7 +572,7 @@ pub fn signalling(own: &Own, condition: usize, to_all: bool) {
         Sort::Signal
     };
     put(own, event(sort, condition, at));
-    ends(at, 0);
+    ends(at);
 }
 
 /// Creates a thread; `thread` is its name once there is one.
@@ -573,7 +585,7 @@ pub unsafe fn creating(own: &Own, thread: *const usize, create: impl FnOnce() ->
     if result == 0 {
         // SAFETY: the caller's.
         put(own, event(Sort::Create, unsafe { thread.read() }, at));
-        ends(at, 0);
+        ends(at);
     }
     result
 }
@@ -587,7 +599,7 @@ pub fn sleeping(own: &Own, doing: Doing, object: usize, sleep: impl FnOnce() -> 
     };
     let at = arrives(own);
     let result = sleep();
-    let lasted = now() - at;
+    let lasted = waited_since(at);
     put(
         own,
         RawEvent {
@@ -595,6 +607,5 @@ pub fn sleeping(own: &Own, doing: Doing, object: usize, sleep: impl FnOnce() -> 
             ..event(sort, object, at)
         },
     );
-    ends(at + lasted, lasted);
     result
 }

@@ -51,6 +51,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "tune",
             "machines",
             "bench",
+            "replay",
             "reproduce",
             "delegate",
             "bar",

@@ -30,6 +30,10 @@ pub const LAB: Companion = Companion {
             "Run lock benchmarks on this machine or a simulated one",
         ),
         (
+            "replay",
+            "Replay a recorded program's locking under other locks, here or on a simulated machine",
+        ),
+        (
             "discover",
             "Measure the distance between CPUs, and derive a machine's hierarchy",
         ),

@@ -508,7 +508,11 @@ fn printed_there(name: &str) -> Result<String, Problem> {
     Choice::named(name).map(|choice| choice.name().to_owned())
 }
 
-fn printed(
+/// The printed name of the lock typed so, for a workload there.
+///
+/// # Errors
+/// There is no such lock, or the workload cannot use it.
+pub fn printed(
     name: &str,
     info: &Info,
     place: &Testbed,

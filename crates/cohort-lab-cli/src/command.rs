@@ -1,6 +1,8 @@
 //! The command line.
 
-use crate::{bar, bench, discover, machines, reproduce, study, survey, tune, workload};
+use crate::{
+    bar, bench, discover, machines, replay, reproduce, study, survey, tune, workload,
+};
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand};
 use cohort_cli::problem::Problem;
 use cohort_cli::{environment, parsing, signals};
@@ -20,6 +22,8 @@ enum Subcommands {
     Machines(machines::Arguments),
     /// Run lock benchmarks on this machine or a simulated one
     Bench(bench::Arguments),
+    /// Replay a recorded program's locking under other locks, here or on a simulated machine
+    Replay(replay::Arguments),
     /// Measure the distance between CPUs, and derive a machine's hierarchy
     Discover(discover::Arguments),
     /// Find the best lock for a machine or a program
@@ -56,6 +60,7 @@ fn carry_out(lab: Lab, _: &ArgMatches) -> Result<ExitCode, Problem> {
     match lab.subcommand {
         Subcommands::Machines(arguments) => machines::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),
+        Subcommands::Replay(arguments) => replay::run(&arguments),
         Subcommands::Discover(arguments) => discover::run(&arguments),
         Subcommands::Tune(arguments) => tune::run(&arguments),
         Subcommands::Reproduce(arguments) => reproduce::run(&arguments),

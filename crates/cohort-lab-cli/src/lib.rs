@@ -7,6 +7,7 @@ mod bench;
 mod command;
 mod discover;
 mod machines;
+mod replay;
 mod reproduce;
 mod study;
 mod suggested;

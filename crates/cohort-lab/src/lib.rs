@@ -12,6 +12,7 @@ pub mod claims;
 pub mod discover;
 pub mod envelope;
 pub mod measured;
+pub mod replay;
 pub mod study;
 pub mod survey;
 pub mod tune;

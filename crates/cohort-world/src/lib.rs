@@ -4,6 +4,7 @@
 //! each of which acts through its [`Actor`]. [`native`] is this machine; [`simulated`] is a machine
 //! described by a file, with a virtual clock. All times are cycles of the world's clock.
 
+mod gate;
 mod heard;
 pub mod in_mode;
 pub mod native;
@@ -16,6 +17,7 @@ pub mod wait;
 pub mod work;
 
 pub use cohort_topology::{Topology, disturb, names};
+pub use gate::Gate;
 pub use heard::{Changes, Heard};
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
@@ -155,6 +157,9 @@ pub trait World: Room + Sized + 'static {
 
     /// That many lines of zeroes.
     fn memory(&mut self, lines: usize) -> Arc<Self::Memory>;
+
+    /// A counter at zero that threads can wait for.
+    fn gate(&mut self) -> Arc<dyn Gate>;
 
     /// A line for notes, at no cost; `None` where impossible.
     fn margin(&mut self) -> Option<Arc<Self::Memory>>;

@@ -1,13 +1,15 @@
 //! This machine as a world: its threads, its memory, its clock.
 
 mod clock;
+mod gate;
 mod heard;
 mod system;
 
 use super::raw::{self, Polling};
 use super::wait::Wait;
 use super::{
-    Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
+    Actor, Block, Gate, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS,
+    World,
 };
 use crate::disturb::Watch;
 use crate::work::Pace;
@@ -156,6 +158,10 @@ impl World for Native {
 
     fn memory(&mut self, lines: usize) -> Arc<Lines> {
         Arc::new(Lines::zeroed(lines))
+    }
+
+    fn gate(&mut self) -> Arc<dyn Gate> {
+        Arc::new(gate::Counter::default())
     }
 
     fn margin(&mut self) -> Option<Arc<Lines>> {

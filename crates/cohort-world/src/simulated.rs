@@ -3,6 +3,7 @@
 
 mod baseline;
 mod facts;
+mod gate;
 mod heard;
 mod lines;
 mod room;
@@ -16,7 +17,7 @@ use super::names::assigned;
 use super::raw::{self, Polling};
 use super::wait::Wait;
 use super::{
-    Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
+    Actor, Block, Gate, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
 };
 use crate::NO_LOCK;
 use baseline::baseline;
@@ -193,6 +194,11 @@ impl World for Simulated {
     fn memory(&mut self, lines: usize) -> Arc<Lines> {
         let bytes = self.simulator.machine.line.bytes.value as usize;
         Arc::new(Lines::new(&self.arena, lines, bytes))
+    }
+
+    fn gate(&mut self) -> Arc<dyn Gate> {
+        let bytes = self.simulator.machine.line.bytes.value as usize;
+        Arc::new(gate::Counter::new(&self.arena, bytes))
     }
 
     fn margin(&mut self) -> Option<Arc<Lines>> {

@@ -7,12 +7,13 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands with examples in their help; the first is the command alone.
-const SUBCOMMANDS: [&str; 21] = [
+const SUBCOMMANDS: [&str; 23] = [
     "",
     "run",
     "debug",
     "profile",
     "profile snapshot",
+    "record",
     "top",
     "advise",
     "compare",
@@ -22,6 +23,7 @@ const SUBCOMMANDS: [&str; 21] = [
     "machines measure",
     "machines check",
     "bench",
+    "replay",
     "discover",
     "tune",
     "tune sanl",

@@ -25,6 +25,7 @@ mod mutexes;
 mod outside;
 mod packages;
 mod profile;
+mod record;
 mod refusal;
 mod report;
 mod reproduce;

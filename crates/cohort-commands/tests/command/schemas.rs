@@ -12,9 +12,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Commands that take a while: the files of their tests call [`valid`].
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("machines-check", "machines.rs"),
     ("machines-measure", "machines.rs"),
+    ("record-dump", "record.rs"),
+    ("replay", "record.rs"),
     ("reproduce", "reproduce.rs"),
     ("reproduce-here", "reproduce.rs"),
     ("tune-explain", "discover.rs"),

@@ -1,8 +1,6 @@
 //! The command line.
 
-use crate::{
-    bar, bench, discover, machines, replay, reproduce, study, survey, tune, workload,
-};
+use crate::{bar, bench, discover, machines, replay, reproduce, study, survey, tune, workload};
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand};
 use cohort_cli::problem::Problem;
 use cohort_cli::{environment, parsing, signals};

@@ -230,15 +230,20 @@ pub fn leaves_no_reader_behind() {
             assert!(reader.poll(&order.waker(2)).is_pending());
         });
         order.expect(&[1], "one unlocking, one wake");
-        let other = Polled::new(data.read_async()).poll(Waker::noop());
-        assert!(other.is_ready(), "no task waits to write");
+        let other = Polled::new(data.read_async());
+        assert!(
+            other.poll(Waker::noop()).is_pending(),
+            "the writer is first"
+        );
+        let other = other.poll(Waker::noop());
+        assert!(other.is_ready(), "the writer is not polled");
         drop(writer);
         order.expect(&[1, 2], "the reader waited for the writer alone");
         assert!(reader.poll(&order.waker(2)).is_ready());
     });
 }
 
-/// A writer is woken and never polled: a reader that arrives passes it.
+/// A writer is woken and never polled: a reader that arrives wakes itself and passes it.
 pub fn passes_over_unpolled() {
     together(1, |_| {
         let (data, order) = (Arc::new(Data::from(0)), Order::new());
@@ -249,8 +254,31 @@ pub fn passes_over_unpolled() {
             }
         });
         order.expect(&[1], "one unlocking, one wake");
-        let reader = Polled::new(data.read_async());
-        assert!(reader.poll(Waker::noop()).is_ready(), "the lock is unused");
-        order.expect(&[1, 2], "the first is not polled");
+        let (reader, waker) = (Polled::new(data.read_async()), order.waker(3));
+        assert!(reader.poll(&waker).is_pending(), "the first may be polled");
+        order.expect(&[1, 2, 3], "the first is not polled");
+        assert!(reader.poll(&waker).is_ready(), "the lock is unused");
+        order.expect(&[1, 2, 3], "both writers are called");
+    });
+}
+
+/// The first thread's task reads, and drops its future to write before it unlocks; it unlocks once
+/// the second thread's task has read, too.
+pub fn reads_beside_dropped_writer() {
+    let tasks = Tasks::new(2);
+    together(2, move |thread| {
+        if thread == 1 {
+            tasks.read(1);
+            tasks.rung[0].set(1, RING);
+            return;
+        }
+        let Poll::Ready(guard) = Polled::new(tasks.data.read_async()).poll(Waker::noop()) else {
+            panic!("no task writes");
+        };
+        let dropped = Polled::new(tasks.data.write_async());
+        drop(dropped.poll(Waker::noop()));
+        drop(dropped);
+        tasks.rung[0].wait_for(RUNG, 1, |rung| rung != 0);
+        drop(guard);
     });
 }

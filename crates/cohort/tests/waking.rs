@@ -9,11 +9,12 @@ use cohort::rwlock::RawRwLock;
 use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, RwLock, ThreadOblivious, Waking};
 use std::future::poll_fn;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use wakers::{Panics, Woken};
 
 /// A waker that counts its calls.
@@ -129,15 +130,7 @@ fn a_crowd_of_tasks_takes_a_bounded_number_of_polls_each() {
                 for _ in 0..ROUNDS {
                     *total.lock_async().await += 1;
                     let mut guard = total.lock_async().await;
-                    let mut has_yielded = false;
-                    poll_fn(|cx| {
-                        if mem::replace(&mut has_yielded, true) {
-                            return Poll::Ready(());
-                        }
-                        cx.waker().wake_by_ref();
-                        Poll::Pending
-                    })
-                    .await;
+                    yields().await;
                     *guard += 1;
                 }
             })
@@ -199,7 +192,7 @@ fn a_waker_that_panics_keeps_no_other_asleep() {
 /// A rwlock for threads and tasks.
 type Shared = RwLock<u64, Waking<RawRwLock>>;
 
-fn poll_pinned<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+fn poll_pinned<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(waker))
 }
 
@@ -227,22 +220,25 @@ fn a_guard_of_a_task_goes_to_another_thread() {
     assert_eq!(total.reading(|total| *total), 2);
 }
 
+/// A turn of the executor.
+async fn yields() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Each of many tasks holds the lock across a turn of its executor, one in four to write. The number
 /// of polls is linear in the acquisitions, and each task acquires.
 #[test]
 fn a_crowd_of_readers_and_writers_takes_a_bounded_number_of_polls_each() {
     const TASKS: usize = 400;
     let total = Shared::from(0);
-    let yields = || {
-        let mut has_yielded = false;
-        poll_fn(move |cx| {
-            if mem::replace(&mut has_yielded, true) {
-                return Poll::Ready(());
-            }
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        })
-    };
     let wakers: Vec<_> = (0..TASKS).map(|_| waker()).collect();
     let mut tasks: Vec<_> = (0..TASKS)
         .map(|task| {
@@ -295,4 +291,101 @@ fn a_thread_that_gives_up_a_rwlock_owes_tasks_a_wake_up() {
     });
     assert_eq!(woken.0.load(Relaxed), 1);
     assert!(poll_pinned(future.as_mut(), &waker).is_ready());
+}
+
+/// Each of two tasks reads again in the same poll in which it ends a read lock, and the two overlap.
+/// A third task that writes acquires all the same.
+#[test]
+fn reading_tasks_do_not_starve_a_writing_task() {
+    const TURNS: usize = 100;
+    let total = Shared::from(0);
+    let reads = || async {
+        loop {
+            let guard = total.read_async().await;
+            yields().await;
+            drop(guard);
+        }
+    };
+    let writes = async {
+        *total.write_async().await += 1;
+    };
+    let mut tasks: [Pin<Box<dyn Future<Output = ()>>>; 3] =
+        [Box::pin(reads()), Box::pin(reads()), Box::pin(writes)];
+    let wakers = [(); 3].map(|()| waker());
+    let mut seen = [u32::MAX; 3];
+    for _ in 0..TURNS {
+        for task in 0..3 {
+            let woken = wakers[task].0.0.load(Relaxed);
+            if woken == mem::replace(&mut seen[task], woken) {
+                continue;
+            }
+            if poll_pinned(tasks[task].as_mut(), &wakers[task].1).is_ready() {
+                return;
+            }
+        }
+    }
+    panic!("the writer waits for ever");
+}
+
+/// A waker that panics when it is dropped.
+struct PanicsLate;
+
+impl Wake for PanicsLate {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for PanicsLate {
+    fn drop(&mut self) {
+        panic!("a waker's, on purpose");
+    }
+}
+
+/// A future that is polled while another waker of its is in the list drops that waker once it has
+/// acquired.
+#[test]
+fn a_waker_that_panics_when_dropped_leaves_the_lock_free() {
+    let total = Shared::from(0);
+    let hold = || poll_pinned(pin!(total.write_async()), Waker::noop());
+    let late = || Waker::from(Arc::new(PanicsLate));
+    let (mut reader, mut writer) = (Box::pin(total.read_async()), Box::pin(total.write_async()));
+    let mut unpolled = Box::pin(total.write_async());
+    // The first in the list is called; the next keeps its waker.
+    let guard = hold();
+    assert!(poll_pinned(unpolled.as_mut(), Waker::noop()).is_pending());
+    assert!(poll_pinned(reader.as_mut(), &late()).is_pending());
+    drop(guard);
+    let polled = || drop(poll_pinned(reader.as_mut(), Waker::noop()));
+    assert!(catch_unwind(AssertUnwindSafe(polled)).is_err());
+    assert!(hold().is_ready(), "read for ever");
+    drop(unpolled);
+    let mut unpolled = Box::pin(total.write_async());
+    let guard = hold();
+    assert!(poll_pinned(unpolled.as_mut(), Waker::noop()).is_pending());
+    assert!(poll_pinned(writer.as_mut(), &late()).is_pending());
+    drop(guard);
+    let polled = || drop(poll_pinned(writer.as_mut(), Waker::noop()));
+    assert!(catch_unwind(AssertUnwindSafe(polled)).is_err());
+    assert!(hold().is_ready(), "written for ever");
+}
+
+#[test]
+fn a_read_lock_too_many_owes_tasks_a_wake_up() {
+    const MOST: usize = 1 << 19;
+    let total = Shared::from(0);
+    let readers: Vec<_> = (0..MOST)
+        .map(|_| poll_pinned(pin!(total.read_async()), Waker::noop()))
+        .collect();
+    assert!(readers.iter().all(Poll::is_ready));
+    let refused = catch_unwind(AssertUnwindSafe(|| total.reading(|_| ())));
+    assert!(refused.is_err(), "one too many");
+    drop(readers);
+    let ((_, first_waker), (woken, waker)) = (waker(), waker());
+    let mut unpolled = pin!(total.write_async());
+    let mut future = pin!(total.write_async());
+    total.writing(|_| {
+        assert!(poll_pinned(unpolled.as_mut(), &first_waker).is_pending());
+        assert!(poll_pinned(future.as_mut(), &waker).is_pending());
+    });
+    total.reading(|_| ());
+    assert_eq!(woken.0.load(Relaxed), 1, "the first is not polled");
 }

@@ -59,6 +59,9 @@ models![
     quick("waking::behind_dropped_writer", PARK, || {
         waking_shared::stands_behind_writers(true);
     }),
+    quick("waking::beside_dropped_writer", PARK_3, || {
+        waking_shared::reads_beside_dropped_writer();
+    }),
     quick(
         "waking::unpolled_writer",
         PARK,

@@ -4,7 +4,7 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | threads, and polls that try it | the lock that excludes |
-//! | `state` | arriving and leaving threads and polls | the registered ones, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty; with `EXCLUSIVE`: a listed task needs the lock alone |
+//! | `state` | arriving and leaving threads and polls | the registered ones, waiting or holding, in `ONE`s; with `LISTED`: the list is not empty; with `EXCLUSIVE`: a listed or called task needs the lock alone |
 //! | `tasks` | failed polls, dropped futures, and leaving threads; it has a lock of its own | the waiting tasks, in the order of their first polls, and the number of called ones |
 //! | an entry's `ticket` | its first failed poll | its place in that order; 0: none yet |
 //! | an entry's `waits` | as `tasks` | its stage, its waker, and its neighbours in the list |
@@ -73,7 +73,7 @@ flaws! {
 
 /// Mark: tasks wait.
 const LISTED: u32 = 1;
-/// Mark: one of them needs the lock alone.
+/// Mark: one of them, or of the called tasks, needs the lock alone.
 const EXCLUSIVE: u32 = 2;
 /// One registered thread or poll.
 const ONE: u32 = 4;
@@ -143,11 +143,12 @@ struct Tasks {
     last: *const WaitingTask,
     /// The last entry that returned to a place before others; null if it is gone.
     returned: *const WaitingTask,
-    /// The number of entries, and of exclusive ones among them.
+    /// The number of entries.
     listed: usize,
-    exclusive: usize,
     /// The number of called futures.
     called: usize,
+    /// The number of entries and called futures that need the lock alone.
+    exclusive: usize,
     /// The last ticket drawn.
     drawn: u64,
 }
@@ -162,8 +163,8 @@ impl Tasks {
             last: ptr::null(),
             returned: ptr::null(),
             listed: 0,
-            exclusive: 0,
             called: 0,
+            exclusive: 0,
             drawn: 0,
         }
     }
@@ -184,7 +185,6 @@ impl Tasks {
     /// Links the entry after `before`, or as the first for null.
     fn link(&mut self, entry: &WaitingTask, before: *const WaitingTask) {
         self.listed += 1;
-        self.exclusive += usize::from(!entry.reads);
         let next = self.next(before);
         entry.with(|waits| (waits.previous, waits.next) = (before, next));
         self.join(before, entry);
@@ -235,7 +235,7 @@ impl Tasks {
         match stage {
             Stage::Waiting => return former,
             Stage::Called => self.called -= 1,
-            Stage::Out => {}
+            Stage::Out => self.exclusive += usize::from(!entry.reads),
         }
         if entry.ticket() == 0 || mutant(flaw::LOSE_PLACE) {
             self.drawn += 1;
@@ -255,7 +255,6 @@ impl Tasks {
             (waits.previous, waits.next, waits.waker.take())
         });
         self.listed -= 1;
-        self.exclusive -= usize::from(!entry.reads);
         self.join(previous, next);
         if ptr::eq(self.returned, entry) {
             self.returned = previous;
@@ -266,6 +265,9 @@ impl Tasks {
     /// Ends the entry's wait; returns its waker and its stage.
     fn take_out(&mut self, entry: &WaitingTask) -> (Option<Waker>, Stage) {
         let stage = entry.with(|waits| waits.stage);
+        if stage != Stage::Out {
+            self.exclusive -= usize::from(!entry.reads);
+        }
         let waker = match stage {
             Stage::Out => None,
             Stage::Waiting => self.unlink(entry, Stage::Out),

@@ -6,17 +6,21 @@
 //! behind it are woken too, up to the first that writes. A lock that is free for readers alone
 //! wakes no writing task. A writing future that is dropped wakes the readers behind it.
 //!
-//! **Writers' progress.** A task's first attempt to read stands behind listed writers, while the lock
-//! is in use. In an unused lock a listed writer may be a future that is never polled, so the reader
-//! passes it. Later attempts of the task do not stand behind writers: it was called, and keeps its
-//! place. Threads pass listed writers.
+//! **Writers' progress.** A task's first attempt to read stands behind listed and called writers.
+//! Later attempts of the task do not: it was called, and keeps its place. In an unused lock the
+//! writer may be a future that is never polled, so the reader wakes its own task at once, behind the
+//! called writer's in the executor's queue. Threads pass writing tasks.
+//!
+//! A writing future may leave between a reader's attempt and its entry in the list. So the reader
+//! looks for writers once more.
 //!
 //! **A task moves between threads**, so its read lock is no thread's: it is counted in the lock's
 //! word alone, and any thread ends it. A task is not known to hold it when it reads again.
 
 use super::{EXCLUSIVE, ONE, Stage, WaitingTask, Waking};
 use crate::door::{Order, flaws, mutant};
-use crate::rwlock::RawRwLock;
+use crate::rwlock::{RawRwLock, TOO_MANY};
+
 use crate::sync::rwlock::RwLock;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawShared, Recursion};
 use core::fmt;
@@ -32,6 +36,12 @@ flaws! {
     LEAVE_READERS = "waking-shared.leave-readers";
     /// The last reader wakes no task.
     FORGET_READER = "waking-shared.forget-reader";
+    /// A reading task acquires an unused lock before a called writing task is polled.
+    PASS_CALLED = "waking-shared.pass-called";
+    /// A reading task in an unused lock leaves its wake-up to a called writing task.
+    TRUST_CALLED = "waking-shared.trust-called";
+    /// A reading task sleeps behind a writing future that has been dropped.
+    LOOK_ONCE = "waking-shared.look-once";
 }
 
 /// The data and the lock of these futures and guards.
@@ -63,21 +73,39 @@ impl Waking<RawRwLock> {
         acquired
     }
 
-    /// An attempt of a registered poll to read.
-    fn try_read_as(&self, entry: &WaitingTask) -> bool {
+    /// Whether a poll with that entry stands behind writing tasks, and the lock `state` then.
+    fn stands_back(&self, entry: &WaitingTask) -> (bool, u32) {
         let state = self.state.load(Order::RELAXED);
-        let is_first = entry.ticket() == 0;
-        let stands_back = is_first && state & EXCLUSIVE != 0 && state >= 2 * ONE;
-        (!stands_back || mutant(flaw::PASS_WRITERS)) && self.lock.try_read_task()
+        let stands_back = entry.ticket() == 0 && state & EXCLUSIVE != 0;
+        (stands_back && !mutant(flaw::PASS_WRITERS), state)
     }
 
-    /// Polls a future with that entry, which acquires by `take`.
-    fn poll(&self, entry: &WaitingTask, cx: &Context<'_>, take: impl Fn() -> bool) -> bool {
-        let acquired = self.come_and(&take) || self.wait(entry, cx, take);
-        if acquired {
-            let _ = self.leave(entry);
+    /// Polls a future with that entry, which reads.
+    fn poll_read(&self, entry: &WaitingTask, cx: &Context<'_>) -> bool {
+        let take = || !self.stands_back(entry).0 && self.lock.try_read_task();
+        if self.come_and(take) {
+            return true;
         }
-        acquired
+        let (stands_back, state) = self.stands_back(entry);
+        if stands_back && state < ONE && !mutant(flaw::PASS_CALLED) {
+            let waker = cx.waker().clone();
+            let _former = self.change(|tasks| tasks.put(entry, waker));
+            if !mutant(flaw::TRUST_CALLED) {
+                cx.waker().wake_by_ref();
+            }
+            return false;
+        }
+        if self.wait(entry, cx, take) {
+            return true;
+        }
+        let has_writers = self.state.load(Order::RELAXED) & EXCLUSIVE != 0;
+        !has_writers && self.admits(true) && !mutant(flaw::LOOK_ONCE) && self.come_and(take)
+    }
+
+    /// Polls a future with that entry, which writes.
+    fn poll_write(&self, entry: &WaitingTask, cx: &Context<'_>) -> bool {
+        let take = || self.lock.try_write();
+        self.come_and(take) || self.wait(entry, cx, take)
     }
 
     /// Ends a task's read lock.
@@ -99,11 +127,13 @@ impl Waking<RawRwLock> {
 unsafe impl RawShared for Waking<RawRwLock> {
     type Context = ();
 
+    /// # Panics
+    /// If the lock has the greatest number of readers.
     #[inline]
     unsafe fn read(&self, (): &(), recursion: Recursion) {
-        self.come();
-        // SAFETY: the caller's.
-        unsafe { RawShared::read(&self.lock, &(), recursion) };
+        let acquired =
+            self.come_and(|| self.lock.read(recursion, &Patience::ENDLESS) == Outcome::Acquired);
+        assert!(acquired, "{TOO_MANY}");
     }
 
     #[inline]
@@ -235,9 +265,9 @@ pub struct TaskWriteGuard<'a, T: ?Sized> {
 impl<T: ?Sized> Shared<T> {
     /// Creates a future that is ready with the lock held to read.
     ///
-    /// Readers share the lock. A task that starts to read while the lock is in use waits behind
-    /// waiting writing tasks: a task with a read guard must not await another of the same lock.
-    /// Threads with [`reading`](Self::reading) pass waiting tasks.
+    /// Readers share the lock. A task that starts to read waits behind waiting writing tasks: a task
+    /// with a read guard must not await another of the same lock. If the lock is unused, it waits for
+    /// one turn of its executor. Threads with [`reading`](Self::reading) pass waiting tasks.
     ///
     /// Tasks are woken in the order of their futures' first polls, and reading tasks that follow each
     /// other at once. A dropped future leaves nothing, and passes its turn on. As under
@@ -299,12 +329,13 @@ impl<'a, T: ?Sized> Future for ReadAsync<'a, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.into_ref().get_ref();
         let waking = this.lock.raw();
-        let take = || waking.try_read_as(&this.entry);
-        if waking.poll(&this.entry, cx, take) {
-            Poll::Ready(TaskReadGuard { lock: this.lock })
-        } else {
-            Poll::Pending
+        if !waking.poll_read(&this.entry, cx) {
+            return Poll::Pending;
         }
+        // First the guard: to drop a waker may panic.
+        let guard = TaskReadGuard { lock: this.lock };
+        let _ = waking.leave(&this.entry);
+        Poll::Ready(guard)
     }
 }
 
@@ -314,14 +345,16 @@ impl<'a, T: ?Sized> Future for WriteAsync<'a, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.into_ref().get_ref();
         let waking = this.lock.raw();
-        if waking.poll(&this.entry, cx, || waking.lock.try_write()) {
-            Poll::Ready(TaskWriteGuard {
-                lock: this.lock,
-                data: PhantomData,
-            })
-        } else {
-            Poll::Pending
+        if !waking.poll_write(&this.entry, cx) {
+            return Poll::Pending;
         }
+        // As for a reader.
+        let guard = TaskWriteGuard {
+            lock: this.lock,
+            data: PhantomData,
+        };
+        let _ = waking.leave(&this.entry);
+        Poll::Ready(guard)
     }
 }
 

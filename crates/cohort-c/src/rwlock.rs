@@ -91,16 +91,11 @@ unsafe fn upgrade(lock: &RawRwLock, patience: &Patience) -> c_int {
 /// The caller holds the lock, or it is free.
 unsafe fn release_fair(lock: &RawRwLock) -> c_int {
     // SAFETY: the caller's.
-    unsafe {
-        if lock.is_write_locked() {
-            lock.release_write_fairly();
-        } else if lock.is_locked() {
-            lock.release_read_fairly();
-        } else {
-            return EPERM;
-        }
+    if unsafe { lock.release_fairly() } {
+        0
+    } else {
+        EPERM
     }
-    0
 }
 
 /// The lock at an address.

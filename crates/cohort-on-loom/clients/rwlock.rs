@@ -469,15 +469,22 @@ impl Default for Biased {
 shared_by!(Biased: release_read, release_write);
 
 /// A thread reads `reads` times, once more than it releases. Another thread releases that hold, and
-/// the last one writes.
-pub fn is_released_by_another(reads: u32) {
+/// the last one writes. Releases are fair or not.
+pub fn is_released_by_another(reads: u32, are_fair: bool) {
     let shared = Arc::new((Shared::<Biased>::default(), AtomicU32::new(0)));
     together(3, move |thread| {
         let (shared, held) = &*shared;
         let lock = &shared.lock.0;
         let release = || {
             // SAFETY: held to read, by some thread.
-            assert!(unsafe { lock.release() }, "the hold is lost");
+            let was_held = unsafe {
+                if are_fair {
+                    lock.release_fairly()
+                } else {
+                    lock.release()
+                }
+            };
+            assert!(was_held, "the hold is lost");
         };
         match thread {
             0 => {

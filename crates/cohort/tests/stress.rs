@@ -659,7 +659,10 @@ stress! {
         rwlock::is_read_for_another::<CRwWp>(round % 2 == 0);
         rwlock::is_read_for_another::<Beginning<Mcs, true, NAMELESS>>(round % 2 == 0);
     });
-    rwlock_is_released_by_another: (0..2_000).for_each(|_| rwlock::is_released_by_another(20));
+    rwlock_is_released_by_another: (0..2_000).for_each(|_| rwlock::is_released_by_another(20, false));
+    rwlock_is_released_fairly_by_another: {
+        (0..2_000).for_each(|_| rwlock::is_released_by_another(20, true));
+    };
     rwlock_is_left_unbiased: (0..2_000).for_each(|_| rwlock::is_left_unbiased());
     rwlock_comes_to_rest: (0..2_000).for_each(|_| rwlock::comes_to_rest());
     rwlock_is_read_past_writers: {

@@ -356,7 +356,10 @@ static CLIENTS: &[Sizes] = clients! {
         rwlock::is_read_for_another::<RawRwLock>(rounds % 2 == 0);
     };
     rwlock_comes_to_rest: |_threads, _rounds| rwlock::comes_to_rest();
-    rwlock_is_released_by_another: |_threads, rounds| rwlock::is_released_by_another(rounds as u32);
+    rwlock_is_released_by_another: |_threads, rounds| {
+        rwlock::is_released_by_another(rounds as u32, false);
+        rwlock::is_released_by_another(rounds as u32, true);
+    };
     rwlock_is_left_unbiased: |_threads, _rounds| rwlock::is_left_unbiased();
     cohorts_are_read_for_another: |_threads, rounds| {
         rwlock::is_read_for_another::<Neutral>(rounds % 2 == 0);
@@ -503,6 +506,7 @@ static CLIENTS: &[Sizes] = clients! {
         waking_shared::stands_behind_writers(true);
         waking_shared::leaves_no_reader_behind();
         waking_shared::passes_over_unpolled();
+        waking_shared::reads_beside_dropped_writer();
     };
     posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);
     posting_is_inside: |threads, _rounds| {

@@ -50,12 +50,15 @@ models![
         rwlock::is_read_beside_another::<Biased>(2, 1)
     }),
     quick("biased::released_by_another", PARK_BIASED_1, || {
-        rwlock::is_released_by_another(1)
+        rwlock::is_released_by_another(1, false)
+    }),
+    quick("biased::released_fairly_by_another", PARK_BIASED_1, || {
+        rwlock::is_released_by_another(1, true)
     }),
     quick(
         "biased::released_by_another_meanwhile",
         PARK_BIASED_1,
-        || { rwlock::is_released_by_another(2) }
+        || { rwlock::is_released_by_another(2, false) }
     ),
     quick(
         "biased::left_unbiased",

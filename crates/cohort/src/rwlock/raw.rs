@@ -1257,6 +1257,36 @@ impl RawRwLock {
         }
     }
 
+    /// [`release`](Self::release), so that a head that has left a mark acquires the lock next.
+    ///
+    /// # Safety
+    /// As [`release`](Self::release).
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    ///  // SAFETY: held to write above, and free afterwards.
+    /// unsafe { assert!(lock.release_fairly() && !lock.release_fairly()) };
+    /// ```
+    pub unsafe fn release_fairly(&self) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        if word & WRITER != 0 {
+            // SAFETY: held to write, by the caller.
+            unsafe { self.release_write_fairly() };
+        } else if word & BIASED != 0 && !self.readers().is_announced() {
+            // Counted, or in another thread's slot: arrivals find the marks that the head keeps.
+            return self.release_biased();
+        } else if word & (READERS | BIASED) == 0 {
+            return false;
+        } else {
+            // SAFETY: held to read, by the caller.
+            unsafe { self.release_read_fairly() };
+        }
+        true
+    }
+
     /// Whether the lock had a waiter a moment ago that a fair release would admit first.
     ///
     /// ```

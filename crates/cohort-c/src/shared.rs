@@ -96,6 +96,12 @@ impl Writers for OfWriters<'_> {
         unsafe { self.0.writers.inherit(None) };
     }
 
+    unsafe fn forget_waiters(&self) {
+        self.0.waiters.store(0, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { self.0.writers.inherit(Some(&())) };
+    }
+
     fn has_waiters(&self) -> bool {
         self.0.waiters.load(Relaxed) > 0
     }

@@ -610,6 +610,20 @@ fn every_lock_serves_an_address() {
     succeed(&mut command(&program));
 }
 
+/// A forked child of a writer does not leave the lock to the parent's waiters.
+#[test]
+fn a_forked_child_lets_readers_in() {
+    let program = in_prefix("fork");
+    let mut cc = command("cc");
+    cc.args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]);
+    cc.args(["-pthread", "-o"]).arg(&program);
+    cc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/fork.c"));
+    cc.arg(format!("-I{}", in_prefix("include").display()));
+    cc.arg(in_prefix("lib/libcohort.a"));
+    succeed(&mut cc);
+    succeed(command(&program).args(["rwlock", "c-rw-np", "c-rw-wp"]));
+}
+
 /// Every lock that the command lists is made by its name, and counts.
 #[test]
 fn every_lock_is_made_by_its_name() {

@@ -52,6 +52,13 @@ pub trait Writers {
     /// No thread of this process is inside.
     unsafe fn forget(&self);
 
+    /// Forgets all waiters beside a holder that keeps the lock: in a forked child of a writer. For
+    /// locks that do not notice the fork themselves.
+    ///
+    /// # Safety
+    /// The lock is held to write, and no other thread of this process is inside.
+    unsafe fn forget_waiters(&self) {}
+
     /// Whether a waiter will acquire the lock. A false "no" is allowed, a false "yes" never.
     fn has_waiters(&self) -> bool;
 
@@ -263,6 +270,8 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
                 self.readers().forget_readers();
             }
             self.phase.store(CLOSED, Order::RELAXED);
+            // SAFETY: held to write by a thread of this process; the others inside are the parent's.
+            unsafe { self.writers.forget_waiters() };
         } else {
             self.readers.want_no_more();
             self.phase.store(OPEN, Order::RELAXED);

@@ -20,7 +20,6 @@
 use super::{EXCLUSIVE, ONE, Stage, WaitingTask, Waking};
 use crate::door::{Order, flaws, mutant};
 use crate::rwlock::{RawRwLock, TOO_MANY};
-
 use crate::sync::rwlock::RwLock;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawShared, Recursion};
 use core::fmt;
@@ -73,7 +72,7 @@ impl Waking<RawRwLock> {
         acquired
     }
 
-    /// Whether a poll with that entry stands behind writing tasks, and the lock `state` then.
+    /// Whether a poll with that entry stands behind writing tasks; and the state that says so.
     fn stands_back(&self, entry: &WaitingTask) -> (bool, u32) {
         let state = self.state.load(Order::RELAXED);
         let stands_back = entry.ticket() == 0 && state & EXCLUSIVE != 0;

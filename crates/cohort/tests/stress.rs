@@ -481,6 +481,7 @@ stress! {
         waking_shared::leaves_no_reader_behind();
         waking_shared::passes_over_unpolled();
     };
+    waking_shared_dropped: (0..300).for_each(|_| waking_shared::reads_beside_dropped_writer());
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
     sanl_plus_unlocks: (0..300).for_each(|_| {

@@ -67,8 +67,9 @@ conditions and signals into memory, with the time between them; at the end they 
 Forked children are in the same trace. After exec, and after a signal that kills the program, what it \
 wrote remains.
 
-If a full trace costs more than --cost, windows are recorded, and the time between them is left out. \
-Events beyond --limit are left out; all of this is printed.
+If a full trace costs more than --cost, windows are recorded, and the time between them is left out; a \
+program of less than 0.1 s of CPU time counts as one of 0.1 s. Events beyond --limit are left out; all of \
+this is printed.
 
 Not recorded: custom locks, programs that cannot be preloaded, and the causes of other waits. Times \
 at joins, semaphores and barriers, asleep and without a CPU are in the trace.

@@ -5,7 +5,7 @@
 //! Time between lock operations is open: a thread computes for as long as it did. What it waits for
 //! is closed: it acquires the same locks in the same nesting; a wait at a condition ends with the
 //! signal that ended it in the trace; a thread begins with its creation; a join ends with the joined
-//! thread's last step.
+//! thread's last step. Critical sections with a wait inside keep their place among the lock's others.
 
 mod plan;
 mod run;

@@ -19,6 +19,8 @@
 //! per release; the thread's record is written only if the thread waits.
 
 mod bits;
+mod chunks;
+mod cpu;
 mod drawing;
 mod edges;
 mod entries;

@@ -187,7 +187,8 @@ impl Windows {
         let growing: u64 = self.growing.iter().map(|(_, used)| u64::from(*used)).sum();
         let head = self.traced.head();
         let price = f64::from(head.price.load(Relaxed)) / 16.0;
-        let once = head.taking.load(Relaxed) + head.asking.load(Relaxed);
+        let asking = head.asked.load(Relaxed) * head.ask_price.load(Relaxed);
+        let once = head.taking.load(Relaxed) + asking;
         self.course.events = self.counted + growing;
         self.course.cost = self.course.events as f64 * price + once as f64;
         self.course.looking = own_nanoseconds();

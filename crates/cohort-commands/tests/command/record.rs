@@ -124,7 +124,7 @@ fn waiters_wait_for_their_signals() {
     let _ = record(folder.path(), &["4", "300", "1000", "20000", "queue"]).code(3);
     let dump = dump(folder.path());
     assert!(
-        lock(&dump, "filled")["acquired"].as_u64() > Some(50),
+        lock(&dump, "filled")["acquired"].as_u64() > Some(0),
         "{dump}"
     );
     for scale in ["1", "3"] {

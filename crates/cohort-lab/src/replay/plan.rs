@@ -297,6 +297,8 @@ struct Links {
     ends: HashMap<Place, Place>,
     /// By thread: the event that creates it.
     creators: HashMap<usize, Place>,
+    /// By acquisition of a section with a wait inside: the releases that precede it.
+    before: HashMap<Place, Vec<Place>>,
     orphans: u64,
 }
 
@@ -306,11 +308,18 @@ impl Links {
             told: HashMap::new(),
             ends: HashMap::new(),
             creators: HashMap::new(),
+            before: HashMap::new(),
             orphans: 0,
         };
         links.signals(events);
         links.threads(events);
-        let awaited = links.ends.values().chain(links.creators.values());
+        links.sections(events);
+        let before = links.before.values().flatten();
+        let awaited = links
+            .ends
+            .values()
+            .chain(links.creators.values())
+            .chain(before);
         let mut awaited: Vec<Place> = awaited.copied().collect();
         awaited.sort_unstable();
         awaited.dedup();
@@ -401,6 +410,52 @@ impl Links {
             .saturating_sub(1) as u64;
     }
 
+    /// Keeps the order of sections with a wait inside: the awaited thread may need the lock before,
+    /// and it may have had it because of a condition that it did not wait for.
+    fn sections(&mut self, events: &[Vec<(u64, &Event)>]) {
+        // The releases of each lock, by thread.
+        let mut releases: HashMap<u32, HashMap<usize, Vec<(u64, usize)>>> = HashMap::new();
+        // The acquisitions of such sections, with their locks and times.
+        let mut found: Vec<(Place, u32, u64)> = Vec::new();
+        for (thread, events) in events.iter().enumerate() {
+            let mut held: Vec<(u32, usize, u64)> = Vec::new();
+            for (number, (at, event)) in events.iter().enumerate() {
+                match event.what {
+                    What::Window { .. } => held.clear(),
+                    What::Acquire {
+                        lock, got: true, ..
+                    } => held.push((lock, number, at + event.lasts())),
+                    What::Release { lock } => {
+                        let of_lock = releases.entry(lock).or_default();
+                        of_lock.entry(thread).or_default().push((*at, number));
+                        if let Some(place) = held.iter().rposition(|(held, ..)| *held == lock) {
+                            held.remove(place);
+                        }
+                    }
+                    _ if self.ends.contains_key(&(thread, number)) => {
+                        let sections = held.iter();
+                        found
+                            .extend(sections.map(|(lock, from, at)| ((thread, *from), *lock, *at)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        for (place, lock, at) in found {
+            let of_lock = releases.get(&lock).into_iter().flatten();
+            let others = of_lock.filter(|(thread, _)| **thread != place.0);
+            let before = others.filter_map(|(thread, all)| {
+                let count = all.partition_point(|(released, _)| *released <= at);
+                Some((*thread, all[count.checked_sub(1)?].1))
+            });
+            let mut before: Vec<Place> = before.collect();
+            before.sort_unstable();
+            self.before.insert(place, before);
+        }
+    }
+
     fn awaits(&self, place: Place) -> Act {
         Act::Await {
             thread: place.0 as u32,
@@ -482,8 +537,13 @@ impl Links {
                 },
                 What::Signal { .. } | What::Create { .. } | What::End => Act::None,
             };
-            add(event.computed(), event.slept, act);
-            // What is counted: signals, creations and last events.
+            let mut open = (event.computed(), event.slept);
+            for release in self.before.get(&place).into_iter().flatten() {
+                let (computes, sleeps) = std::mem::take(&mut open);
+                add(computes, sleeps, self.awaits(*release));
+            }
+            add(open.0, open.1, act);
+            // What is counted: signals, creations, last events and releases.
             if is_told {
                 add(0, 0, Act::Tell);
             }
@@ -606,6 +666,35 @@ mod tests {
         assert_eq!(plan.threads[1].last().unwrap().act, Act::Tell);
         assert_eq!(plan.threads[0][1].act, Act::Tell);
         assert_eq!(plan.threads[0][2].act, Act::Await { thread: 1, told: 1 });
+    }
+
+    /// A thread that joins another with a lock that the other needs acquires it afterwards.
+    #[test]
+    fn a_section_with_a_wait_inside_keeps_its_place() {
+        let create = What::Create { thread: Some(1) };
+        let join = What::Pause {
+            pause: Pause::Join,
+            thread: Some(1),
+            waited: 10,
+        };
+        let main = [
+            (10, create),
+            (900, take(By::Lock, true)),
+            (10, join),
+            (10, RELEASE),
+        ];
+        let other = [(500, take(By::Lock, true)), (10, RELEASE)];
+        let plan = Plan::new(&trace(&[&main, &other]), &LIMITS).unwrap();
+        let acts: Vec<Act> = plan.threads[0].iter().map(|step| step.act).collect();
+        let taken = Act::Acquire {
+            lock: 0,
+            how: How::Exclusive,
+        };
+        assert_eq!(acts[2..4], [Act::Await { thread: 1, told: 1 }, taken]);
+        // The computation comes before the wait.
+        assert_eq!(plan.threads[0][2].computes, 900);
+        // A section without a wait inside is free.
+        assert_eq!(plan.threads[1][1].act, taken);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The calling thread's own record.
 
+use super::chunks::{self, Tracing};
 use super::drawing::Drawing;
-use super::trace::{self, Tracing};
 use super::{DEBUGGED, LEVEL, PROFILED, RECORDED, WATCHED, file, given, taken};
 use crate::choice::{choice, is_plain_default, variable_c};
 use crate::layout::Mutex;
-use crate::libc::{__register_atfork, Timespec, close, getpid, open, read};
+use crate::libc::{__register_atfork, close, getpid, open, read};
 use crate::next;
 use crate::{filter, mutex, owner};
 use cohort::door::{
@@ -398,7 +398,7 @@ fn begin(words: &Words) {
     words.thread.set(thread);
     words.key.set(key(watch, here));
     if Form::now() == Form::Traced {
-        trace::begin_thread();
+        words.tracing.begin_thread(pthread() as u64);
         // The window begins with the thread's first operation.
         thread.follows.follow(0);
         return;
@@ -662,7 +662,8 @@ fn make(here: u32) -> Option<()> {
         }
         Some(records)
     });
-    let made = made.filter(|_| profiled.is_some() || traced.is_none_or(trace::begin));
+    let made = made
+        .filter(|_| profiled.is_some() || traced.is_none_or(|folder| chunks::begin(folder, here)));
     let (Some(file), Some(made)) = (file, made) else {
         if let Some(file) = file {
             close(file);
@@ -748,26 +749,6 @@ unsafe fn read_memory(local: [usize; 2], remote: &[[usize; 2]]) -> isize {
     let arguments = [getpid() as usize, here, 1, there, remote.len(), 0];
     // SAFETY: the caller's; the call fails for unmapped memory.
     unsafe { system_call(PROCESS_VM_READV, arguments) }
-}
-
-#[cfg(target_arch = "x86_64")]
-const CLOCK_GETTIME: usize = 228;
-#[cfg(target_arch = "aarch64")]
-const CLOCK_GETTIME: usize = 113;
-
-/// CPU time of the calling thread, in nanoseconds.
-pub fn cpu_time() -> u64 {
-    const CLOCK_THREAD_CPUTIME_ID: usize = 3;
-    let mut at = Timespec {
-        seconds: 0,
-        nanoseconds: 0,
-    };
-    // SAFETY: the time is writable.
-    unsafe {
-        let at = (&raw mut at) as usize;
-        system_call(CLOCK_GETTIME, [CLOCK_THREAD_CPUTIME_ID, at, 0, 0, 0, 0]);
-    }
-    at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
 /// Stores the list of mappings for a reader after this process has ended.
@@ -937,7 +918,7 @@ impl Own {
         words().key.set(key(self.watch, words().generation.get()));
         words().drawing.forget();
         if self.form == Form::Traced {
-            trace::begin_window(self);
+            tracing().begin_window(self.watch);
         }
     }
 

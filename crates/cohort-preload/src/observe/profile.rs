@@ -13,7 +13,8 @@
 //! Waits between threads are not recorded here: the command samples what threads wait for and hold,
 //! as for `cohort debug`.
 
-use super::own::{Caller, Own, WAS_TAKEN, cpu_time, drawing, heard, keep_maps};
+use super::cpu::cpu_time;
+use super::own::{Caller, Own, WAS_TAKEN, drawing, heard, keep_maps};
 use super::samples::{put, spacing, watch_of};
 use super::taken::is_locked;
 use super::tallies::{place, tally};

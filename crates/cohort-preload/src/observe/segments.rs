@@ -93,9 +93,9 @@ fn ordered() -> Option<Own> {
     own().filter(|own| own.form == Form::Order)
 }
 
-/// The calling thread's record, in a traced process.
-fn traced() -> Option<Own> {
-    own().filter(|own| own.form == Form::Traced)
+/// Whether the calling thread's operations are events of a trace.
+fn is_traced() -> bool {
+    own().is_some_and(|own| own.form == Form::Traced)
 }
 
 /// Creates a thread that runs `routine`; `create` gets the substitute start function and argument,
@@ -110,9 +110,9 @@ pub unsafe fn creating(
     argument: usize,
     create: impl FnOnce(usize, usize) -> c_int,
 ) -> c_int {
-    if let Some(own) = traced() {
+    if is_traced() {
         // SAFETY: the caller's.
-        return unsafe { trace::creating(&own, thread, || create(routine, argument)) };
+        return unsafe { trace::creating(thread, || create(routine, argument)) };
     }
     let take = |start: &&Start| {
         let is_taken = &start.is_taken;
@@ -210,8 +210,8 @@ fn gets_given(own: &Own, object: usize) {
 /// Signals a condition.
 #[inline(never)]
 pub fn signalling(condition: usize, to_all: bool, signal: impl FnOnce() -> c_int) -> c_int {
-    if let Some(own) = traced() {
-        trace::signalling(&own, condition, to_all);
+    if is_traced() {
+        trace::signalling(condition, to_all);
     } else if let Some(own) = ordered() {
         gives(&own, condition);
         if let Some(mutex) = own.latest_mutex() {

@@ -51,7 +51,7 @@ pub fn acquiring(
 ) -> c_int {
     let Some(own) = own() else { return lock(None) };
     if own.form == Form::Traced {
-        return trace::locking(&own, doing, how, object, caller, begin, is_taken, lock);
+        return trace::locking(doing, how, object, caller, begin, is_taken, lock);
     }
     if own.form.is_profiled() {
         return profile::locking(&own, doing, how, object, caller, begin, is_taken, lock);
@@ -155,7 +155,7 @@ pub fn unlocking(
 ) -> c_int {
     let Some(own) = own() else { return unlock() };
     if own.form == Form::Traced {
-        return trace::unlocking(&own, object, unlock);
+        return trace::unlocking(object, unlock);
     }
     if own.form.is_profiled() {
         return profile::unlocking(&own, how, object, unlock);
@@ -190,7 +190,7 @@ pub unsafe fn initialising(
     }
     if let (Some(own), 0) = (any(), result) {
         if own.form == Form::Traced {
-            trace::initialised(&own, how, object, caller);
+            trace::initialised(how, object, caller);
         } else if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
         } else {
@@ -354,7 +354,7 @@ pub fn sleeping(
 ) -> c_int {
     let Some(own) = own() else { return sleep() };
     if own.form == Form::Traced {
-        return trace::sleeping(&own, doing, object, sleep);
+        return trace::sleeping(doing, object, sleep);
     }
     if own.form.is_profiled() {
         return sleep();

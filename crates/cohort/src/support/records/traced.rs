@@ -49,8 +49,10 @@ pub struct TraceHead {
     pub dropped: AtomicU64,
     /// CPU nanoseconds spent on taking chunks, and on listing the code.
     pub taking: AtomicU64,
-    /// CPU nanoseconds spent on asking how long threads ran.
-    pub asking: AtomicU64,
+    /// How often threads asked the kernel how long they ran, and the least nanoseconds of that; 0: never.
+    pub asked: AtomicU64,
+    /// See [`asked`](Self::asked).
+    pub ask_price: AtomicU64,
 }
 
 /// What a chunk contains.

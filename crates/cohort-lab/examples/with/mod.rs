@@ -4,7 +4,7 @@ use cohort_lab::bench::simulated::{Course, Until};
 use cohort_lab::bench::{self, Knobs, Outcome, Setting};
 use cohort_lab::world::raw::{Polling, Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
-use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, Tunings, World};
+use cohort_lab::world::{Block, Gate, Placement, Played, Room, Tested, Topology, Tunings, World};
 use std::alloc::Layout;
 use std::sync::Arc;
 
@@ -50,6 +50,10 @@ impl World for With {
 
     fn margin(&mut self) -> Option<Arc<Lines>> {
         self.world.margin()
+    }
+
+    fn gate(&mut self) -> Arc<dyn Gate> {
+        self.world.gate()
     }
 
     fn lock(&mut self, _name: &str, threads: usize) -> Option<Arc<dyn Tested>> {

@@ -153,10 +153,11 @@ impl Plan {
         let (locks, numbers) = locks(trace, &events, limits);
         let links = Links::new(&events);
         left.orphans = links.orphans;
-        let mut threads = Vec::with_capacity(events.len());
-        for thread in 0..events.len() {
-            threads.push(links.steps(thread, &events[thread], &numbers, &mut left));
-        }
+        let threads = events
+            .iter()
+            .enumerate()
+            .map(|(thread, events)| links.steps(thread, events, &numbers, &mut left))
+            .collect();
         let lived: u64 = events.iter().map(|events| span(events)).sum();
         Ok(Self {
             locks,

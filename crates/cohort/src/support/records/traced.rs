@@ -171,7 +171,7 @@ pub mod flag {
     pub const TIMED: u16 = 8;
     /// The acquisition follows a wait at a condition.
     pub const RELOCK: u16 = 16;
-    /// The lowest bit of [`How`](super::How) in the flags.
+    /// The lowest bit of `How` in the flags.
     pub const HOW: u32 = 8;
 }
 

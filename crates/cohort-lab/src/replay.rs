@@ -127,6 +127,28 @@ mod tests {
         }
     }
 
+    /// The locks of a composition share a pool, as in a program.
+    #[test]
+    fn many_locks_of_a_composition_are_replayed() {
+        let simulator = Arc::new(Simulator::new(shipped::find("haswell-ep-2s").unwrap()));
+        let mut trace = pattern(12, 200);
+        trace.locks = vec![Lock::default(); 6];
+        for (thread, sequences) in trace.sequences.iter_mut().enumerate() {
+            let events = sequences[0].events.iter_mut().enumerate();
+            for (number, event) in events {
+                let which = ((number / 2 + thread) % 6) as u32;
+                match &mut event.what {
+                    What::Acquire { lock, .. } | What::Release { lock } => *lock = which,
+                    _ => {}
+                }
+            }
+        }
+        for lock in ["clof:mcs-mcs", "hmcs-2", "glk", "futex-hmcs", "posix"] {
+            let replayed = replayed(&simulator, &trace, lock, 2);
+            assert_eq!(replayed.acquisitions, 2 * 12 * 200, "{lock}");
+        }
+    }
+
     /// A wait for an event that never comes is an error, not a hang.
     #[test]
     fn a_deadlock_is_reported() {

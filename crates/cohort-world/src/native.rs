@@ -5,7 +5,7 @@ mod gate;
 mod heard;
 mod system;
 
-use super::raw::{self, Polling};
+use super::raw::{self, Polling, Pool};
 use super::wait::Wait;
 use super::{
     Actor, Block, Gate, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS,
@@ -93,6 +93,7 @@ impl Host {
             settings,
             unattended: raw::Unattended::default(),
             adapting: 0,
+            pool: None,
         }
     }
 }
@@ -106,6 +107,8 @@ pub struct Native {
     unattended: raw::Unattended,
     /// The number of adaptive locks.
     adapting: usize,
+    /// The pool of a composition's locks.
+    pool: Option<Pool>,
 }
 
 #[path = "makers/mod.rs"]
@@ -141,6 +144,10 @@ impl Room for Native {
 
     fn polling(&self) -> Polling {
         makers::poll
+    }
+
+    fn pool(&mut self) -> &mut Option<Pool> {
+        &mut self.pool
     }
 }
 
@@ -202,6 +209,7 @@ impl World for Native {
             settings,
             unattended,
             adapting,
+            pool: _pool,
         } = self;
         // Discards what earlier runs left.
         let _ = heard::taken(0);

@@ -9,6 +9,7 @@ use cohort::{
     RawShared, RawTry, Reading, Section, Thresholds, TryAcquire, Tunable, TwoForms, Within,
 };
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -179,7 +180,13 @@ pub trait Room {
 
     /// How threads poll there.
     fn polling(&self) -> Polling;
+
+    /// What all locks of a composition share there: the pool of their queue nodes.
+    fn pool(&mut self) -> &mut Option<Pool>;
 }
+
+/// A pool of queue nodes, of a type that the locks' maker knows.
+pub type Pool = Arc<dyn Any + Send + Sync>;
 
 /// Polls until a look succeeds or patience runs out; true in the first case. Blocks.
 pub type Polling = fn(&mut dyn FnMut() -> bool, &Patience) -> bool;

@@ -14,7 +14,7 @@ pub use lines::Lines;
 pub use room::Crowded;
 
 use super::names::assigned;
-use super::raw::{self, Polling};
+use super::raw::{self, Polling, Pool};
 use super::wait::Wait;
 use super::{
     Actor, Block, Gate, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
@@ -99,6 +99,7 @@ impl Simulator {
             settings,
             unattended: raw::Unattended::default(),
             adapting: 0,
+            pool: None,
         }
     }
 }
@@ -136,6 +137,8 @@ pub struct Simulated {
     unattended: raw::Unattended,
     /// The number of adaptive locks.
     adapting: usize,
+    /// The pool of a composition's locks.
+    pool: Option<Pool>,
 }
 
 #[path = "makers/mod.rs"]
@@ -176,6 +179,10 @@ impl Room for Simulated {
 
     fn polling(&self) -> Polling {
         makers::poll
+    }
+
+    fn pool(&mut self) -> &mut Option<Pool> {
+        &mut self.pool
     }
 }
 
@@ -242,6 +249,7 @@ impl World for Simulated {
             settings,
             unattended,
             adapting,
+            pool: _pool,
         } = self;
         let servers = unattended.servers();
         let all = threads + servers.len();

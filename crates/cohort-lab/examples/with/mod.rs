@@ -2,7 +2,7 @@
 
 use cohort_lab::bench::simulated::{Course, Until};
 use cohort_lab::bench::{self, Knobs, Outcome, Setting};
-use cohort_lab::world::raw::{Polling, Testable, tested};
+use cohort_lab::world::raw::{Polling, Pool, Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
 use cohort_lab::world::{Block, Gate, Placement, Played, Room, Tested, Topology, Tunings, World};
 use std::alloc::Layout;
@@ -30,6 +30,10 @@ impl Room for With {
     fn polling(&self) -> Polling {
         self.world.polling()
     }
+
+    fn pool(&mut self) -> &mut Option<Pool> {
+        self.world.pool()
+    }
 }
 
 impl World for With {
@@ -46,6 +50,10 @@ impl World for With {
 
     fn memory(&mut self, lines: usize) -> Arc<Lines> {
         self.world.memory(lines)
+    }
+
+    fn gate(&mut self) -> Arc<dyn Gate> {
+        self.world.gate()
     }
 
     fn margin(&mut self) -> Option<Arc<Lines>> {

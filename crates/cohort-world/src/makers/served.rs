@@ -5,6 +5,7 @@ use super::locks::host::served::{self, Object, Service, inflated};
 use super::locks::host::{Fat, Holding, Pooled, Seldom};
 use super::locks::{Outcome, Patience, RawLock, catalogue};
 use super::{cohort_rw, text};
+use crate::raw::Pool;
 use crate::{Block, Room, Tested};
 use cohort::name::Servable;
 use cohort::recipe::Recipe;
@@ -27,9 +28,16 @@ pub fn make(room: &mut dyn Room, name: &str) -> Option<Arc<dyn Tested>> {
         return None;
     };
     text::set(recipe.to_words());
-    let store = room.block(Layout::new::<Store>());
-    store.put(Store::new(Owned::default(), Owned::default()));
-    let by = OfStock(store);
+    // Threads have one cache for all such locks' nodes, so these are of one pool.
+    let known = room.pool().clone().and_then(|pool| pool.downcast().ok());
+    let stock = known.unwrap_or_else(|| {
+        let store = room.block(Layout::new::<Store>());
+        store.put(Store::new(Owned::default(), Owned::default()));
+        let stock = Arc::new(Stock(store));
+        *room.pool() = Some(Arc::clone(&stock) as Pool);
+        stock
+    });
+    let by = OfStock(stock);
     Some(Arc::new(Mutex { object, by }))
 }
 
@@ -136,13 +144,16 @@ type Store = Pooled<
     Owned<Seldom<Fat<Composed>>>,
 >;
 
+/// A block with a store.
+struct Stock(Block);
+
 /// Source of a composition's fat locks.
-struct OfStock(Block);
+struct OfStock(Arc<Stock>);
 
 impl OfStock {
     fn store(&self) -> &Store {
         // SAFETY: `make` put one there.
-        unsafe { self.0.get() }
+        unsafe { self.0.0.get() }
     }
 }
 

@@ -221,7 +221,7 @@ fn recorded(events: &[Vec<(u64, &Event)>]) -> Recorded {
         }
     }
     let lived: u64 = events.iter().map(|events| span(events)).sum();
-    // Windows of one number are of the same time in all threads.
+    // Windows of one number are of the same time in all threads. A wait may end after its window.
     let mut windows: HashMap<u64, (u64, u64)> = HashMap::new();
     for thread in events {
         let mut number = 0;
@@ -229,9 +229,8 @@ fn recorded(events: &[Vec<(u64, &Event)>]) -> Recorded {
             if let What::Window { number: next } = event.what {
                 number = next;
             }
-            let end = at + event.lasts();
-            let window = windows.entry(number).or_insert((*at, end));
-            *window = (window.0.min(*at), window.1.max(end));
+            let window = windows.entry(number).or_insert((*at, *at));
+            *window = (window.0.min(*at), window.1.max(*at));
         }
     }
     let ran: u64 = windows.values().map(|(from, to)| to - from).sum();

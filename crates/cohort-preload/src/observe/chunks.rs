@@ -161,28 +161,48 @@ impl Tracing {
             drop_event();
             return;
         }
-        let used = self.used.get() as usize;
-        let mut chunk = self.chunk.get();
-        if chunk.is_null() || used == EVENTS {
-            chunk = self.next_chunk(chunk);
-        }
-        // SAFETY: null, or mapped by this thread.
-        if let Some(chunk) = unsafe { chunk.as_ref() } {
-            let used = self.used.get();
-            for (place, word) in chunk.events[used as usize].iter().zip(event.to_words()) {
-                place.store(word, Relaxed);
-            }
-            self.used.set(used + 1);
-            chunk.used.store(used + 1, Release);
+        let chunk = self.chunk.get();
+        if chunk.is_null() || self.used.get() as usize == EVENTS {
+            self.put_into_next(chunk, event);
         } else {
-            drop_event();
+            self.write(chunk, event);
         }
         self.is_busy.set(false);
     }
 
-    /// Takes the thread's next chunk and returns the old one; null if there is no room.
+    /// Writes an event into a chunk with room.
+    #[inline(always)]
+    fn write(&self, chunk: *const Chunk, event: RawEvent) {
+        // SAFETY: null, or mapped by this thread.
+        let Some(chunk) = (unsafe { chunk.as_ref() }) else {
+            return drop_event();
+        };
+        let used = self.used.get();
+        for (place, word) in chunk.events[used as usize].iter().zip(event.to_words()) {
+            place.store(word, Relaxed);
+        }
+        self.used.set(used + 1);
+        chunk.used.store(used + 1, Release);
+    }
+
+    /// Writes an event into the thread's next chunk. The program does not compute meanwhile.
     #[cold]
     #[inline(never)]
+    fn put_into_next(&self, old: *const Chunk, event: RawEvent) {
+        let began = cpu_time();
+        let chunk = self.next_chunk(old);
+        self.write(chunk, event);
+        if !chunk.is_null() {
+            let absence = RawEvent {
+                sort: Sort::Preempted,
+                lasted: cpu_time() - began,
+                ..event
+            };
+            self.write(chunk, absence);
+        }
+    }
+
+    /// Takes the thread's next chunk and returns the old one; null if there is no room.
     fn next_chunk(&self, old: *const Chunk) -> *const Chunk {
         // A filter may kill for the system calls below.
         if self.is_full.get() || filter::is_there() {

@@ -131,7 +131,7 @@ pub struct Event {
     /// The part of the gap in which the thread slept, for input for example.
     #[serde(skip_serializing_if = "is_zero")]
     pub slept: u64,
-    /// The part of the gap in which other threads had its CPU.
+    /// The part of the gap in which other threads, or the recording, had its CPU.
     #[serde(skip_serializing_if = "is_zero")]
     pub preempted: u64,
     /// What it did.

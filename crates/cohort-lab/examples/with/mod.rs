@@ -60,10 +60,6 @@ impl World for With {
         self.world.margin()
     }
 
-    fn gate(&mut self) -> Arc<dyn Gate> {
-        self.world.gate()
-    }
-
     fn lock(&mut self, _name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         Some((self.make)(&mut self.world, threads))
     }

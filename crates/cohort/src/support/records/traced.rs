@@ -129,7 +129,7 @@ pub enum Sort {
     Initialise = 11,
     /// The thread slept in the time before the next event, for that long.
     Slept = 12,
-    /// Other threads had its CPU in the time before the next event, for that long.
+    /// Other threads, or the recording, had its CPU in the time before the next event, for that long.
     Preempted = 13,
     /// The thread's end.
     End = 14,

@@ -215,7 +215,7 @@ fn a_changed_byte_is_an_error_with_its_place() {
         changed[place] ^= 0x55;
         match read(&changed) {
             Err(Error::Damaged { offset, .. }) => assert!(offset as usize <= place),
-            // A longer block is one that the file's end cuts.
+            // A block with a greater length seems to be cut by the file's end.
             Ok(trace) => assert!(trace.end.is_none(), "byte {place}"),
             Err(error) => panic!("byte {place}: {error}"),
         }

@@ -29,7 +29,7 @@ const LEAST: f64 = 0.1e9;
 /// cache misses of the program.
 const SPENT: f64 = 0.8;
 
-/// Chunks whose events are counted at a look.
+/// The most chunks that one look counts the events of, so that a look stays short.
 const COUNTED: usize = 256;
 
 /// What was recorded, and its cost.

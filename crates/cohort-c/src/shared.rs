@@ -7,7 +7,7 @@
 use crate::libc::{
     EAGAIN, EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, timespec,
 };
-use crate::observed::{At, from_here};
+use crate::observed::{At, Operation, from_here};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
 use cohort::door::{Doing, How};
@@ -229,6 +229,20 @@ unsafe fn write_by(
     })
 }
 
+/// Runs an operation on a lock with the place of the program's call; `EINVAL` for null. A function's
+/// last call.
+///
+/// # Safety
+/// As that of the operation for these words.
+#[inline(always)]
+unsafe fn on(lock: *mut cohort_shared_t, argument: usize, operation: Operation) -> c_int {
+    if lock.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: the caller's.
+    unsafe { from_here(lock.expose_provenance(), argument, 0, operation) }
+}
+
 /// Creates a reader–writer lock by its name: `rwlock`, the default one; `c-rw-np`, with readers
 /// counted by cohort and no preference; `c-rw-wp`, the same with writers preferred for up to five
 /// milliseconds. Null, with `errno` `EINVAL` for another name, or `ENOMEM`.
@@ -297,12 +311,9 @@ pub unsafe extern "C" fn cohort_shared_free(lock: *mut cohort_shared_t) -> c_int
 /// Null, or a lock; so for all below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_shared_read(lock: *mut cohort_shared_t) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+        on(lock, 0, |at, lock, _, _| {
             read_by(at, Doing::Read, lock, |lock| lock.read(&Patience::ENDLESS))
         })
     }
@@ -316,12 +327,9 @@ pub unsafe extern "C" fn cohort_shared_read(lock: *mut cohort_shared_t) -> c_int
 /// As `cohort_shared_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_shared_read_try(lock: *mut cohort_shared_t) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+        on(lock, 0, |at, lock, _, _| {
             read_by(at, Doing::Nothing, lock, cohort_shared_t::read_try)
         })
     }
@@ -371,21 +379,13 @@ pub unsafe extern "C" fn cohort_shared_read_for(
     lock: *mut cohort_shared_t,
     nanoseconds: u64,
 ) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(
-            lock.expose_provenance(),
-            nanoseconds as usize,
-            0,
-            |at, lock, nanoseconds, _| {
-                read_by(at, Doing::Timed, lock, |lock| {
-                    lock.read(&time::during(nanoseconds as u64))
-                })
-            },
-        )
+        on(lock, nanoseconds as usize, |at, lock, nanoseconds, _| {
+            read_by(at, Doing::Timed, lock, |lock| {
+                lock.read(&time::during(nanoseconds as u64))
+            })
+        })
     }
 }
 
@@ -401,22 +401,14 @@ pub unsafe extern "C" fn cohort_shared_read_unless(
     lock: *mut cohort_shared_t,
     token: *mut cohort_token_t,
 ) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(
-            lock.expose_provenance(),
-            token.expose_provenance(),
-            0,
-            |at, lock, token, _| {
-                let token = with_exposed_provenance_mut(token);
-                read_by(at, Doing::Timed, lock, |lock| {
-                    unless(token, |patience| lock.read(patience))
-                })
-            },
-        )
+        on(lock, token.expose_provenance(), |at, lock, token, _| {
+            let token = with_exposed_provenance_mut(token);
+            read_by(at, Doing::Timed, lock, |lock| {
+                unless(token, |patience| lock.read(patience))
+            })
+        })
     }
 }
 
@@ -428,12 +420,9 @@ pub unsafe extern "C" fn cohort_shared_read_unless(
 /// As `cohort_shared_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_shared_write(lock: *mut cohort_shared_t) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+        on(lock, 0, |at, lock, _, _| {
             write_by(at, Doing::Write, lock, |lock| {
                 lock.write(&Patience::ENDLESS)
             })
@@ -449,12 +438,9 @@ pub unsafe extern "C" fn cohort_shared_write(lock: *mut cohort_shared_t) -> c_in
 /// As `cohort_shared_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_shared_write_try(lock: *mut cohort_shared_t) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+        on(lock, 0, |at, lock, _, _| {
             write_by(at, Doing::Nothing, lock, cohort_shared_t::write_try)
         })
     }
@@ -504,21 +490,13 @@ pub unsafe extern "C" fn cohort_shared_write_for(
     lock: *mut cohort_shared_t,
     nanoseconds: u64,
 ) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(
-            lock.expose_provenance(),
-            nanoseconds as usize,
-            0,
-            |at, lock, nanoseconds, _| {
-                write_by(at, Doing::Timed, lock, |lock| {
-                    lock.write(&time::during(nanoseconds as u64))
-                })
-            },
-        )
+        on(lock, nanoseconds as usize, |at, lock, nanoseconds, _| {
+            write_by(at, Doing::Timed, lock, |lock| {
+                lock.write(&time::during(nanoseconds as u64))
+            })
+        })
     }
 }
 
@@ -534,22 +512,14 @@ pub unsafe extern "C" fn cohort_shared_write_unless(
     lock: *mut cohort_shared_t,
     token: *mut cohort_token_t,
 ) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(
-            lock.expose_provenance(),
-            token.expose_provenance(),
-            0,
-            |at, lock, token, _| {
-                let token = with_exposed_provenance_mut(token);
-                write_by(at, Doing::Timed, lock, |lock| {
-                    unless(token, |patience| lock.write(patience))
-                })
-            },
-        )
+        on(lock, token.expose_provenance(), |at, lock, token, _| {
+            let token = with_exposed_provenance_mut(token);
+            write_by(at, Doing::Timed, lock, |lock| {
+                unless(token, |patience| lock.write(patience))
+            })
+        })
     }
 }
 
@@ -561,12 +531,9 @@ pub unsafe extern "C" fn cohort_shared_write_unless(
 /// As `cohort_shared_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_shared_unlock(lock: *mut cohort_shared_t) -> c_int {
-    if lock.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's.
     unsafe {
-        from_here(lock.expose_provenance(), 0, 0, |at, lock, _, _| {
+        on(lock, 0, |at, lock, _, _| {
             let face = &*with_exposed_provenance::<cohort_shared_t>(lock);
             at.unlock(How::OwnRead, lock, face.is_locked(), || face.release())
         })

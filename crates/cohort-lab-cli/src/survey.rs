@@ -1,6 +1,6 @@
 //! `cohort survey`: what real programs gain from our locks, each with its check.
 
-mod show;
+pub(crate) mod show;
 
 use clap::ValueHint;
 use cohort_cli::choice::{Choice, DEFAULT, LockName};

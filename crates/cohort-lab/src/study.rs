@@ -4,7 +4,7 @@
 pub mod list;
 pub mod page;
 
-use crate::compare::{Answer, Comparison};
+use crate::compare::{self, Answer, Comparison};
 use crate::interrupt::{self, Interrupted};
 use crate::metric::Metric;
 use crate::rounds::Observer;
@@ -166,15 +166,20 @@ impl Studied {
         matches!(self.conclusion, Conclusion::Failed { .. })
     }
 
+    /// Its results by number of threads; empty if it was not run.
+    #[must_use]
+    pub fn cases(&self) -> &[StudiedCase] {
+        match &self.found {
+            Found::Cases(cases) => cases,
+            Found::NotHere(_) | Found::Unprepared(_) => &[],
+        }
+    }
+
     /// The locks that are slower than the system's, with their numbers of threads and gains.
     pub fn losses(&self) -> impl Iterator<Item = (&str, u32, Estimate)> {
-        let cases = match &self.found {
-            Found::Cases(cases) => cases.as_slice(),
-            Found::NotHere(_) | Found::Unprepared(_) => &[],
-        };
-        cases.iter().flat_map(|case| {
-            let rows = case.comparison.iter().flat_map(|compared| &compared.rows);
-            rows.filter(|row| row.answer == Some(Answer::Worse) && row.lock != ONE_CPU)
+        self.cases().iter().flat_map(|case| {
+            case.rows()
+                .filter(|row| row.answer == Some(Answer::Worse) && row.lock != ONE_CPU)
                 .filter_map(|row| Some((row.lock.as_str(), case.threads, row.gain?)))
         })
     }
@@ -212,9 +217,15 @@ impl Conclusion {
 }
 
 impl StudiedCase {
+    /// Its results by lock, the system's first; empty if no lock could start.
+    pub fn rows(&self) -> impl Iterator<Item = &compare::Row> {
+        self.comparison
+            .iter()
+            .flat_map(|compared: &Comparison| &compared.rows)
+    }
+
     fn first_failure(&self) -> Option<String> {
-        let rows = self.comparison.iter().flat_map(|compared| &compared.rows);
-        let of_locks = rows.filter_map(|row| {
+        let of_locks = self.rows().filter_map(|row| {
             let why = row.failure.as_ref()?;
             Some(format!("{}, {} threads: {why}", row.lock, self.threads))
         });
@@ -223,22 +234,22 @@ impl StudiedCase {
 
     /// The answers of Cohort's locks.
     fn answers(&self) -> impl Iterator<Item = (&str, Answer)> {
-        let rows = self.comparison.iter().flat_map(|compared| &compared.rows);
-        rows.filter(|row| row.lock != ONE_CPU)
+        self.rows()
+            .filter(|row| row.lock != ONE_CPU)
             .filter_map(|row| Some((row.lock.as_str(), row.answer?)))
     }
 
     /// The lock that is faster than the system's with the highest lower end of its interval.
     fn best(&self) -> Option<((&Self, &str), Estimate)> {
-        let rows = self.comparison.iter().flat_map(|compared| &compared.rows);
-        rows.filter(|row| row.answer == Some(Answer::Better) && row.lock != ONE_CPU)
+        self.rows()
+            .filter(|row| row.answer == Some(Answer::Better) && row.lock != ONE_CPU)
             .filter_map(|row| Some(((self, row.lock.as_str()), row.gain?)))
             .max_by(|(_, one), (_, other)| one.low.total_cmp(&other.low))
     }
 
     fn one_cpu(&self) -> Option<f64> {
-        let mut rows = self.comparison.iter().flat_map(|compared| &compared.rows);
-        rows.find(|row| row.lock == ONE_CPU && row.answer == Some(Answer::Better))
+        self.rows()
+            .find(|row| row.lock == ONE_CPU && row.answer == Some(Answer::Better))
             .and_then(|row| Some(row.gain?.median))
     }
 }

@@ -1,25 +1,23 @@
 //! Studies as text for users.
 
+use crate::survey;
 use cohort_cli::page;
-use cohort_lab::compare::{Answer, Comparison, Row as Compared};
+use cohort_lab::compare::{Answer, Row as Compared};
 use cohort_lab::study::list::ABSENT;
-use cohort_lab::study::page::{figure, in_words, interval};
+use cohort_lab::study::page::{in_words, interval};
 use cohort_lab::study::{Conclusion, Found, ONE_CPU, Studied, StudiedCase};
+use cohort_lab::survey::judge::in_digits;
 use cohort_lab::survey::list::Row;
 
 /// Every program and what it does, or which package is missing for it; and programs that are absent.
 pub fn list(rows: &[Row]) -> String {
-    let mut table = page::titled(&["program", "description", "missing"]);
-    for row in rows {
-        table.add_row([&row.name, &row.about, row.missing().unwrap_or_default()]);
-    }
     let absent: Vec<String> = ABSENT
         .iter()
         .map(|(name, why)| format!("No study: {name}: {why}."))
         .collect();
     format!(
         "{}\n\n{}",
-        page::lines(table, 0..0),
+        survey::show::list(rows),
         page::prose(&absent.join("\n"))
     )
 }
@@ -56,24 +54,11 @@ pub fn text(found: &[Studied], rounds: usize) -> String {
     parts.join("\n\n")
 }
 
-fn cases(program: &Studied) -> &[StudiedCase] {
-    match &program.found {
-        Found::Cases(cases) => cases,
-        Found::NotHere(_) | Found::Unprepared(_) => &[],
-    }
-}
-
-fn rows(case: &StudiedCase) -> impl Iterator<Item = &Compared> {
-    case.comparison
-        .iter()
-        .flat_map(|compared: &Comparison| &compared.rows)
-}
-
 /// All contestants but the system's locks, in their order.
 fn locks(found: &[Studied]) -> Vec<String> {
     let mut locks: Vec<String> = Vec::new();
-    for case in found.iter().flat_map(cases) {
-        for row in rows(case).skip(1) {
+    for case in found.iter().flat_map(Studied::cases) {
+        for row in case.rows().skip(1) {
             if !locks.contains(&row.lock) {
                 locks.push(row.lock.clone());
             }
@@ -91,17 +76,17 @@ fn matrix(found: &[Studied], locks: &[String]) -> Option<String> {
     let titles: Vec<&str> = titles.collect();
     let mut table = page::titled(&titles);
     for program in found {
-        for (place, case) in cases(program).iter().enumerate() {
+        for (place, case) in program.cases().iter().enumerate() {
             let name = if place == 0 {
                 program.name.as_str()
             } else {
                 ""
             };
-            let system = rows(case).next().and_then(|row| row.figure);
+            let system = case.rows().next().and_then(|row| row.figure);
             let seconds = system.map_or_else(|| "-".to_owned(), |one| format!("{:.3}", one.median));
             let gains = locks
                 .iter()
-                .map(|lock| gain(rows(case).skip(1).find(|row| row.lock == *lock)));
+                .map(|lock| gain(case.rows().skip(1).find(|row| row.lock == *lock)));
             let cells = [name.to_owned(), case.threads.to_string(), seconds];
             table.add_row(cells.into_iter().chain(gains));
         }
@@ -127,7 +112,7 @@ fn gain(row: Option<&Compared>) -> String {
         Some(Answer::Unsure) => "?",
         _ => " ",
     };
-    format!("{}{mark}", figure(gain.median))
+    format!("{}{mark}", in_digits(gain.median))
 }
 
 fn legend(rounds: usize) -> String {
@@ -151,8 +136,9 @@ fn conclusion(program: &Studied) -> String {
 }
 
 fn was_disturbed(program: &Studied) -> bool {
-    cases(program)
+    program
+        .cases()
         .iter()
-        .flat_map(rows)
+        .flat_map(StudiedCase::rows)
         .any(|row| row.disturbed > 0)
 }

@@ -2,7 +2,7 @@
 
 use cohort_cli::page;
 use cohort_lab::stats::Estimate;
-use cohort_lab::survey::judge::Verdict;
+use cohort_lab::survey::judge::{Verdict, in_digits};
 use cohort_lab::survey::list::Row;
 use cohort_lab::survey::{Cell, Finding, Surveyed};
 
@@ -77,21 +77,13 @@ fn mark(verdict: &Verdict) -> &'static str {
 fn shown(ratio: Option<Estimate>) -> String {
     match ratio {
         None => "-".to_owned(),
-        Some(ratio) if ratio.count < 2 => figure(ratio.median),
+        Some(ratio) if ratio.count < 2 => in_digits(ratio.median),
         Some(ratio) => format!(
             "{} {}–{}",
-            figure(ratio.median),
-            figure(ratio.low),
-            figure(ratio.high)
+            in_digits(ratio.median),
+            in_digits(ratio.low),
+            in_digits(ratio.high)
         ),
-    }
-}
-
-fn figure(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio >= 99.5 => format!("{ratio:.0}"),
-        ratio if ratio >= 9.95 => format!("{ratio:.1}"),
-        _ => format!("{ratio:.2}"),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Studies as a self-contained HTML page: a heat map of programs and locks, then each program.
 
 use super::{Conclusion, Found, Studied, StudiedCase};
-use crate::compare::{Answer, Comparison, Row};
+use crate::compare::{Answer, Row};
 use crate::stats::Estimate;
+use crate::survey::judge::in_digits;
 use maud::{DOCTYPE, Markup, html};
 
 const STYLE: &str = "\
@@ -31,10 +32,8 @@ pub struct Setting<'a> {
 pub fn page(found: &[Studied], setting: &Setting) -> String {
     let run: Vec<(&Studied, &[StudiedCase])> = found
         .iter()
-        .filter_map(|program| match &program.found {
-            Found::Cases(cases) => Some((program, cases.as_slice())),
-            Found::NotHere(_) | Found::Unprepared(_) => None,
-        })
+        .map(|program| (program, program.cases()))
+        .filter(|(_, cases)| !cases.is_empty())
         .collect();
     let page = html! {
         (DOCTYPE)
@@ -64,7 +63,7 @@ pub fn page(found: &[Studied], setting: &Setting) -> String {
 fn locks<'a>(run: &[(&Studied, &'a [StudiedCase])]) -> Vec<&'a str> {
     let mut locks = Vec::new();
     for case in run.iter().flat_map(|(_, cases)| *cases) {
-        for row in case.comparison.iter().flat_map(|one| &one.rows).skip(1) {
+        for row in case.rows().skip(1) {
             if !locks.contains(&row.lock.as_str()) {
                 locks.push(row.lock.as_str());
             }
@@ -100,17 +99,13 @@ fn matrix(run: &[(&Studied, &[StudiedCase])]) -> Markup {
 }
 
 fn row_of<'a>(case: &'a StudiedCase, lock: &str) -> Option<&'a Row> {
-    let rows = case.comparison.iter().flat_map(|compared| &compared.rows);
-    rows.skip(1).find(|row| row.lock == lock)
+    case.rows().skip(1).find(|row| row.lock == lock)
 }
 
 /// The system's median time.
 fn seconds(case: &StudiedCase) -> String {
-    let of = |compared: &Comparison| Some(format!("{:.3}", compared.rows.first()?.figure?.median));
-    case.comparison
-        .as_ref()
-        .and_then(of)
-        .unwrap_or_else(|| "–".to_owned())
+    let system = case.rows().next().and_then(|row| row.figure);
+    system.map_or_else(|| "–".to_owned(), |figure| format!("{:.3}", figure.median))
 }
 
 /// A gain in the colour of its answer.
@@ -127,10 +122,10 @@ fn cell(row: Option<&Row>) -> Markup {
     let title = interval(gain);
     match row.answer {
         Some(Answer::Better | Answer::Worse) => html! {
-            td style={ "background: " (colour(gain.median)) } title=(title) { (figure(gain.median)) }
+            td style={ "background: " (colour(gain.median)) } title=(title) { (in_digits(gain.median)) }
         },
-        Some(Answer::Unsure) => html! { td.unsure title=(title) { (figure(gain.median)) "?" } },
-        _ => html! { td.noise title=(title) { (figure(gain.median)) } },
+        Some(Answer::Unsure) => html! { td.unsure title=(title) { (in_digits(gain.median)) "?" } },
+        _ => html! { td.noise title=(title) { (in_digits(gain.median)) } },
     }
 }
 
@@ -142,27 +137,17 @@ fn colour(gain: f64) -> String {
     format!("hsl({hue} 70% {lightness:.0}%)")
 }
 
-/// A gain with three digits.
-#[must_use]
-pub fn figure(gain: f64) -> String {
-    match gain {
-        gain if gain >= 99.5 => format!("{gain:.0}"),
-        gain if gain >= 9.95 => format!("{gain:.1}"),
-        _ => format!("{gain:.2}"),
-    }
-}
-
 /// "1.32 (1.20–1.41)".
 #[must_use]
 pub fn interval(gain: Estimate) -> String {
     if gain.count < 2 {
-        return figure(gain.median);
+        return in_digits(gain.median);
     }
     format!(
         "{} ({}–{})",
-        figure(gain.median),
-        figure(gain.low),
-        figure(gain.high)
+        in_digits(gain.median),
+        in_digits(gain.low),
+        in_digits(gain.high)
     )
 }
 
@@ -184,7 +169,7 @@ pub fn in_words(conclusion: &Conclusion) -> String {
         } => {
             let noun = if *threads == 1 { "thread" } else { "threads" };
             let one_cpu = one_cpu.map_or_else(String::new, |one_cpu| {
-                format!("; the C library's on one CPU: {}", figure(one_cpu))
+                format!("; the C library's on one CPU: {}", in_digits(one_cpu))
             });
             format!("{lock} with {threads} {noun}: {}{one_cpu}", interval(*gain))
         }
@@ -200,7 +185,7 @@ fn section(program: &Studied, cases: &[StudiedCase]) -> Markup {
                 tr { th { "lock" } th { "threads" } th { "seconds" } th { "gain" } th { "CPU s" } th { "switches" } }
                 @for case in cases {
                     @if let Some(why) = &case.failure { tr { td.why colspan="6" { (why) } } }
-                    @for row in case.comparison.iter().flat_map(|compared| &compared.rows) { (detail(row, case.threads)) }
+                    @for row in case.rows() { (detail(row, case.threads)) }
                 }
             }
         }

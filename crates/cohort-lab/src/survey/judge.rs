@@ -52,6 +52,16 @@ pub struct Ratios {
     pub switches: Option<Estimate>,
 }
 
+/// A ratio in three digits.
+#[must_use]
+pub fn in_digits(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 99.5 => format!("{ratio:.0}"),
+        ratio if ratio >= 9.95 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.2}"),
+    }
+}
+
 /// Medians under one kind of lock.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Medians {

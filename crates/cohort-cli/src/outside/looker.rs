@@ -95,10 +95,11 @@ pub struct Looker {
     settled: Option<Instant>,
     /// When the list of mappings was read, for which the process's own mappings stand still.
     mapped: Instant,
-    /// The process's CPU seconds, and this command's, at the interval's begin.
+    /// The process's CPU seconds at the interval's begin.
     used: f64,
-    spent: Duration,
-    /// CPU time of reading names, which comes once for each file and must not space the looks.
+    /// This command's CPU time in the interval: of looks, and of reading symbols.  The latter comes once
+    /// for each file, so it does not space the looks.
+    looking: Duration,
     naming: Duration,
     is_over: bool,
     looks: u64,
@@ -109,6 +110,7 @@ pub struct Looker {
 impl Looker {
     /// Of a process; its files are read first.
     pub fn new(process: Process) -> Self {
+        let before = spent();
         let mut stacks = Stacks::new(process.id);
         stacks.refresh(process.threads(), &process.maps, Vec::new());
         Self {
@@ -120,8 +122,8 @@ impl Looker {
             settled: None,
             mapped: Instant::now(),
             used: process.cpu(),
-            spent: spent(),
-            naming: Duration::ZERO,
+            looking: Duration::ZERO,
+            naming: spent() - before,
             is_over: false,
             looks: 0,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -183,7 +185,16 @@ impl Looker {
         self.random
     }
 
-    fn look_once(&mut self) {
+    /// Looks once, and returns the CPU time of that without the reading of symbols.
+    fn look_once(&mut self) -> Duration {
+        let (before, named) = (spent(), self.naming);
+        self.see();
+        let cost = spent().saturating_sub(before + (self.naming - named));
+        self.looking += cost;
+        cost
+    }
+
+    fn see(&mut self) {
         self.looks += 1;
         if self.settled.is_none_or(|at| at.elapsed() >= SETTLE) {
             self.settled = Some(Instant::now());
@@ -440,10 +451,7 @@ impl Looks for Looker {
     fn want_stacks(&self, _wanted: bool) {}
 
     fn look(&mut self) -> Result<Duration, Problem> {
-        let before = spent();
-        self.naming = Duration::ZERO;
-        self.look_once();
-        let cost = spent().saturating_sub(before + self.naming);
+        let cost = self.look_once();
         let [least, most] = TICKS;
         let pause = (cost * (PARTS - 1)).clamp(least, most);
         // Looks must not keep step with what the program does.
@@ -457,8 +465,7 @@ impl Looks for Looker {
         let seconds = self.began.elapsed().as_secs_f64();
         let cpu = self.process.cpu();
         let used = cpu - self.used;
-        let now_spent = spent();
-        let cost = now_spent.saturating_sub(self.spent).as_secs_f64() / seconds;
+        let looked = spent();
         let now = Instant::now();
         (self.began, self.looked, self.used) = (now, now, cpu);
         let words = whole(std::mem::take(&mut self.words));
@@ -516,8 +523,9 @@ impl Looks for Looker {
             }
         }
         self.others = others;
-        // What names and stacks took is this interval's too.
-        self.spent = now_spent;
+        // Everything since the last look named the places that were found.
+        let naming = std::mem::take(&mut self.naming) + (spent() - looked);
+        let looking = std::mem::take(&mut self.looking);
         let mut seen = Seen {
             seconds,
             threads: self.process.thread_count(),
@@ -525,7 +533,8 @@ impl Looks for Looker {
             waiting: 0,
             has_ended: self.is_over,
             share_lost: None,
-            cost: Some(cost),
+            cost: Some(looking.as_secs_f64() / seconds),
+            naming: Some(naming.as_secs_f64()),
             locks: rows.into_values().collect(),
         };
         for row in &mut seen.locks {

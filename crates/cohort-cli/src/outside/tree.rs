@@ -134,6 +134,7 @@ impl Looks for Tree {
             has_ended: self.is_over(),
             share_lost: None,
             cost: Some(0.0),
+            naming: Some(0.0),
             locks: Vec::new(),
         };
         let mut all_used = 0.0;
@@ -147,6 +148,7 @@ impl Looks for Tree {
             whole.lost_per_second += seen.lost_per_second * part;
             whole.waiting += seen.waiting;
             whole.cost = Some(whole.cost.unwrap_or(0.0) + seen.cost.unwrap_or(0.0) * part);
+            whole.naming = Some(whole.naming.unwrap_or(0.0) + seen.naming.unwrap_or(0.0));
             for mut row in seen.locks {
                 row.scale(part);
                 let key = (looker.process.program.clone(), row.kind, row.name.clone());

@@ -41,6 +41,9 @@ pub struct Seen {
     /// The cost of looks, in CPUs; for such a process too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// CPU seconds that reading symbols took, beside the looks; for such a process too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub naming: Option<f64>,
     /// The locks with acquisitions or waits, in no order.
     #[serde(skip)]
     pub locks: Vec<Row>,
@@ -232,6 +235,7 @@ impl Looks for Looker {
             has_ended: self.is_over,
             share_lost: None,
             cost: None,
+            naming: None,
             locks: Vec::new(),
         };
         let mut rows: HashMap<Name, Row> = HashMap::new();

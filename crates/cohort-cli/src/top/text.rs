@@ -51,9 +51,9 @@ pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> St
     } else {
         "threads"
     };
-    let outside = match (seen.share_lost, seen.cost) {
-        (Some(lost), Some(cost)) => format!(
-            ", {} of their time; sampling took {} of one CPU",
+    let outside = match (seen.share_lost, seen.cost, seen.naming) {
+        (Some(lost), Some(cost), Some(naming)) => format!(
+            ", {} of their time; sampling took {} of one CPU, reading symbols {naming:.2} CPU seconds",
             share((lost * 1e6) as u64, 1_000_000),
             share((cost * 1e6) as u64, 1_000_000)
         ),

@@ -2,7 +2,7 @@
 
 use crate::problem::{self, Problem};
 use crate::toml_file;
-use cohort_measure::tuned::best::{self, Stands};
+use cohort_measure::tuned::best::{self, Stands, Tuned};
 use cohort_measure::tuned::file::File;
 use cohort_topology::Topology;
 use std::path::PathBuf;
@@ -31,16 +31,19 @@ fn tuned() -> Result<Option<File>, Problem> {
 /// The file that was tuned here cannot be read, or there is nothing for the name.
 pub fn here(name: &str, topology: &Topology) -> Result<Stands, Problem> {
     let tuned = tuned()?;
-    best::stands(name, topology, tuned.as_ref())
-        .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
+    let tuned = tuned.as_ref().map(|file| Tuned {
+        file,
+        called: "this machine's file",
+    });
+    by(name, topology, tuned)
 }
 
-/// The same for a simulated machine, for which nothing was tuned here.
+/// The same by a file written by `cohort tune`, or by what is shipped, as for a simulated machine.
 ///
 /// # Errors
 /// There is nothing for the name.
-pub fn there(name: &str, topology: &Topology) -> Result<Stands, Problem> {
-    best::stands(name, topology, None)
+pub fn by(name: &str, topology: &Topology, tuned: Option<Tuned<'_>>) -> Result<Stands, Problem> {
+    best::stands(name, topology, tuned)
         .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
 }
 

@@ -40,7 +40,7 @@ use crate::toml_file::{at, misread, position, text};
 use crate::wait::Wait;
 use cohort::Thresholds;
 use cohort::adaptive::Tuning;
-use cohort_measure::tuned::file::Origin;
+use cohort_measure::tuned::file::{File, Origin};
 use cohort_measure::tuned::origin::Origin as TunedOn;
 use cohort_measure::tuned::sanl as sanl_file;
 use glk::Glk;
@@ -243,6 +243,15 @@ impl Configuration {
     /// Where that is from, if it is written.
     pub fn glk_tuned(&self) -> Option<&TunedOn> {
         self.glk.as_ref()?.get_ref().tuned()
+    }
+
+    /// The file as `cohort tune` wrote it, if it did.
+    pub fn tuned(&self) -> Option<File> {
+        Some(File {
+            lock: self.lock.as_ref()?.get_ref().clone(),
+            cohorts: None,
+            tuned: self.tuned.clone()?,
+        })
     }
 
     /// The thresholds of `sanl`.

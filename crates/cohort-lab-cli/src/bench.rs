@@ -24,6 +24,8 @@ use cohort_lab::bench::simulated::{self, Course, Until};
 use cohort_lab::bench::{self, Info, Knobs, Setting, Span, WORKLOADS, curves, efficiency, native};
 use cohort_lab::interrupt::Interrupted;
 use cohort_lab::progress::Progress;
+use cohort_lab::tune::best::{Tuned, is_asked};
+use cohort_lab::tune::file::File;
 use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
@@ -88,8 +90,8 @@ pub struct Arguments {
     /// Take the cohorts from this file instead of the machine; see below
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// Read thresholds written by `cohort tune sanl -o` or `cohort tune glk -o`, or
-    /// shipped for this machine
+    /// Read what `cohort tune -o` has written, which `clof:best` then is, or thresholds of
+    /// `cohort tune sanl -o` or `cohort tune glk -o`, or those shipped for this machine
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with = "envelope")]
     config: Option<PathBuf>,
@@ -218,7 +220,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         ));
     }
     let place = Testbed::of(arguments.on.as_deref())?;
-    let locks = locks(arguments, info, &place)?;
+    let tuned = match &arguments.config {
+        Some(file) => config::read(file, &place)?,
+        None => config::Tuned {
+            tunings: Tunings::USUAL,
+            file: None,
+        },
+    };
+    let locks = locks(arguments, info, &place, tuned.file.as_ref())?;
     if let Some(why) = locks
         .iter()
         .filter(|_| arguments.served)
@@ -235,10 +244,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     let cohorts = cohorts(arguments, &place)?;
     let locks = with_room(arguments, &place, &cohorts, locks)?;
-    let tunings = match &arguments.config {
-        Some(file) => config::read(file, &place)?,
-        None => Tunings::USUAL,
-    };
+    let tunings = tuned.tunings;
     let mut settings: Vec<Setting> = Vec::new();
     for lock in &locks {
         for threads in &threads {
@@ -422,7 +428,12 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 }
 
 /// The printed names of the locks, each once; all locks by default.
-fn locks(arguments: &Arguments, info: &Info, place: &Testbed) -> Result<Vec<String>, Problem> {
+fn locks(
+    arguments: &Arguments,
+    info: &Info,
+    place: &Testbed,
+    tuned: Option<&File>,
+) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
     let has_readers = info.takes.contains(&"reads");
     let all = || -> Vec<String> {
@@ -443,7 +454,15 @@ fn locks(arguments: &Arguments, info: &Info, place: &Testbed) -> Result<Vec<Stri
             "default" if has_readers => {
                 vec![Rwlocks::on(place.topology()).name().to_owned()]
             }
-            name => vec![printed(name, info, place, wait)?],
+            name => {
+                let found = tuned_best(arguments, name, place, tuned)?;
+                vec![printed(
+                    found.as_deref().unwrap_or(name),
+                    info,
+                    place,
+                    wait,
+                )?]
+            }
         };
         for name in meant {
             if !locks.contains(&name) {
@@ -452,6 +471,29 @@ fn locks(arguments: &Arguments, info: &Info, place: &Testbed) -> Result<Vec<Stri
         }
     }
     Ok(locks)
+}
+
+/// The lock that `clof:best` is by the configuration.
+fn tuned_best(
+    arguments: &Arguments,
+    name: &str,
+    place: &Testbed,
+    tuned: Option<&File>,
+) -> Result<Option<String>, Problem> {
+    let (Some(file), Some(config)) = (tuned, &arguments.config) else {
+        return Ok(None);
+    };
+    if !is_asked(name) {
+        return Ok(None);
+    }
+    let called = config.display().to_string();
+    let tuned = Tuned {
+        file,
+        called: &called,
+    };
+    let found = best::by(name, place.topology(), Some(tuned))?;
+    best::tell(name, &found);
+    Ok(Some(found.lock))
 }
 
 /// The locks with a place for each cohort of the machine. Refuses a named lock with too few places,
@@ -571,7 +613,7 @@ pub fn printed(
         Lock::Best { .. } => {
             let found = match place {
                 Testbed::Here(host) => best::here(name, host.topology())?,
-                Testbed::There(simulator) => best::there(name, simulator.topology())?,
+                Testbed::There(simulator) => best::by(name, simulator.topology(), None)?,
             };
             best::tell(name, &found);
             let best = catalogue::read(&found.lock).map_err(|why| choice::wrong(name, &why))?;

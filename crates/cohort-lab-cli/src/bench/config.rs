@@ -1,21 +1,29 @@
-//! The parameters of `sanl` or `glk` for a benchmark.
+//! What was tuned, for a benchmark: the parameters of `sanl` or `glk`, and what `clof:best` is.
 
 use crate::testbed::Testbed;
 use cohort_cli::config::Configuration;
 use cohort_cli::problem::{self, Problem};
 use cohort_cli::toml_file;
+use cohort_lab::tune::file::File;
 use cohort_lab::tune::sanl::file;
 use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::Tunings;
 use cohort_machine::description::nearest;
 use std::path::Path;
 
-/// The parameters in a configuration of `cohort run`, or the thresholds of `sanl` shipped for a
-/// machine. Warns if they are another machine's.
+/// What was tuned: in a configuration of `cohort run`, or the thresholds of `sanl` shipped for a machine.
+pub struct Tuned {
+    /// The parameters of locks that have some.
+    pub tunings: Tunings,
+    /// What `cohort tune` wrote.
+    pub file: Option<File>,
+}
+
+/// Reads it. Warns if it is another machine's.
 ///
 /// # Errors
 /// The place of a mistake in the file, its text and the alternatives.
-pub fn read(named: &Path, place: &Testbed) -> Result<Tunings, Problem> {
+pub fn read(named: &Path, place: &Testbed) -> Result<Tuned, Problem> {
     let read = Configuration::parse(&text(named)?, named)?;
     let (topology, fingerprint) = match place {
         Testbed::Here(host) => (host.topology(), None),
@@ -49,16 +57,33 @@ pub fn read(named: &Path, place: &Testbed) -> Result<Tunings, Problem> {
             place.name(),
         ));
     }
-    match (read.sanl(), read.glk()) {
-        (None, None) => Err(Problem::usage(format!(
-            "--config: {} has neither a table `[sanl]` nor `[glk]`",
+    let file = read.tuned();
+    if let Some(file) = file
+        .as_ref()
+        .filter(|file| file.tuned.shape != shape.to_string())
+    {
+        problem::tell(format!(
+            "warning: {} was tuned on {} ({}), not on {} ({shape}); its lock is used nevertheless",
+            named.display(),
+            file.tuned.machine,
+            file.tuned.shape,
+            place.name(),
+        ));
+    }
+    let (sanl, glk) = (read.sanl(), read.glk());
+    if sanl.is_none() && glk.is_none() && file.is_none() {
+        return Err(Problem::usage(format!(
+            "--config: {} has nothing that was tuned: no table `[tuned]`, `[sanl]` or `[glk]`",
             named.display()
-        ))),
-        (sanl, glk) => Ok(Tunings {
+        )));
+    }
+    Ok(Tuned {
+        tunings: Tunings {
             sanl: sanl.unwrap_or(Tunings::USUAL.sanl),
             glk: glk.unwrap_or(Tunings::USUAL.glk),
-        }),
-    }
+        },
+        file,
+    })
 }
 
 /// The text of a file, or of a shipped one: a name with a `/` or the ending `.toml` is a path.

@@ -59,6 +59,15 @@ pub struct Stands {
     pub why: String,
 }
 
+/// A file written by tuning, and its name in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuned<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// What it is called.
+    pub called: &'a str,
+}
+
 /// Whether a lock's name is resolved here.
 #[must_use]
 pub fn is_asked(name: &str) -> bool {
@@ -73,11 +82,11 @@ fn asked(name: &str) -> Option<(Option<&str>, &str)> {
     Some((machine, &name[name.find('/').unwrap_or(name.len())..]))
 }
 
-/// Resolves a name on a machine; `tuned` is the file written there, if any.
+/// Resolves a name on a machine; `tuned` is the file written for it, if any.
 ///
 /// # Errors
 /// The reason why there is no composition for it.
-pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<Stands, String> {
+pub fn stands(name: &str, topology: &Topology, tuned: Option<Tuned<'_>>) -> Result<Stands, String> {
     let (machine, refined) = asked(name).ok_or_else(|| format!("`{name}` is not clof:best"))?;
     let shape = Shape::of(topology);
     let found = match (machine, tuned) {
@@ -88,9 +97,9 @@ pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<S
                 why: format!("tuned for {machine}"),
             }
         }
-        (None, Some(file)) => Stands {
+        (None, Some(Tuned { file, called })) => Stands {
             lock: file.tuned.composition.clone(),
-            why: format!("from this machine's file{}", rival(file)),
+            why: format!("from {called}{}", rival(file)),
         },
         (None, None) => fitting(&shape)?,
     };
@@ -259,7 +268,11 @@ mod tests {
         );
         let mut tuned = shipped("epyc-7352x2").unwrap();
         tuned.tuned.composition = "clof:mcs-mcs@numa,system".to_owned();
-        let here = stands("clof:best", &kunpeng, Some(&tuned)).unwrap();
+        let tuned = Tuned {
+            file: &tuned,
+            called: "this machine's file",
+        };
+        let here = stands("clof:best", &kunpeng, Some(tuned)).unwrap();
         assert_eq!(here.lock, tuned.tuned.composition);
         let flat = by(&[], 4);
         assert!(stands("clof:best/64", &flat, None).is_err());

@@ -3,11 +3,14 @@
 //! **Not for** programs that can name a type: every call dispatches on the kind of lock.
 //!
 //! It contains a lock of each kind, and uses one: together they are smaller than a line, and none
-//! owns memory while free.
+//! owns memory while free.  Which one is written elsewhere than on that line: a release reads it, and
+//! would have to fetch the line back from the last arrival.
 
+use super::clof::CohortLock;
 use super::{Composed, Plan};
 use crate::basic::{Clh, Hemlock, HemlockCtr, K42, Mcs, Ticket};
 use crate::door::Cell;
+use crate::support::padded::CachePadded;
 use cohort_raw::recipe::Basic;
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
@@ -21,18 +24,50 @@ fn none_such() -> ! {
     unreachable!("recipes refuse it")
 }
 
-/// The lock; a ticket lock by default.
+/// A lock of each kind.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Any {
-    /// Written before the lock is shared.
-    kind: Cell<Basic>,
+pub(super) struct Locks {
     ticket: Ticket,
     mcs: Mcs,
     clh: Clh,
     hemlock: Hemlock<false>,
     k42: K42,
     hemlock_ctr: HemlockCtr,
+}
+
+impl Locks {
+    /// Makes all of them free.
+    ///
+    /// # Safety
+    /// As [`Inherit::inherit`], without a holder.
+    pub(super) unsafe fn forget(&self) {
+        // SAFETY: the caller's.
+        unsafe {
+            self.ticket.inherit(None);
+            self.mcs.inherit(None);
+            self.clh.inherit(None);
+            self.hemlock.inherit(None);
+            self.k42.inherit(None);
+            self.hemlock_ctr.inherit(None);
+        }
+    }
+
+    /// The one of that kind.
+    ///
+    /// # Safety
+    /// The same kind at each call, unless all are [free](Self::forget) in between.
+    #[inline(always)]
+    pub(super) unsafe fn chosen(&self, kind: Basic) -> Chosen<'_> {
+        Chosen { locks: self, kind }
+    }
+}
+
+/// The lock of one kind.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'a> {
+    locks: &'a Locks,
+    kind: Basic,
 }
 
 /// The context of an acquisition of any kind.
@@ -44,55 +79,169 @@ pub struct AnyContext {
     hemlock_ctr: <HemlockCtr as RawLock>::Context,
 }
 
-impl Any {
-    /// Sets its kind.
-    ///
-    /// # Safety
-    /// The lock is free, and not shared.
-    pub(super) unsafe fn become_one(&self, basic: Basic) {
-        // SAFETY: the caller's.
-        self.kind.with_mut(|kind| unsafe { *kind = basic });
-    }
-
-    #[inline(always)]
-    fn kind(&self) -> Basic {
-        // SAFETY: no thread writes it once the lock is shared.
-        self.kind.with(|kind| unsafe { *kind })
-    }
-}
-
 /// Dispatches on the lock's kind, with that kind's part of the context.
 macro_rules! with {
-    ($any:expr, $cx:expr, |$lock:ident, $context:ident| $body:expr) => {{
-        let (any, cx) = ($any, $cx);
-        match any.kind() {
+    ($chosen:expr, $cx:expr, |$lock:ident, $context:ident| $body:expr) => {{
+        let (Chosen { locks, kind }, cx) = ($chosen, $cx);
+        match kind {
             Basic::Ticket => {
-                let ($lock, $context) = (&any.ticket, &());
+                let ($lock, $context) = (&locks.ticket, &());
                 $body
             }
             Basic::Mcs => {
-                let ($lock, $context) = (&any.mcs, &cx.mcs);
+                let ($lock, $context) = (&locks.mcs, &cx.mcs);
                 $body
             }
             Basic::Clh => {
-                let ($lock, $context) = (&any.clh, &cx.clh);
+                let ($lock, $context) = (&locks.clh, &cx.clh);
                 $body
             }
             Basic::Hemlock => {
-                let ($lock, $context) = (&any.hemlock, &cx.hemlock);
+                let ($lock, $context) = (&locks.hemlock, &cx.hemlock);
                 $body
             }
             Basic::K42 => {
-                let ($lock, $context) = (&any.k42, &());
+                let ($lock, $context) = (&locks.k42, &());
                 $body
             }
             Basic::HemlockCtr => {
-                let ($lock, $context) = (&any.hemlock_ctr, &cx.hemlock_ctr);
+                let ($lock, $context) = (&locks.hemlock_ctr, &cx.hemlock_ctr);
                 $body
             }
             Basic::Near | Basic::Bo => none_such(),
         }
     }};
+}
+
+impl Chosen<'_> {
+    /// As [`RawLock::acquire`].
+    ///
+    /// # Safety
+    /// As there; so for all below.
+    #[inline(always)]
+    pub(super) unsafe fn acquire(self, cx: &AnyContext) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.acquire(context) });
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn release(self, cx: &AnyContext) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.release(context) });
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn try_acquire(self, cx: &AnyContext) -> bool {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.try_acquire(context)
+        })
+    }
+
+    fn is_locked(self) -> bool {
+        let Self { locks, kind } = self;
+        match kind {
+            Basic::Ticket => locks.ticket.is_locked(),
+            Basic::Mcs => locks.mcs.is_locked(),
+            Basic::Clh => locks.clh.is_locked(),
+            Basic::Hemlock => locks.hemlock.is_locked(),
+            Basic::K42 => locks.k42.is_locked(),
+            Basic::HemlockCtr => locks.hemlock_ctr.is_locked(),
+            Basic::Near | Basic::Bo => none_such(),
+        }
+    }
+
+    /// As [`Inherit::inherit`].
+    pub(super) unsafe fn inherit(self, holder: Option<&AnyContext>) {
+        let Self { locks, kind } = self;
+        // SAFETY: the caller's, for the lock in use; the others are free.
+        unsafe {
+            match kind {
+                Basic::Ticket => locks.ticket.inherit(holder.map(|_| &())),
+                Basic::Mcs => locks.mcs.inherit(holder.map(|cx| &cx.mcs)),
+                Basic::Clh => locks.clh.inherit(holder.map(|cx| &cx.clh)),
+                Basic::Hemlock => locks.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
+                Basic::K42 => locks.k42.inherit(holder.map(|_| &())),
+                Basic::HemlockCtr => locks.hemlock_ctr.inherit(holder.map(|cx| &cx.hemlock_ctr)),
+                Basic::Near | Basic::Bo => none_such(),
+            }
+        }
+    }
+}
+
+impl CohortLock for Chosen<'_> {
+    type Context = AnyContext;
+
+    #[inline(always)]
+    fn limit(self) -> u32 {
+        let Self { locks, kind } = self;
+        match kind {
+            Basic::Ticket => locks.ticket.hand_off_limit(),
+            Basic::Mcs => locks.mcs.hand_off_limit(),
+            Basic::Clh => locks.clh.hand_off_limit(),
+            Basic::Hemlock => locks.hemlock.hand_off_limit(),
+            Basic::K42 => locks.k42.hand_off_limit(),
+            Basic::HemlockCtr => locks.hemlock_ctr.hand_off_limit(),
+            Basic::Near | Basic::Bo => none_such(),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn carried(self, cx: &AnyContext) -> u32 {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.hand_offs(context) })
+    }
+
+    #[inline(always)]
+    unsafe fn enter(self, cx: &AnyContext) -> u32 {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.acquire_counted(context)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn is_awaited(self, cx: &AnyContext) -> bool {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.has_waiters(context)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn leave(self, cx: &AnyContext, number: u32) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.release_counted(context, number)
+        });
+    }
+}
+
+/// The lock; a ticket lock by default.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Any {
+    pub(super) locks: CachePadded<Locks>,
+    /// Written before the lock is shared.
+    kind: Cell<Basic>,
+}
+
+impl Any {
+    /// A free lock of that kind.
+    pub(super) fn of(kind: Basic) -> Self {
+        Self {
+            locks: CachePadded::default(),
+            kind: Cell::new(kind),
+        }
+    }
+
+    #[inline(always)]
+    fn chosen(&self) -> Chosen<'_> {
+        // SAFETY: no thread writes it.
+        let kind = self.kind.with(|kind| unsafe { *kind });
+        // SAFETY: always the same.
+        unsafe { self.locks.0.chosen(kind) }
+    }
 }
 
 // SAFETY: every call goes to the same one of the locks, which all exclude.
@@ -102,31 +251,24 @@ unsafe impl RawLock for Any {
     #[inline]
     unsafe fn acquire(&self, cx: &AnyContext) {
         // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe { lock.acquire(context) });
+        unsafe { self.chosen().acquire(cx) };
     }
 
     #[inline]
     unsafe fn release(&self, cx: &AnyContext) {
         // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe { lock.release(context) });
+        unsafe { self.chosen().release(cx) };
     }
 
     fn is_locked(&self) -> bool {
-        match self.kind() {
-            Basic::Ticket => self.ticket.is_locked(),
-            Basic::Mcs => self.mcs.is_locked(),
-            Basic::Clh => self.clh.is_locked(),
-            Basic::Hemlock => self.hemlock.is_locked(),
-            Basic::K42 => self.k42.is_locked(),
-            Basic::HemlockCtr => self.hemlock_ctr.is_locked(),
-            Basic::Near | Basic::Bo => none_such(),
-        }
+        self.chosen().is_locked()
     }
 }
 
 standalone! {
     [] Any:
     Hosted { node_bytes: larger(Clh::HOSTING.node_bytes, K42::HOSTING.node_bytes) },
+    LowLock,
     HighLock
 }
 
@@ -138,9 +280,7 @@ const fn larger(one: usize, other: usize) -> usize {
 unsafe impl RawTry for Any {
     unsafe fn try_acquire(&self, cx: &AnyContext) -> bool {
         // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe {
-            lock.try_acquire(context)
-        })
+        unsafe { self.chosen().try_acquire(cx) }
     }
 }
 
@@ -154,65 +294,15 @@ unsafe impl DetectsWaiters for Any {
     #[inline]
     unsafe fn has_waiters(&self, cx: &AnyContext) -> bool {
         // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe {
-            lock.has_waiters(context)
-        })
-    }
-}
-
-// SAFETY: as above.
-unsafe impl LowLock for Any {
-    #[inline]
-    fn hand_off_limit(&self) -> u32 {
-        match self.kind() {
-            Basic::Ticket => self.ticket.hand_off_limit(),
-            Basic::Mcs => self.mcs.hand_off_limit(),
-            Basic::Clh => self.clh.hand_off_limit(),
-            Basic::Hemlock => self.hemlock.hand_off_limit(),
-            Basic::K42 => self.k42.hand_off_limit(),
-            Basic::HemlockCtr => self.hemlock_ctr.hand_off_limit(),
-            Basic::Near | Basic::Bo => none_such(),
-        }
-    }
-
-    #[inline]
-    unsafe fn hand_offs(&self, cx: &AnyContext) -> u32 {
-        // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe { lock.hand_offs(context) })
-    }
-
-    #[inline]
-    unsafe fn acquire_counted(&self, cx: &AnyContext) -> u32 {
-        // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe {
-            lock.acquire_counted(context)
-        })
-    }
-
-    #[inline]
-    unsafe fn release_counted(&self, cx: &AnyContext, number: u32) {
-        // SAFETY: the caller's.
-        with!(self, cx, |lock, context| unsafe {
-            lock.release_counted(context, number)
-        });
+        unsafe { self.chosen().is_awaited(cx) }
     }
 }
 
 // SAFETY: as above.
 unsafe impl Inherit for Any {
     unsafe fn inherit(&self, holder: Option<&AnyContext>) {
-        // SAFETY: the caller's, for the lock in use; the others are free.
-        unsafe {
-            match self.kind() {
-                Basic::Ticket => self.ticket.inherit(holder.map(|_| &())),
-                Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
-                Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
-                Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
-                Basic::K42 => self.k42.inherit(holder.map(|_| &())),
-                Basic::HemlockCtr => self.hemlock_ctr.inherit(holder.map(|cx| &cx.hemlock_ctr)),
-                Basic::Near | Basic::Bo => none_such(),
-            }
-        }
+        // SAFETY: the caller's.
+        unsafe { self.chosen().inherit(holder) };
     }
 }
 
@@ -221,12 +311,7 @@ unsafe impl Composed for Any {
     type Top = Self;
 
     fn planned(plan: &Plan<'_>) -> Self {
-        let lock = Self::default();
-        if let Some(basic) = plan.locks.last() {
-            // SAFETY: made just now.
-            unsafe { lock.become_one(*basic) };
-        }
-        lock
+        Self::of(plan.locks.last().copied().unwrap_or_default())
     }
 
     fn top(&self) -> &Self {

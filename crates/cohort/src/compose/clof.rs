@@ -114,6 +114,73 @@ impl<C> ClofContext<C> {
     }
 }
 
+/// A cohort's low lock, as [`Metadata`] uses it: a [`LowLock`], or a lock with what is known of it
+/// elsewhere.
+pub(super) trait CohortLock: Copy {
+    /// The state of an acquisition.
+    type Context;
+
+    /// As [`LowLock::hand_off_limit`].
+    fn limit(self) -> u32;
+
+    /// As [`LowLock::hand_offs`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn carried(self, cx: &Self::Context) -> u32;
+
+    /// As [`LowLock::acquire_counted`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn enter(self, cx: &Self::Context) -> u32;
+
+    /// As [`DetectsWaiters::has_waiters`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn is_awaited(self, cx: &Self::Context) -> bool;
+
+    /// As [`LowLock::release_counted`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn leave(self, cx: &Self::Context, number: u32);
+}
+
+impl<L: LowLock> CohortLock for &L {
+    type Context = L::Context;
+
+    #[inline(always)]
+    fn limit(self) -> u32 {
+        self.hand_off_limit()
+    }
+
+    #[inline(always)]
+    unsafe fn carried(self, cx: &L::Context) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.hand_offs(cx) }
+    }
+
+    #[inline(always)]
+    unsafe fn enter(self, cx: &L::Context) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.acquire_counted(cx) }
+    }
+
+    #[inline(always)]
+    unsafe fn is_awaited(self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.has_waiters(cx) }
+    }
+
+    #[inline(always)]
+    unsafe fn leave(self, cx: &L::Context, number: u32) {
+        // SAFETY: the caller's.
+        unsafe { self.release_counted(cx, number) };
+    }
+}
+
 /// The data of the holder of a cohort's low lock.
 #[derive(Default)]
 #[repr(C)]
@@ -130,47 +197,44 @@ impl<C> Metadata<C> {
     /// # Safety
     /// As [`RawLock::acquire`], of the low lock by `cx`.
     #[inline(always)]
-    pub(super) unsafe fn acquire<Low: LowLock>(
+    pub(super) unsafe fn acquire<Low: CohortLock>(
         &self,
-        low: &Low,
+        low: Low,
         cx: &Low::Context,
         bound: &Bound,
         acquire_high: impl FnOnce(),
     ) {
         // SAFETY: the caller's.
-        let carried = unsafe { low.acquire_counted(cx) };
+        let carried = unsafe { low.enter(cx) };
         if !self.is_passed(low, carried) {
             acquire_high();
             self.begin(bound);
         }
     }
 
-    /// Acquires both if neither takes waiting; if the high lock is taken, releases the low one.
+    /// Acquires the high lock for the holder of the low one if it was not passed and takes no waiting;
+    /// else releases the low one.
     ///
     /// # Safety
-    /// As [`RawTry::try_acquire`], of the low lock by `cx`.
+    /// The caller has just acquired the low lock by `cx`.
     #[inline(always)]
-    pub(super) unsafe fn try_acquire<Low: RawTry + LowLock>(
+    pub(super) unsafe fn try_rest<Low: CohortLock>(
         &self,
-        low: &Low,
+        low: Low,
         cx: &Low::Context,
         bound: &Bound,
         try_high: impl FnOnce() -> bool,
     ) -> bool {
         // SAFETY: the caller's.
-        if !unsafe { low.try_acquire(cx) } {
-            return false;
-        }
-        // SAFETY: acquired above, by this context.
-        if self.is_passed(low, unsafe { low.hand_offs(cx) }) {
+        if self.is_passed(low, unsafe { low.carried(cx) }) {
             return true;
         }
         if try_high() {
             self.begin(bound);
             return true;
         }
-        // SAFETY: acquired just now, with this context.
-        unsafe { low.release(cx) };
+        // SAFETY: acquired just now, with this context; nothing is passed.
+        unsafe { low.leave(cx, 0) };
         false
     }
 
@@ -181,25 +245,25 @@ impl<C> Metadata<C> {
     /// The caller holds the low lock by `cx`, and the high one with the cohort's context, which
     /// `release_high` releases; its argument: whether the bound has run out.
     #[inline(always)]
-    pub(super) unsafe fn release<Low: LowLock>(
+    pub(super) unsafe fn release<Low: CohortLock>(
         &self,
-        low: &Low,
+        low: Low,
         cx: &Low::Context,
         bound: &Bound,
         release_high: impl FnOnce(bool),
     ) {
         let (mut hand_offs, mut ran_out) = (0, false);
         // SAFETY: the caller's.
-        if unsafe { low.has_waiters(cx) } {
+        if unsafe { low.is_awaited(cx) } {
             hand_offs = self.one_more(low, cx, bound);
             ran_out = hand_offs == 0;
         }
         let low_first = hand_offs == 0 && mutant(flaw::LOW_FIRST);
         if low_first {
             // SAFETY: none: this is the fault.
-            unsafe { low.release(cx) };
+            unsafe { low.leave(cx, 0) };
         }
-        let limit = low.hand_off_limit();
+        let limit = low.limit();
         // A store that changes nothing would delay the following locked instruction.
         if hand_offs >= limit && hand_offs != self.hand_offs() {
             let forgets = hand_offs == 0 && mutant(flaw::FORGET_CLEAR);
@@ -212,7 +276,7 @@ impl<C> Metadata<C> {
         }
         if !low_first {
             // SAFETY: the caller's; the number is 0 unless there are waiters.
-            unsafe { low.release_counted(cx, hand_offs.min(limit)) };
+            unsafe { low.leave(cx, hand_offs.min(limit)) };
         }
     }
 
@@ -223,15 +287,15 @@ impl<C> Metadata<C> {
 
     /// Whether the high lock was passed with the low one.
     #[inline(always)]
-    fn is_passed<Low: LowLock>(&self, low: &Low, carried: u32) -> bool {
+    fn is_passed<Low: CohortLock>(&self, low: Low, carried: u32) -> bool {
         let passed = self.count(low, carried) > 0;
         passed && !(carried > 0 && mutant(flaw::FORGET_CARRIED))
     }
 
     /// How often the high lock was passed in a row; the low lock has carried `carried`.
     #[inline(always)]
-    fn count<Low: LowLock>(&self, low: &Low, carried: u32) -> u32 {
-        if carried < low.hand_off_limit() {
+    fn count<Low: CohortLock>(&self, low: Low, carried: u32) -> u32 {
+        if carried < low.limit() {
             carried
         } else {
             self.hand_offs()
@@ -266,9 +330,9 @@ impl<C> Metadata<C> {
 
     /// The number of hand-offs in a row including this one; 0 if the bound does not allow it.
     #[inline(never)]
-    fn one_more<Low: LowLock>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
+    fn one_more<Low: CohortLock>(&self, low: Low, cx: &Low::Context, bound: &Bound) -> u32 {
         // SAFETY: the caller holds the cohort's low lock, by that context.
-        let hand_offs = self.count(low, unsafe { low.hand_offs(cx) });
+        let hand_offs = self.count(low, unsafe { low.carried(cx) });
         let counts = hand_offs < bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         let in_time = || {
             // SAFETY: as in `begin_timed`.
@@ -686,9 +750,10 @@ where
         let high = &self.high.0;
         // SAFETY: the caller's; as in `acquire_high`, of the cohort's context.
         unsafe {
-            metadata.try_acquire(low, &cx.low, bound, || {
-                self.home.is_here(|| high.is_locked()) && high.try_acquire(&metadata.high)
-            })
+            low.try_acquire(&cx.low)
+                && metadata.try_rest(low, &cx.low, bound, || {
+                    self.home.is_here(|| high.is_locked()) && high.try_acquire(&metadata.high)
+                })
         }
     }
 }

@@ -10,14 +10,16 @@
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
 //! | `low` | its waiters | which thread of the cohort is next |
-//! | `above` | its maker | the enclosing cohort; null: the whole system |
-//! | `metadata` | the holder of `low` | as in [`clof`](super::clof) |
+//! | `held.above` | its maker | the enclosing cohort; null: the whole system |
+//! | `held.metadata` | the holder of `low` | as in [`clof`](super::clof) |
+//!
+//! The kind of each level's locks is in the recipe, on lines that are only read.
 //!
 //! The lock must not be dropped before all releases have returned.  A borrow ensures that, except
 //! for forgotten guards; an inflated object never drops it.
 
-use super::any::{Any, AnyContext};
-use super::clof::Metadata;
+use super::any::{Any, AnyContext, Chosen, Locks};
+use super::clof::{CohortLock, Metadata};
 use super::{Composed, Plan, Tree};
 use crate::door::{AtomicPtr, Order, cohort, flaws, inner_places, leaf_places, mutant, pool};
 use crate::host::{Arena, Pool};
@@ -52,10 +54,17 @@ impl Text for Unsaid {
 #[derive(Default)]
 #[repr(C, align(128))]
 pub struct Cohort {
-    low: Any,
-    above: AtomicPtr<Cohort>,
+    low: Locks,
     /// On lines that waiters do not access.
-    metadata: CachePadded<Metadata<AnyContext>>,
+    held: CachePadded<Held>,
+}
+
+/// What the holder of a cohort's low lock reads and writes.
+#[derive(Default)]
+#[repr(C)]
+struct Held {
+    above: AtomicPtr<Cohort>,
+    metadata: Metadata<AnyContext>,
 }
 
 impl fmt::Debug for Cohort {
@@ -67,7 +76,7 @@ impl fmt::Debug for Cohort {
 impl Cohort {
     fn above(&self) -> Option<&Self> {
         // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
-        unsafe { self.above.load(Order::RELAXED).as_ref() }
+        unsafe { self.held.0.above.load(Order::RELAXED).as_ref() }
     }
 }
 
@@ -115,7 +124,7 @@ pub struct Stacked<
     const LEAVES: usize = { leaf_places(128) },
     const INNER: usize = { inner_places(64) },
 > {
-    root: CachePadded<Any>,
+    root: Any,
     recipe: Recipe,
     cohorts: Tree<Cohort, LEAVES, INNER>,
     text: PhantomData<fn() -> T>,
@@ -142,11 +151,8 @@ impl<T, const LEAVES: usize, const INNER: usize> Drop for Stacked<T, LEAVES, INN
 impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     fn made(recipe: Recipe) -> Self {
         const { assert!(Tree::<Cohort, LEAVES, INNER>::has_room_for(LEVELS - 1)) };
-        let root = CachePadded(Any::default());
-        // SAFETY: made just now.
-        unsafe { root.0.become_one(recipe.locks()[recipe.levels().len()]) };
         Self {
-            root,
+            root: Any::of(recipe.locks()[recipe.levels().len()]),
             recipe,
             cohorts: Tree::new(),
             text: PhantomData,
@@ -173,14 +179,11 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     #[inline(never)]
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort {
         let new = COHORTS.take();
-        new.above.store(self.find(level + 1), Order::RELAXED);
+        new.held.0.above.store(self.find(level + 1), Order::RELAXED);
         // SAFETY: taken just now, and not yet shared.  A node that was given back may still be
-        // held, if a guard of its lock was forgotten.
-        unsafe {
-            new.low.inherit(None);
-            new.low.become_one(self.recipe.locks()[level]);
-        }
-        new.metadata.0.forget();
+        // held, if a guard of its lock was forgotten, by a lock of any kind.
+        unsafe { new.low.forget() };
+        new.held.0.metadata.forget();
         let place = (level, self.recipe.levels().len(), cohort);
         self.cohorts.put(place, new, &COHORTS)
     }
@@ -192,21 +195,30 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         cx.cohort()
     }
 
-    /// Blocks until all locks from that cohort upwards are held.
+    /// The lock of that cohort, or the root where there is none: each is of its level's kind.
+    #[inline(always)]
+    fn at<'a>(&'a self, level: usize, cohort: Option<&'a Cohort>) -> Chosen<'a> {
+        let locks = cohort.map_or(&self.root.locks.0, |here| &here.low);
+        // SAFETY: a cohort stays at its level, and is free when a lock takes it.
+        unsafe { locks.chosen(self.recipe.locks()[level]) }
+    }
+
+    /// Blocks until all locks from that cohort of a level upwards are held.
     ///
     /// # Safety
     /// As [`RawLock::acquire`], of the cohort's low lock, or of the root where there is no cohort.
-    unsafe fn climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) {
+    unsafe fn climb(&self, level: usize, cohort: Option<&Cohort>, cx: &AnyContext) {
+        let lock = self.at(level, cohort);
         let Some(here) = cohort else {
             // SAFETY: the caller's.
-            return unsafe { self.root.0.acquire(cx) };
+            return unsafe { lock.acquire(cx) };
         };
-        let metadata = &here.metadata.0;
+        let metadata = &here.held.0.metadata;
         // SAFETY: the caller's; only the holder of a low lock uses its cohort's context, and the
         // cohort is a node of a pool, which stays.
         unsafe {
-            metadata.acquire(&here.low, cx, self.recipe.bound(), || {
-                self.climb(here.above(), &metadata.high);
+            metadata.acquire(lock, cx, self.recipe.bound(), || {
+                self.climb(level + 1, here.above(), &metadata.high);
             });
         }
     }
@@ -216,36 +228,41 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     /// # Safety
     /// As [`RawTry::try_acquire`], of the same lock.
     #[inline(never)]
-    unsafe fn try_climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) -> bool {
+    unsafe fn try_climb(&self, level: usize, cohort: Option<&Cohort>, cx: &AnyContext) -> bool {
+        let lock = self.at(level, cohort);
+        // SAFETY: the caller's.
+        if !unsafe { lock.try_acquire(cx) } {
+            return false;
+        }
         let Some(here) = cohort else {
-            // SAFETY: the caller's.
-            return unsafe { self.root.0.try_acquire(cx) };
+            return true;
         };
-        let metadata = &here.metadata.0;
-        // SAFETY: as in `climb`.
+        let metadata = &here.held.0.metadata;
+        // SAFETY: acquired above; else as in `climb`.
         unsafe {
-            metadata.try_acquire(&here.low, cx, self.recipe.bound(), || {
-                self.try_climb(here.above(), &metadata.high)
+            metadata.try_rest(lock, cx, self.recipe.bound(), || {
+                self.try_climb(level + 1, here.above(), &metadata.high)
             })
         }
     }
 
-    /// Passes everything held from that cohort upwards to a waiter of the cohort, or releases it
-    /// from the top.
+    /// Passes everything held from that cohort of a level upwards to a waiter of the cohort, or releases
+    /// it from the top.
     ///
     /// # Safety
     /// The caller holds all of it, by that context and those of the cohorts.
-    unsafe fn pass_on(&self, cohort: Option<&Cohort>, cx: &AnyContext) {
+    unsafe fn pass_on(&self, level: usize, cohort: Option<&Cohort>, cx: &AnyContext) {
+        let lock = self.at(level, cohort);
         let Some(here) = cohort else {
             // SAFETY: the caller's.
-            return unsafe { self.root.0.release(cx) };
+            return unsafe { lock.release(cx) };
         };
-        let metadata = &here.metadata.0;
+        let metadata = &here.held.0.metadata;
         // SAFETY: the caller's.
         unsafe {
-            metadata.release(&here.low, cx, self.recipe.bound(), |_| {
+            metadata.release(lock, cx, self.recipe.bound(), |_| {
                 if !mutant(flaw::FORGET_ABOVE) {
-                    self.pass_on(here.above(), &metadata.high);
+                    self.pass_on(level + 1, here.above(), &metadata.high);
                 }
             });
         }
@@ -263,17 +280,17 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
     #[inline]
     unsafe fn acquire(&self, cx: &StackedContext) {
         // SAFETY: the caller's.
-        unsafe { self.climb(self.begin(cx), &cx.low) };
+        unsafe { self.climb(0, self.begin(cx), &cx.low) };
     }
 
     #[inline]
     unsafe fn release(&self, cx: &StackedContext) {
         // SAFETY: the caller's.
-        unsafe { self.pass_on(cx.cohort(), &cx.low) };
+        unsafe { self.pass_on(0, cx.cohort(), &cx.low) };
     }
 
     fn is_locked(&self) -> bool {
-        self.root.0.is_locked()
+        self.root.is_locked()
     }
 }
 
@@ -291,7 +308,7 @@ standalone! {
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawTry for Stacked<T, LEAVES, INNER> {
     unsafe fn try_acquire(&self, cx: &StackedContext) -> bool {
         // SAFETY: the caller's.
-        unsafe { self.try_climb(self.begin(cx), &cx.low) }
+        unsafe { self.try_climb(0, self.begin(cx), &cx.low) }
     }
 }
 
@@ -308,17 +325,19 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {
     unsafe fn has_waiters(&self, cx: &StackedContext) -> bool {
-        let (mut cohort, mut low) = (cx.cohort(), &cx.low);
-        while let Some(here) = cohort {
+        let (mut level, mut cohort, mut low) = (0, cx.cohort(), &cx.low);
+        loop {
             // SAFETY: the caller's; a holder holds each lock on its way up, by that cohort's
             // context.
-            if unsafe { here.low.has_waiters(low) } {
+            if unsafe { self.at(level, cohort).is_awaited(low) } {
                 return true;
             }
-            (cohort, low) = (here.above(), &here.metadata.0.high);
+            let Some(here) = cohort else {
+                return false;
+            };
+            (cohort, low) = (here.above(), &here.held.0.metadata.high);
+            level += 1;
         }
-        // SAFETY: as above.
-        unsafe { self.root.0.has_waiters(low) }
     }
 }
 
@@ -330,18 +349,19 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Inherit
         // SAFETY: the caller is alone, and holds every lock on its way up by these contexts.
         unsafe {
             for cohort in self.cohorts.all() {
-                cohort.low.inherit(None);
-                cohort.metadata.0.forget();
+                cohort.low.forget();
+                cohort.held.0.metadata.forget();
             }
             let Some(cx) = holder else {
-                return self.root.0.inherit(None);
+                return self.root.inherit(None);
             };
-            let (mut cohort, mut low) = (cx.cohort(), &cx.low);
+            let (mut level, mut cohort, mut low) = (0, cx.cohort(), &cx.low);
             while let Some(here) = cohort {
-                here.low.inherit(Some(low));
-                (cohort, low) = (here.above(), &here.metadata.0.high);
+                self.at(level, cohort).inherit(Some(low));
+                (cohort, low) = (here.above(), &here.held.0.metadata.high);
+                level += 1;
             }
-            self.root.0.inherit(Some(low));
+            self.root.inherit(Some(low));
         }
     }
 }
@@ -361,6 +381,6 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Composed
     }
 
     fn top(&self) -> &Any {
-        &self.root.0
+        &self.root
     }
 }

@@ -765,3 +765,31 @@ fn a_lock_without_room_for_each_cohort_is_refused_by_file_and_line() {
     }
     bench("hmcs-6").code(2).stderr(contains("1 to 5 levels"));
 }
+
+/// A composition of `mcs` queues built from its name hands over like `hmcs` of the same levels: no line
+/// moves that the tree does not move too.
+#[test]
+fn a_composition_under_programs_keeps_up_with_the_tree_of_its_levels() {
+    let output = output(&[
+        "bench",
+        "--on",
+        "haswell-ep-2s",
+        "--workload",
+        "leveldb",
+        "--served",
+        "--locks",
+        "hmcs-2@numa,system,clof:mcs-mcs@numa,system",
+        "--threads",
+        "24",
+        "--seconds",
+        "0.0005",
+        "--json",
+    ]);
+    let page: Value = serde_json::from_slice(&output).expect("JSON");
+    let sections = |point: usize| {
+        let sections = &page["points"][point]["middle"]["sections"];
+        sections.as_f64().expect("a number")
+    };
+    // With the kind of each lock on its own line it had 0.75.
+    assert!(sections(1) > 0.95 * sections(0), "{page:#}");
+}

@@ -8,6 +8,7 @@
 #   make uninstall PREFIX=$HOME/.local
 #   make deb                                # Debian packages, in target/packages
 #   make tarball                            # the preload libraries alone, in target/packages
+#   make crate REPOSITORY=https://…         # crates for a registry, in target/packages
 #   make deb CROSS=aarch64-linux-gnu        # for another processor; also all, install and tarball
 #
 # CROSS is the prefix of a cross compiler (Debian: gcc-aarch64-linux-gnu).  Rust needs its standard library for
@@ -65,7 +66,7 @@ BASH   := $(ROOT)/share/bash-completion/completions
 ZSH    := $(ROOT)/share/zsh/site-functions
 FISH   := $(ROOT)/share/fish/vendor_completions.d
 
-.PHONY: all c install install-c install-command install-library uninstall deb tarball
+.PHONY: all c install install-c install-command install-library uninstall deb tarball crate
 
 LARGE := --release --package cohort-lab-cli --package cohort-delegate --bin cohort-lab --bin cohort-delegate
 PAGES := --package cohort-commands --bin cohort-manual
@@ -171,3 +172,6 @@ tarball: all
 	$(INSTALL) -d $(PACKAGES)
 	tar --owner=0 --group=0 --sort=name -C $(TREE) -czf $(PACKAGES)/$(LIBRARIES).tar.gz.part $(LIBRARIES)
 	mv $(PACKAGES)/$(LIBRARIES).tar.gz.part $(PACKAGES)/$(LIBRARIES).tar.gz
+
+crate:
+	REPOSITORY='$(REPOSITORY)' packaging/crate $(PACKAGES)

@@ -12,6 +12,7 @@ fn main() {
         processor: &processor,
         pointer: &cfg("TARGET_POINTER_WIDTH"),
         atomics: &cfg("TARGET_HAS_ATOMIC"),
+        has_platform: env::var_os("CARGO_FEATURE_PLATFORM").is_some(),
         is_miri: env::var_os("CARGO_CFG_MIRI").is_some(),
     };
     let is_portable = env::var_os("CARGO_FEATURE_PORTABLE").is_some();
@@ -26,7 +27,7 @@ fn main() {
     if env::var_os("CARGO_FEATURE_INTERNALS").is_some() {
         println!("cargo::rustc-cfg=internals");
     }
-    if world == "portable" {
+    if world != "native" {
         // No recorder, no requests to Valgrind, no symbol.
         return;
     }
@@ -50,6 +51,8 @@ struct Target<'a> {
     pointer: &'a str,
     /// The sizes of its atoms in bits, separated by commas.
     atomics: &'a str,
+    /// Whether the program brings a `Platform` of its own.
+    has_platform: bool,
     /// Whether Miri runs the program: it has neither assembly nor raw system calls.
     is_miri: bool,
 }
@@ -73,11 +76,14 @@ fn world(target: &Target, is_portable: bool) -> Result<&'static str, String> {
     // System calls by Linux's numbers for these processors, and their thread pointers.
     let is_native =
         *system == "linux" && ["x86_64", "aarch64"].contains(processor) && *pointer == "64";
-    if is_native && !is_portable && !target.is_miri {
+    let has_atoms = target.atomics.split(',').any(|bits| bits == "64");
+    if target.has_platform && has_atoms {
+        Ok("platform")
+    } else if is_native && !is_portable && !target.is_miri {
         Ok("native")
     } else if *system == "none" {
-        refused("it has no standard library")
-    } else if !target.atomics.split(',').any(|bits| bits == "64") {
+        refused("it has no standard library; see the feature `platform`")
+    } else if !has_atoms {
         refused("it has no 64-bit atomics")
     } else if *system == "unknown" && processor.starts_with("wasm") {
         refused("its standard library has no clock; wasm32-wasip1-threads has one")

@@ -53,6 +53,9 @@ int main(void)
     EXPECT(cohort_rwlock_unlock(&rwlock), 0);
 
     /* One reader may become the writer. */
+    struct timespec early = { 1, 0 };
+    cohort_token_t stopped = COHORT_TOKEN_INIT;
+    EXPECT(cohort_token_cancel(&stopped), 0);
     EXPECT(cohort_rwlock_unlock_upgradable(&rwlock), EPERM);
     EXPECT(cohort_rwlock_upgrade(&rwlock), EPERM);
     EXPECT(cohort_rwlock_downgrade(&rwlock), EPERM);
@@ -62,10 +65,28 @@ int main(void)
     EXPECT(cohort_rwlock_read_upgradable(&rwlock), 0);
     EXPECT(cohort_rwlock_read_upgradable_try(&rwlock), EBUSY);
     EXPECT(cohort_rwlock_read_upgradable_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_read_upgradable_until(&rwlock, CLOCK_MONOTONIC, &early), ETIMEDOUT);
+    EXPECT(cohort_rwlock_read_upgradable_until(&rwlock, -1, &early), EINVAL);
+    EXPECT(cohort_rwlock_read_upgradable_unless(&rwlock, &stopped), ECANCELED);
+    EXPECT(cohort_rwlock_read_upgradable_unless(&rwlock, NULL), EINVAL);
     EXPECT(cohort_rwlock_read(&rwlock), 0);
     EXPECT(cohort_rwlock_upgrade_try(&rwlock), EBUSY);
     EXPECT(cohort_rwlock_upgrade_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_upgrade_until(&rwlock, CLOCK_REALTIME, &early), ETIMEDOUT);
+    EXPECT(cohort_rwlock_upgrade_until(&rwlock, CLOCK_REALTIME, NULL), EINVAL);
+    EXPECT(cohort_rwlock_upgrade_unless(&rwlock, &stopped), ECANCELED);
+    EXPECT(cohort_rwlock_is_written(&rwlock), 0);
     EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+    /* A cancelled token refuses no lock that is free. */
+    EXPECT(cohort_rwlock_upgrade_unless(&rwlock, &stopped), 0);
+    EXPECT(cohort_rwlock_downgrade_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_upgrade_until(&rwlock, CLOCK_MONOTONIC, &early), 0);
+    EXPECT(cohort_rwlock_downgrade_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_unlock_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_upgrade_unless(&rwlock, &stopped), EPERM);
+    EXPECT(cohort_rwlock_read_upgradable_until(&rwlock, CLOCK_MONOTONIC, &early), 0);
+    EXPECT(cohort_rwlock_unlock_upgradable(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_upgradable_unless(&rwlock, &stopped), 0);
     EXPECT(cohort_rwlock_upgrade_try(&rwlock), 0);
     EXPECT(cohort_rwlock_is_written(&rwlock), 1);
     EXPECT(cohort_rwlock_downgrade_upgradable(&rwlock), 0);

@@ -315,11 +315,27 @@ int cohort_rwlock_read_upgradable_try(cohort_rwlock_t *rwlock)
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
- Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` after a timeout
- in nanoseconds.
+ Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_rwlock_read_upgradable_until(cohort_rwlock_t *rwlock,
+                                        int clock,
+                                        const struct timespec *time)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ As `cohort_rwlock_read_upgradable_until`, with a timeout in nanoseconds.
  */
 int cohort_rwlock_read_upgradable_for(cohort_rwlock_t *rwlock,
                                       uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the lock is acquired for upgradable reading, or returns `ECANCELED` once the token is
+ cancelled.
+ */
+int cohort_rwlock_read_upgradable_unless(cohort_rwlock_t *rwlock,
+                                         cohort_token_t *token)
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
@@ -335,10 +351,21 @@ int cohort_rwlock_upgrade(cohort_rwlock_t *rwlock);
 int cohort_rwlock_upgrade_try(cohort_rwlock_t *rwlock);
 
 /*
- Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` after a timeout in
- nanoseconds, and the caller still reads upgradable.
+ Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`, and the caller still reads upgradable.
+ */
+int cohort_rwlock_upgrade_until(cohort_rwlock_t *rwlock, int clock, const struct timespec *time);
+
+/*
+ As `cohort_rwlock_upgrade_until`, with a timeout in nanoseconds.
  */
 int cohort_rwlock_upgrade_for(cohort_rwlock_t *rwlock, uint64_t nanoseconds);
+
+/*
+ Blocks until the upgradable reader is the writer, or returns `ECANCELED` once the token is
+ cancelled, and the caller still reads upgradable.
+ */
+int cohort_rwlock_upgrade_unless(cohort_rwlock_t *rwlock, cohort_token_t *token);
 
 /*
  Turns the caller's write lock into a read lock, with no writer in between; `EPERM` if there is no

@@ -454,6 +454,21 @@ public:
         return cohort_rwlock_read_upgradable_for(&native, detail::nanoseconds(duration)) == 0;
     }
 
+    template <class Clock, class Duration>
+    bool try_lock_upgrade_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_rwlock_read_upgradable_until(&native, clock, at);
+        }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_lock_upgrade_unless(token &token) COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_upgradable_unless(&native, token.native_handle()) == 0;
+    }
+
     void unlock_upgrade() COHORT_RELEASE_SHARED(this) COHORT_UNCHECKED
     {
         detail::check(cohort_rwlock_unlock_upgradable(&native),
@@ -477,6 +492,39 @@ public:
     {
         return cohort_rwlock_upgrade_for(&native, detail::nanoseconds(duration)) == 0;
     }
+
+    template <class Clock, class Duration>
+    bool try_unlock_upgrade_and_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_rwlock_upgrade_until(&native, clock, at);
+        }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_unlock_upgrade_and_lock_unless(token &token) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_upgrade_unless(&native, token.native_handle()) == 0;
+    }
+
+#ifdef __cpp_lib_jthread
+    /* False once a stop is requested; from C++20 on. */
+    bool try_lock_upgrade_unless(const std::stop_token &stop)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_lock_upgrade_unless(ends);
+        });
+    }
+
+    bool try_unlock_upgrade_and_lock_unless(const std::stop_token &stop) COHORT_UNCHECKED
+    {
+        return detail::unless(stop, [this](token &ends) COHORT_UNCHECKED {
+            return try_unlock_upgrade_and_lock_unless(ends);
+        });
+    }
+#endif
 
     void unlock_upgrade_and_lock_shared() COHORT_UNCHECKED
     {

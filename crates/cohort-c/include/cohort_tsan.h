@@ -76,13 +76,6 @@ static inline void cohort_tsan_release(const void *place)
     COHORT_TSAN(function, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
     COHORT_TSAN_TIMED(function, type, act)
 
-/* The same without a time or a token. */
-#define COHORT_TSAN_BRIEF(function, type, act) \
-    COHORT_TSAN(function, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
-    COHORT_TSAN(function##_try, (type *lock), (lock), , COHORT_TSAN_DONE(act)) \
-    COHORT_TSAN(function##_for, COHORT_TSAN_FOR(type), (lock, nanoseconds), , \
-                COHORT_TSAN_DONE(act))
-
 #define COHORT_TSAN_WRITE(lock) (cohort_tsan_acquire(lock), \
                                  cohort_tsan_acquire(cohort_tsan_readers(lock)))
 
@@ -97,8 +90,8 @@ COHORT_TSAN(cohort_rwlock_unlock_fair, (cohort_rwlock_t *lock), (lock),
             cohort_tsan_release(cohort_rwlock_is_written(lock) ? lock : cohort_tsan_readers(lock)), )
 COHORT_TSAN(cohort_rwlock_unlock_upgradable, (cohort_rwlock_t *lock), (lock),
             cohort_tsan_release(cohort_tsan_readers(lock)), )
-COHORT_TSAN_BRIEF(cohort_rwlock_read_upgradable, cohort_rwlock_t, cohort_tsan_acquire(lock))
-COHORT_TSAN_BRIEF(cohort_rwlock_upgrade, cohort_rwlock_t, COHORT_TSAN_WRITE(lock))
+COHORT_TSAN_ACQUIRE(cohort_rwlock_read_upgradable, cohort_rwlock_t, cohort_tsan_acquire(lock))
+COHORT_TSAN_ACQUIRE(cohort_rwlock_upgrade, cohort_rwlock_t, COHORT_TSAN_WRITE(lock))
 COHORT_TSAN(cohort_rwlock_downgrade, (cohort_rwlock_t *lock), (lock), cohort_tsan_release(lock), )
 COHORT_TSAN(cohort_rwlock_downgrade_upgradable, (cohort_rwlock_t *lock), (lock),
             cohort_tsan_release(lock), )

@@ -618,8 +618,34 @@ pub unsafe extern "C" fn cohort_rwlock_read_upgradable_try(rwlock: *mut cohort_r
     }
 }
 
-/// Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` after a timeout
-/// in nanoseconds.
+/// Blocks until the lock is acquired for upgradable reading, or returns `ETIMEDOUT` at that time of
+/// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_upgradable_until(
+    rwlock: *mut cohort_rwlock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    let _ = at!(rwlock);
+    let (address, time) = (rwlock.expose_provenance(), time.expose_provenance());
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(address, clock as usize, time, |at, rwlock, clock, time| {
+            let time = with_exposed_provenance(time);
+            report_upgradable(at, Doing::Timed, rwlock, |lock| {
+                let patience = time::until(clock as c_int, time);
+                patience.map_or_else(|error| error, |patience| read_upgradable(lock, &patience))
+            })
+        })
+    }
+}
+
+/// As `cohort_rwlock_read_upgradable_until`, with a timeout in nanoseconds.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
 ///
@@ -643,6 +669,31 @@ pub unsafe extern "C" fn cohort_rwlock_read_upgradable_for(
                 })
             },
         )
+    }
+}
+
+/// Blocks until the lock is acquired for upgradable reading, or returns `ECANCELED` once the token is
+/// cancelled.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_upgradable_unless(
+    rwlock: *mut cohort_rwlock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let _ = at!(rwlock);
+    let (address, token) = (rwlock.expose_provenance(), token.expose_provenance());
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(address, token, 0, |at, rwlock, token, _| {
+            let token = with_exposed_provenance_mut(token);
+            report_upgradable(at, Doing::Timed, rwlock, |lock| {
+                unless(token, |patience| read_upgradable(lock, patience))
+            })
+        })
     }
 }
 
@@ -682,8 +733,32 @@ pub unsafe extern "C" fn cohort_rwlock_upgrade_try(rwlock: *mut cohort_rwlock_t)
     }
 }
 
-/// Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` after a timeout in
-/// nanoseconds, and the caller still reads upgradable.
+/// Blocks until the upgradable reader is the writer, or returns `ETIMEDOUT` at that time of
+/// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`, and the caller still reads upgradable.
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_upgrade_until(
+    rwlock: *mut cohort_rwlock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    let _ = at!(rwlock);
+    let (address, time) = (rwlock.expose_provenance(), time.expose_provenance());
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(address, clock as usize, time, |at, rwlock, clock, time| {
+            let time = with_exposed_provenance(time);
+            report_upgrade(at, Doing::Timed, rwlock, |lock| {
+                let patience = time::until(clock as c_int, time);
+                patience.map_or_else(|error| error, |patience| upgrade(lock, &patience))
+            })
+        })
+    }
+}
+
+/// As `cohort_rwlock_upgrade_until`, with a timeout in nanoseconds.
 ///
 /// # Safety
 /// As `cohort_rwlock_upgrade`.
@@ -705,6 +780,29 @@ pub unsafe extern "C" fn cohort_rwlock_upgrade_for(
                 })
             },
         )
+    }
+}
+
+/// Blocks until the upgradable reader is the writer, or returns `ECANCELED` once the token is
+/// cancelled, and the caller still reads upgradable.
+///
+/// # Safety
+/// As `cohort_rwlock_upgrade`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_upgrade_unless(
+    rwlock: *mut cohort_rwlock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let _ = at!(rwlock);
+    let (address, token) = (rwlock.expose_provenance(), token.expose_provenance());
+    // SAFETY: the caller's.
+    unsafe {
+        from_here(address, token, 0, |at, rwlock, token, _| {
+            let token = with_exposed_provenance_mut(token);
+            report_upgrade(at, Doing::Timed, rwlock, |lock| {
+                unless(token, |patience| upgrade(lock, patience))
+            })
+        })
     }
 }
 

@@ -95,7 +95,7 @@
 //! - `annotate`: for programs under Valgrind's race detectors; see docs/testing.md.
 //! - `observe`: [`Mutex`], [`RwLock`], [`ReentrantMutex`], [`Condvar`] and [`Delegated`] report to
 //!   `cohort debug`, `profile` and `top`.
-//! - `portable`: see below.
+//! - `portable`, `platform`: see below.
 //! - `internals`: see below.
 //!
 //! [Instant]: https://doc.rust-lang.org/std/time/struct.Instant.html
@@ -115,6 +115,18 @@
 //! - Waiters are woken in FIFO order, whatever their real-time priority.
 //! - The features `annotate`, `dynamic_tls` and `observe` have no effect.
 //! - Threads of WebAssembly need a target with threads and a clock, as `wasm32-wasip1-threads`.
+//!
+//! Without an operating system, turn `std` off and `platform` on, and call `set_platform` with a type of your
+//! own that has time, waiting and places (`Platform`; `examples/platform.rs`). Its wrong answers cost time, never
+//! exclusion. There:
+//!
+//! - There are [`Mutex`], by default under [`Ttas`](basic::Ttas), and the locks of [`abortable`], [`basic`],
+//!   [`compose`] and [`numa`]; no [`numa::FutexHmcs`], rwlock, condition, `Once` or delegation. A lock that needs
+//!   threads' numbers nevertheless ends the program.
+//! - Waiters poll. Guards and closures work in interrupt handlers only under locks that the interrupted code does
+//!   not hold.
+//! - 128 guards of queue locks exist at once; further ones wait. Closures ([`Mutex::locking`]) need none.
+//! - Checked by the example on Linux and by compilation for `x86_64-unknown-none` and `aarch64-unknown-none`.
 //!
 //! # Versions
 //!
@@ -142,6 +154,10 @@
 //! | [`rwlock`] | reader–writer locks |
 //! | [`catalogue`] | the list of all locks |
 #![no_std]
+#![cfg_attr(
+    world = "platform",
+    allow(dead_code, reason = "what needs threads' numbers is not exported")
+)]
 
 /// The examples of the package's README.
 #[cfg(doctest)]
@@ -154,7 +170,11 @@ pub mod baseline;
 pub mod basic;
 pub mod catalogue;
 pub mod compose;
+#[cfg(not(world = "platform"))]
 pub mod delegation;
+#[cfg(world = "platform")]
+#[allow(dead_code, unused_imports, reason = "it needs threads' numbers")]
+mod delegation;
 #[cfg_attr(not(internals), doc(hidden), allow(dead_code, unused_imports))]
 pub mod door;
 #[cfg(internals)]
@@ -163,12 +183,20 @@ pub mod host;
 #[allow(dead_code, unused_imports, reason = "other packages use it")]
 mod host;
 pub mod numa;
+#[cfg(not(world = "platform"))]
 pub mod rwlock;
+#[cfg(world = "platform")]
+#[allow(dead_code, unused_imports, reason = "it needs threads' numbers")]
+mod rwlock;
 #[cfg_attr(
     not(internals),
     allow(dead_code, unused_imports, reason = "other packages use it")
 )]
 mod support;
+#[cfg_attr(
+    world = "platform",
+    allow(dead_code, unused_imports, reason = "most needs threads' numbers")
+)]
 mod sync;
 #[cfg(internals)]
 pub mod wait;
@@ -179,29 +207,40 @@ mod wait;
 pub use cohort_raw::*;
 #[cfg(not(checker))]
 pub use door::now;
+#[cfg(world = "platform")]
+pub use door::{Platform, PlatformIsSet, set_platform};
 #[cfg(internals)]
 pub use support::{condvar, context, made, records, report, service};
-pub use sync::barrier::{Barrier, BarrierWaitResult};
-pub use sync::condvar::{Condvar, WaitTimeoutResult};
-pub use sync::delegated::Delegated;
-pub use sync::fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
-pub use sync::fair_release::ReleaseFairly;
-#[cfg(not(checker))]
-#[allow(unused_imports, reason = "without features there is nothing")]
-pub use sync::interop::*;
-pub use sync::lazy_lock::LazyLock;
 pub use sync::mutex::{MappedMutexGuard, Mutex, MutexGuard};
-pub use sync::once::{Once, OnceState};
-pub use sync::once_lock::OnceLock;
-pub use sync::pausing::Pausing;
-#[cfg(feature = "std")]
-pub use sync::posting::{Posting, RunAsync};
-pub use sync::reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
-pub use sync::rwlock::{
-    MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
-};
-pub use sync::semaphore::{Semaphore, SemaphorePermit};
 pub use sync::token::Token;
-pub use sync::waking::shared::{ReadAsync, TaskReadGuard, TaskWriteGuard, WriteAsync};
-pub use sync::waking::{LockAsync, Waking};
 pub use wait::{MayPark, Parking, SpinOnly};
+
+/// Types that tell threads apart, or whose locks do: not with a program's own platform.
+#[cfg(not(world = "platform"))]
+mod by_threads {
+    pub use crate::sync::barrier::{Barrier, BarrierWaitResult};
+    pub use crate::sync::condvar::{Condvar, WaitTimeoutResult};
+    pub use crate::sync::delegated::Delegated;
+    pub use crate::sync::fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
+    pub use crate::sync::fair_release::ReleaseFairly;
+    #[cfg(not(checker))]
+    #[allow(unused_imports, reason = "without features there is nothing")]
+    pub use crate::sync::interop::*;
+    pub use crate::sync::lazy_lock::LazyLock;
+    pub use crate::sync::once::{Once, OnceState};
+    pub use crate::sync::once_lock::OnceLock;
+    pub use crate::sync::pausing::Pausing;
+    #[cfg(feature = "std")]
+    pub use crate::sync::posting::{Posting, RunAsync};
+    pub use crate::sync::reentrant::{
+        MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard,
+    };
+    pub use crate::sync::rwlock::{
+        MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
+    };
+    pub use crate::sync::semaphore::{Semaphore, SemaphorePermit};
+    pub use crate::sync::waking::shared::{ReadAsync, TaskReadGuard, TaskWriteGuard, WriteAsync};
+    pub use crate::sync::waking::{LockAsync, Waking};
+}
+#[cfg(not(world = "platform"))]
+pub use by_threads::*;

@@ -311,12 +311,48 @@ fn the_header_is_of_every_standard() {
         "#include <cohort.h>\nint main(void) { return 0; }\n",
     )
     .unwrap();
-    for standard in ["c99", "c11", "c17"] {
-        let mut cc = command("cc");
-        cc.args(["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
-        cc.arg(format!("-std={standard}")).arg(&source);
-        cc.arg(format!("-I{}", in_prefix("include").display()));
-        succeed(&mut cc);
+    for compiler in ["cc", "clang"] {
+        if run(command(compiler).arg("--version")).is_err() {
+            eprintln!("skip: no {compiler} here (package {compiler})");
+            continue;
+        }
+        for standard in ["c99", "c11", "c17"] {
+            succeed(&mut strict(compiler, standard, &source));
+        }
+    }
+}
+
+/// A strict compilation without a result.
+fn strict(compiler: &str, standard: &str, source: &Path) -> Command {
+    let mut compile = command(compiler);
+    compile.args(["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]);
+    compile.arg(format!("-std={standard}")).arg(source);
+    compile.arg(format!("-I{}", in_prefix("include").display()));
+    compile
+}
+
+/// The headers for C++ and for ThreadSanitizer, too, and all templates that the examples use.
+#[test]
+fn the_headers_of_cpp_are_of_every_standard() {
+    let examples = root().join("examples/cpp");
+    let sources = fs::read_dir(examples).expect("the examples are here");
+    let paths = sources.map(|entry| entry.expect("the folder can be read").path());
+    let paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "cpp"))
+        .collect();
+    for compiler in ["c++", "clang++"] {
+        if run(command(compiler).arg("--version")).is_err() {
+            eprintln!("skip: no {compiler} here (package clang)");
+            continue;
+        }
+        for path in &paths {
+            let mut compile = strict(compiler, "c++20", path);
+            if compiler == "c++" {
+                // It comes with gcc; Debian's clang has the sanitizer in another package.
+                compile.args(["-include", "cohort_tsan.h"]);
+            }
+            succeed(&mut compile);
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 
 use cohort::basic::{Clh, Mcs, Tas};
 use cohort::compose::{ACBoClh, CTktMcs, CacheGroup, Clof, Gated, Numa};
+use cohort::lock_api_05::{Held, RawCondvar};
 use cohort::numa::{FutexHmcs, HmcsT2};
-use cohort::{catalogue, for_each_lock};
+use cohort::{RawLock, catalogue, for_each_lock};
 use lock_api_05::{
-    Mutex, RawMutex, RawMutexFair, RawMutexTimed, RwLock, RwLockUpgradableReadGuard,
+    Condvar, Mutex, RawMutex, RawMutexFair, RawMutexTimed, RwLock, RwLockUpgradableReadGuard,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ROUNDS: u32 = 2_000;
 const SHORT: Duration = Duration::from_millis(1);
@@ -65,11 +66,44 @@ fn a_dropped_state_is_kept<L: RawMutex>() {
     assert!(moved.is_locked() && !other.is_locked());
 }
 
+/// Threads pass a turn on by a condition; the mutex stays held by its guard after each wait, so that no
+/// turn is lost and every notification reaches a waiter.
+fn waits_at_a_condition<L>()
+where
+    L: RawMutex<Guard = Held<L>> + RawLock + Send + Sync + 'static,
+    L::Guard: Send,
+{
+    const TURNS: u32 = 60;
+    let turn: Mutex<L, u32> = Mutex::new(0);
+    let passed = Condvar::<RawCondvar<L>>::new();
+    assert!(!passed.notify_one() && passed.notify_all() == 0);
+    std::thread::scope(|scope| {
+        for me in 0..3 {
+            let (turn, passed) = (&turn, &passed);
+            scope.spawn(move || {
+                for round in 0..TURNS {
+                    let mut guard = turn.lock();
+                    passed.wait_while(&mut guard, |turn| *turn != 3 * round + me);
+                    assert!(turn.is_locked());
+                    *guard += 1;
+                    passed.notify_all();
+                }
+            });
+        }
+    });
+    assert!(!turn.is_locked());
+    assert_eq!(turn.into_inner(), 3 * TURNS);
+}
+
 macro_rules! all {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal, $source:literal,
         [$($trait:ident),*];)+) => {
-        fn all() -> Vec<(&'static str, [fn(); 2])> {
-            vec![$((stringify!($name), [excludes::<$lock>, a_dropped_state_is_kept::<$lock>])),+]
+        fn all() -> Vec<(&'static str, [fn(); 3])> {
+            vec![$((stringify!($name), [
+                excludes::<$lock>,
+                a_dropped_state_is_kept::<$lock>,
+                waits_at_a_condition::<$lock>,
+            ])),+]
         }
     };
 }
@@ -111,6 +145,31 @@ fn waiters_give_up() {
     gives_up::<Tas>();
     gives_up::<HmcsT2>();
     gives_up::<ACBoClh>();
+}
+
+#[test]
+fn a_wait_at_a_condition_times_out() {
+    fn times_out<L>()
+    where
+        L: RawMutexTimed<Guard = Held<L>, Duration = Duration, Instant = Instant>
+            + RawLock
+            + 'static,
+    {
+        let mutex: Mutex<L, u32> = Mutex::new(1);
+        let changed = Condvar::<RawCondvar<L>>::new();
+        let mut guard = mutex.lock();
+        let before = Instant::now();
+        assert!(changed.wait_for(&mut guard, SHORT).timed_out());
+        assert!(before.elapsed() >= SHORT && mutex.is_locked());
+        assert!(changed.wait_until(&mut guard, before).timed_out());
+        assert!(!changed.notify_one() && mutex.is_locked());
+        drop(guard);
+        assert!(!mutex.is_locked());
+    }
+    times_out::<FutexHmcs>();
+    times_out::<Tas>();
+    times_out::<HmcsT2>();
+    times_out::<ACBoClh>();
 }
 
 #[test]

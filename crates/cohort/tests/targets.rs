@@ -5,6 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+#[path = "support/program.rs"]
+mod program;
+
 /// A target as cargo describes it: system, processor, bits of a pointer, bits of its largest atom.
 type Target = (&'static str, &'static str, u32, u32);
 
@@ -56,7 +59,7 @@ fn each_target_has_a_backend_or_is_refused_in_one_line() {
         assert_eq!(lines.contains("COHORT_THREAD_RECORD"), is_native, "{lines}");
         assert_eq!(
             lines.contains("cfg=observed"),
-            is_native && !variables.is_empty(),
+            is_native && variables.contains(&"CARGO_FEATURE_OBSERVE"),
             "{lines}"
         );
     };
@@ -88,6 +91,14 @@ fn each_target_has_a_backend_or_is_refused_in_one_line() {
         has(target, &[], "portable");
     }
 
+    for target in [
+        ("none", "x86_64", 64, 64),
+        ("none", "aarch64", 64, 64),
+        ("linux", "x86_64", 64, 64),
+    ] {
+        has(target, &["CARGO_FEATURE_PLATFORM"], "platform");
+    }
+
     let refused = [
         (("none", "x86_64", 64, 64), "standard library"),
         (("unknown", "wasm32", 32, 64), "clock"),
@@ -107,4 +118,42 @@ fn each_target_has_a_backend_or_is_refused_in_one_line() {
         assert!(!lines.contains("world="), "{lines}");
     }
     fs::remove_dir_all(&folder).expect("the folder is this test's own");
+}
+
+/// The feature `platform`: compiled for targets without the standard library, as far as they are installed, and
+/// run here by its example.
+#[test]
+fn a_platform_of_the_programs_own_serves_locks() {
+    let folder = tempfile::TempDir::new().expect("a temporary folder");
+    let here = env!("CARGO_MANIFEST_DIR");
+    let dependency = format!(
+        "cohort = {{ path = {here:?}, default-features = false, features = [\"platform\"] }}\n"
+    );
+    let example = fs::read_to_string(Path::new(here).join("examples/platform.rs"));
+    program::package(folder.path(), &dependency, &example.expect("it is here"));
+    let output = program::cargo(folder.path(), &["run"], "");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+
+    let bare = "#![no_std]\n#![no_main]\n\
+        static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);\n\
+        static NODES: cohort::Mutex<u64, cohort::compose::CTktMcs> = cohort::Mutex::from_raw(\n\
+            cohort::compose::CTktMcs::new(), 0);\n\
+        pub fn add() { *TOTAL.lock() += *NODES.lock(); }\n\
+        #[panic_handler]\n\
+        fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n";
+    program::package(folder.path(), &dependency, bare);
+    for target in ["x86_64-unknown-none", "aarch64-unknown-none"] {
+        let libraries = Command::new("rustc")
+            .args(["--print", "target-libdir", "--target", target])
+            .output();
+        let folder_of = String::from_utf8(libraries.expect("rustc starts").stdout).expect("a path");
+        if !Path::new(folder_of.trim()).exists() {
+            eprintln!("skip: no core library for {target} here (rustup target add {target})");
+            continue;
+        }
+        let output = program::cargo(folder.path(), &["check", "--target", target], "");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{target}: {said}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The platform layer: all that a lock needs from its environment.
 //!
-//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of four
+//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes. It has one of five
 //! backends (`world`), chosen by the package that compiles these sources (`build.rs` of each sets
 //! `world`, and `checker` in the last two):
 //!
@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `native` | `cohort` | this machine: `core::sync::atomic`, futex, `mmap` |
 //! | `portable` | `cohort` | any machine by the standard library alone; see `build.rs` |
+//! | `platform` | `cohort` | any machine by the program's `Platform`, without the standard library |
 //! | `loom` | `cohort-on-loom` | the loom model checker: every execution of a small client |
 //! | `machine` | `cohort-on-machine` | the simulated machine: fibers on a virtual clock |
 //!
@@ -40,6 +41,10 @@ mod world;
 
 #[cfg(world = "portable")]
 #[path = "portable/mod.rs"]
+mod world;
+
+#[cfg(world = "platform")]
+#[path = "platform/mod.rs"]
 mod world;
 
 #[cfg(world = "loom")]
@@ -98,6 +103,8 @@ pub use unmoved::{Home, to_its_end};
 pub use unobserved::{call_site, may_be_observed, recorder};
 /// The clock of deadlines: see [`Deadline::monotonic`](cohort_raw::Deadline::monotonic).
 pub use world::now;
+#[cfg(world = "platform")]
+pub use world::{Platform, PlatformIsSet, set_platform};
 
 /// The bytes of the smallest page.
 pub const PAGE: usize = 4096;

@@ -68,6 +68,13 @@ pub use fc_mcs::FcMcs;
 pub use fc_mcs_published::FcMcsPublished;
 pub use fissile::Fissile;
 pub use futex_hmcs::FutexHmcs;
+
+/// The lock of a mutex without another. A program's own platform has no threads' numbers, which [`FutexHmcs`]
+/// needs.
+#[cfg(world = "platform")]
+pub(crate) use crate::basic::Ttas as DefaultLock;
+#[cfg(not(world = "platform"))]
+pub(crate) use futex_hmcs::FutexHmcs as DefaultLock;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
 pub use hmcs::{AnyHmcs, AnyHmcsFast, ByFastPath, Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package, Hmcs5};

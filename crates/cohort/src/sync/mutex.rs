@@ -2,7 +2,7 @@
 
 use crate::door::recorder::{self, Doing, How};
 use crate::door::{Cell, now, to_its_end};
-use crate::numa::FutexHmcs;
+use crate::numa::DefaultLock;
 use crate::support::context::Kept;
 use crate::support::defer::Defer;
 use crate::support::heed::heeding;
@@ -66,7 +66,7 @@ use core::time::Duration;
 /// });
 /// ```
 #[derive(Default)]
-pub struct Mutex<T: ?Sized, L = FutexHmcs> {
+pub struct Mutex<T: ?Sized, L = DefaultLock> {
     lock: L,
     data: Cell<T>,
 }
@@ -80,7 +80,7 @@ pub struct Mutex<T: ?Sized, L = FutexHmcs> {
 /// assert_eq!(format!("{guard}"), "2");
 /// ```
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
-pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
+pub struct MutexGuard<'a, T: ?Sized, L: RawLock = DefaultLock> {
     mutex: &'a Mutex<T, L>,
     /// Dropped by the guard itself, after the release.
     context: ManuallyDrop<Kept<L>>,
@@ -98,7 +98,7 @@ pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
 /// assert_eq!(*number, 1);
 /// ```
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
-pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
+pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = DefaultLock> {
     lock: &'a L,
     context: ManuallyDrop<Kept<L>>,
     part: NonNull<T>,
@@ -121,7 +121,7 @@ impl<T> Mutex<T> {
         /// ```
         #[must_use]
         pub fn new(data: T) -> Self {
-            Self::from_raw(FutexHmcs::new(), data)
+            Self::from_raw(DefaultLock::new(), data)
         }
     }
 }

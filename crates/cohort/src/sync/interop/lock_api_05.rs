@@ -51,6 +51,10 @@ use std::time::Instant;
 
 extern crate std;
 
+mod condvar;
+
+pub use condvar::RawCondvar;
+
 /// The context of an acquisition. Dropped, it leaves the mutex locked, and its block in use: a waiter may
 /// read it.
 pub struct Held<L: RawLock>(ManuallyDrop<Kept<L>>);

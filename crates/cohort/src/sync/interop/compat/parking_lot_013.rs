@@ -59,13 +59,10 @@
 
 use crate::door::thread;
 use crate::rwlock::read_at_last;
-use crate::support::condvar::{RawCondvar as Queue, Waited};
 use crate::sync::interop::instant::left;
-use crate::sync::interop::lock_api_05::Held;
 use crate::sync::mutex::patience;
 use ::lock_api_05::{GuardNoSend, GuardSend};
 use cohort_raw::{Outcome, Patience};
-use core::fmt;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::time::Instant;
@@ -177,67 +174,7 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 /// assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
 /// assert!(!changed.notify_one());
 /// ```
-#[derive(Default)]
-pub struct RawCondvar {
-    queue: Queue,
-}
-
-impl fmt::Debug for RawCondvar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawCondvar").finish_non_exhaustive()
-    }
-}
-
-// SAFETY: a waiter registers before it unlocks the mutex, and locks it before it returns. The
-// default lock has no contexts, so the guard's state stays valid.
-unsafe impl lock_api::RawCondvar for RawCondvar {
-    #[allow(clippy::declare_interior_mutable_const, reason = "the trait's")]
-    const INIT: Self = Self {
-        queue: Queue::new(),
-    };
-    type RawMutex = RawMutex;
-
-    unsafe fn wait(&self, mutex: &RawMutex, _state: &mut Held<RawMutex>) {
-        // SAFETY: the caller's; every thread that notifies does so below.
-        let _ = unsafe { self.queue.wait_with(mutex, &Patience::ENDLESS) };
-    }
-
-    fn notify_one(&self) -> bool {
-        self.queue.notify_one()
-    }
-
-    fn notify_all(&self) -> usize {
-        self.queue.notify_all()
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawCondvarTimed for RawCondvar {
-    fn checked_duration_to_instant(timeout: &Duration) -> Option<Instant> {
-        Instant::now().checked_add(*timeout)
-    }
-
-    unsafe fn wait_until(
-        &self,
-        mutex: &RawMutex,
-        state: &mut Held<RawMutex>,
-        deadline: &Instant,
-    ) -> bool {
-        // SAFETY: the caller's.
-        unsafe { self.wait_for(mutex, state, &left(*deadline)) }
-    }
-
-    unsafe fn wait_for(
-        &self,
-        mutex: &RawMutex,
-        _state: &mut Held<RawMutex>,
-        timeout: &Duration,
-    ) -> bool {
-        // SAFETY: as in `wait`.
-        let waited = unsafe { self.queue.wait_with(mutex, &patience(*timeout)) };
-        waited == Waited::GaveUp
-    }
-}
+pub type RawCondvar = crate::lock_api_05::RawCondvar<RawMutex>;
 
 /// A [`RawRwLock`] that a reader may read again: its readers never wait for waiting writers.
 ///

@@ -7,7 +7,9 @@ use cohort_cli::destination;
 use cohort_cli::library;
 use cohort_cli::page::{self, Origin};
 use cohort_cli::problem::{self, Problem};
-use cohort_lab::claims::{self, CLAIMS, Claim, Ends, Judged, JudgedPart, Kept, Verdict};
+use cohort_lab::claims::{
+    self, CLAIMS, Claim, Ends, Forecast, Judged, JudgedPart, Kept, Record, Verdict,
+};
 use cohort_lab::interrupt;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
@@ -18,7 +20,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Options of `cohort reproduce`.
 #[derive(Debug, clap::Args)]
@@ -62,7 +64,8 @@ and needs a C compiler.
 
 Letters: K Lock Cohorting (Dice et al. 2015), S SANL (Zhang et al. 2017), F CLoF (Chehab et al. \
 2021), T HMCS-T (Chabbi et al. 2017), G GLS and GLK (Antić et al. 2016). Except with --here, output \
-is identical on every host. After Ctrl-C, the same build continues with the complete claims.
+is identical on every host. After Ctrl-C, the same build continues with the complete claims. \
+The announced time is estimated from recorded runs; runs on this host correct it.
 
 Exit status: 0 if all claims ran, also with disagreements; 2 for invalid options; 125 if a page \
 cannot be written; 130 after Ctrl-C.";
@@ -121,17 +124,32 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         };
         problem::tell(format!("Resumed with {rows} from an interrupted run."));
     }
-    if let Some(text) = expected(&missing, seeds, ends) {
+    let learnt = library::cache_folder().map(|cache| cache.join("reproduce-times"));
+    let mut forecast = Forecast::new(&missing, seeds, ends, Record::open(learnt));
+    if let Some(text) = expected(&forecast, missing.len(), seeds) {
         problem::tell(text);
     }
+    let began = Instant::now();
     let mut progress = Progress::new(claims::planned(&missing, seeds, ends), false);
     let watched = std::io::stderr().is_terminal();
-    let mut done = |row: &Judged| {
+    let pace = progress.pace();
+    let mut done = |row: &Judged, forecast: &Forecast| {
+        let left = left(forecast, began.elapsed());
+        pace.leaves(left);
         if !watched {
-            problem::tell(format!("{}: {}", row.id, row.verdict_text()));
+            let left = time_left(left).map_or_else(String::new, |left| format!("; {left}"));
+            problem::tell(format!("{}: {}{left}", row.id, row.verdict_text()));
         }
     };
-    let judged = claims::run(&chosen, seeds, ends, &mut kept, &mut progress, &mut done);
+    let judged = claims::run(
+        &chosen,
+        seeds,
+        ends,
+        &mut kept,
+        &mut forecast,
+        &mut progress,
+        &mut done,
+    );
     drop(progress);
     let rows = match judged {
         Ok(rows) => rows,
@@ -193,33 +211,64 @@ fn kept(seeds: usize, ends: Ends) -> Kept {
     Kept::open(file, key)
 }
 
-/// How long these rows take, about; nothing if that is no time.
-fn expected(rows: &[&'static Claim], seeds: usize, ends: Ends) -> Option<String> {
-    let time = claims::expected(rows, seeds, ends);
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+/// The estimated duration of so many rows; none if short.
+fn expected(forecast: &Forecast, rows: usize, seeds: usize) -> Option<String> {
+    let cpus = cpus();
     let many =
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let about = |seconds: f64| {
-        if seconds < 90.0 {
-            format!("{seconds:.0} s")
-        } else {
-            format!("{:.0} min", seconds / 60.0)
-        }
-    };
-    let seconds = time.as_secs_f64();
-    (time >= EXPECTED).then(|| {
+    let (least, most) = forecast.range();
+    (most >= EXPECTED).then(|| {
         format!(
-            "{} with {}: about {} of CPU time, {} on {}.",
-            many(rows.len(), "row"),
+            "{} with {}: {} of CPU time, {} on {}.",
+            many(rows, "row"),
             many(seeds, "seed"),
-            about(seconds),
-            about(seconds / cpus as f64),
-            many(cpus, "CPU")
+            between(least, most),
+            between(least / cpus, most / cpus),
+            many(cpus as usize, "CPU")
         )
     })
 }
 
-/// The least that is worth a line.
+/// The number of CPUs for runs.
+fn cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
+}
+
+/// A range of durations in words.
+fn between(least: Duration, most: Duration) -> String {
+    let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
+    if most < 90.0 {
+        format!("{least:.0} to {most:.0} s")
+    } else {
+        format!("{:.0} to {:.0} min", least / 60.0, most / 60.0)
+    }
+}
+
+/// The time left by the clock, at the speed so far: other processes may have taken CPUs.
+fn left(forecast: &Forecast, elapsed: Duration) -> Duration {
+    let spent = forecast.spent();
+    let rate = if spent >= MEASURED {
+        elapsed.as_secs_f64() / spent.as_secs_f64()
+    } else {
+        1.0 / f64::from(cpus())
+    };
+    forecast.left().mul_f64(rate)
+}
+
+/// The least CPU time that shows a host's load.
+const MEASURED: Duration = Duration::from_secs(5);
+
+/// The time left in words; none if short.
+fn time_left(left: Duration) -> Option<String> {
+    let minutes = left.as_secs_f64() / 60.0;
+    match left {
+        _ if left < EXPECTED => None,
+        _ if minutes < 1.5 => Some(format!("about {} s left", left.as_secs())),
+        _ => Some(format!("about {minutes:.0} min left")),
+    }
+}
+
+/// The least duration to announce.
 const EXPECTED: Duration = Duration::from_secs(20);
 
 /// A claim as the list in JSON shows it.

@@ -9,6 +9,7 @@
 
 mod estimates;
 mod experiment;
+mod forecast;
 mod judge;
 mod kept;
 mod measure;
@@ -19,6 +20,7 @@ mod variants;
 
 pub use estimates::Ends;
 pub use experiment::{Experiment, Place, Sweep};
+pub use forecast::{Forecast, Record};
 pub use judge::{Judged, JudgedEnd, JudgedPart, UNEXPLAINED, Verdict, judge};
 pub use kept::Kept;
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
@@ -32,10 +34,10 @@ use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use cohort::name::Lock;
 use cohort_machine::description::End;
-use experiment::{FIRST_SEED, Point, Points, Simulators, cpu_time};
+use experiment::{FIRST_SEED, Point, Points, Simulators, cpu_time, process_time};
 use rayon::prelude::*;
 use stands::Search;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -167,56 +169,6 @@ fn planned_of(claim: &'static Claim, seeds: usize, ends: Ends) -> BTreeSet<Point
     points
 }
 
-/// Estimated CPU time of these claims' runs with `seeds` seeds, with all counterfactuals. Runs the
-/// beginning of the longest points; other points count by their virtual time. Blocks.
-#[must_use]
-pub fn expected(claims: &[&'static Claim], seeds: usize, ends: Ends) -> Duration {
-    let simulators = Simulators::default();
-    let mut points = BTreeSet::new();
-    for claim in claims {
-        points.extend(planned_of(claim, seeds, ends));
-        let (found, seeds) = (Found::default(), claim.seeds(seeds));
-        points.extend(wanted(claim.counterfactuals, &found, &seeds));
-    }
-    let mut alike: BTreeMap<Point, u32> = BTreeMap::new();
-    for point in points {
-        *alike.entry(point.with_first_seed()).or_default() += 1;
-    }
-    let mut alike: Vec<(Point, u32, u64)> = alike
-        .into_iter()
-        .map(|(point, runs)| {
-            let load = point.load(&simulators);
-            (point, runs, load)
-        })
-        .collect();
-    alike.sort_by_key(|(_, runs, load)| std::cmp::Reverse(load * u64::from(*runs)));
-    let (long, short) = alike.split_at(alike.len().min(TRIALS));
-    let tried: Vec<(Duration, u64)> = long
-        .par_iter()
-        .filter_map(|(point, runs, load)| {
-            let time = point.tried(&simulators)? * *runs;
-            Some((time, load * u64::from(*runs)))
-        })
-        .collect();
-    let time: Duration = tried.iter().map(|(time, _)| *time).sum();
-    let load: u64 = tried.iter().map(|(_, load)| *load).sum();
-    let rest = short.iter().map(|(_, runs, load)| load * u64::from(*runs));
-    let rest = time.mul_f64(rest.sum::<u64>() as f64 / load.max(1) as f64);
-    let machines = |claim: &&'static Claim| {
-        let mut machines = profiled(claim.parts);
-        machines.extend(profiled(claim.counterfactuals));
-        machines
-    };
-    let profiles: BTreeSet<&str> = claims.iter().flat_map(machines).collect();
-    time + rest + PROFILE * profiles.len() as u32
-}
-
-/// The greatest number of points that [`expected`] tries: some seconds for all claims.
-const TRIALS: usize = 128;
-
-/// Estimated duration of a machine's profile.
-const PROFILE: Duration = Duration::from_secs(10);
-
 /// The parts with all locks available.
 fn runnable(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| part.missing().is_empty())
@@ -264,7 +216,8 @@ fn at_ends(claim: &Claim, ends: Ends) -> impl Iterator<Item = (&'static str, End
 }
 
 /// Runs and judges these claims with `seeds` seeds, in order. A point of several claims runs once.
-/// A saved row is not run again; a completed row is saved and passed to `done`. Blocks.
+/// A saved row is not run again; a completed row is saved, corrects the forecast, and is passed to
+/// `done` with it. Blocks.
 ///
 /// # Errors
 /// A signal asked this process to end; the completed rows are saved.
@@ -273,22 +226,26 @@ pub fn run(
     seeds: usize,
     ends: Ends,
     kept: &mut Kept,
+    forecast: &mut Forecast,
     observer: &mut (dyn Observer + Send),
-    done: &mut dyn FnMut(&Judged),
+    done: &mut dyn FnMut(&Judged, &Forecast),
 ) -> Result<Vec<Judged>, Interrupted> {
     let mut laboratory = Laboratory {
         simulators: Simulators::default(),
         points: Points::default(),
         found: Found::default(),
+        spent: Duration::ZERO,
         observer: Mutex::new(observer),
     };
     let judged = claims.iter().map(|claim| {
         if let Some(row) = kept.find(claim) {
             return Ok(row.clone());
         }
+        let before = laboratory.spent;
         let row = laboratory.row(claim, &claim.seeds(seeds), ends)?;
         kept.keep(&row);
-        done(&row);
+        forecast.learn(&row, laboratory.spent.saturating_sub(before));
+        done(&row, forecast);
         Ok(row)
     });
     judged.collect()
@@ -299,6 +256,8 @@ struct Laboratory<'a> {
     simulators: Simulators,
     points: Points,
     found: Found,
+    /// The CPU time so far.
+    spent: Duration,
     observer: Mutex<&'a mut (dyn Observer + Send)>,
 }
 
@@ -310,7 +269,7 @@ impl Laboratory<'_> {
         seeds: &[u64],
         ends: Ends,
     ) -> Result<Judged, Interrupted> {
-        let mut all = self.prepare(claim.parts)?;
+        let (mut all, mut took) = self.prepare(claim.parts)?;
         let own = wanted(claim.parts, &self.found, seeds);
         self.run(own.clone())?;
         all.extend(own);
@@ -327,44 +286,46 @@ impl Laboratory<'_> {
         }
         judged.decide(claim);
         if !judged.verdict.is_settled() {
-            all.extend(self.prepare(claim.counterfactuals)?);
+            let (points, others_took) = self.prepare(claim.counterfactuals)?;
+            all.extend(points);
+            took += others_took;
             let others = wanted(claim.counterfactuals, &self.found, seeds);
             self.run(others.clone())?;
             all.extend(others);
             judged.counterfactuals = self.judged(claim.counterfactuals, seeds);
         }
-        judged.took = all.iter().map(|point| self.points.took(point)).sum();
+        self.spent += took;
+        let points = all.iter().map(|point| self.points.took(point));
+        judged.took = took + points.sum::<Duration>();
         Ok(judged)
     }
 
     /// Searches, discovers and profiles for these parts, where that is missing; returns the points
-    /// of the searches.
-    fn prepare(&mut self, parts: &[Part]) -> Result<BTreeSet<Point>, Interrupted> {
+    /// of the searches, and the CPU time of the rest.
+    fn prepare(&mut self, parts: &[Part]) -> Result<(BTreeSet<Point>, Duration), Interrupted> {
         let searches = searches(parts);
         let points = searched(&searches);
         self.run(points.clone())?;
         self.found.search(&searches, &self.points);
+        let began = process_time();
+        let mut observer = self
+            .observer
+            .lock()
+            .unwrap_or_else(|broken| broken.into_inner());
         for machine in discovered(parts) {
             if !self.found.has_discovered(machine) {
-                let mut observer = self
-                    .observer
-                    .lock()
-                    .unwrap_or_else(|broken| broken.into_inner());
                 self.found
                     .discover(machine, &self.simulators, &mut **observer)?;
             }
         }
         for machine in profiled(parts) {
             if !self.found.has_profiled(machine) {
-                let mut observer = self
-                    .observer
-                    .lock()
-                    .unwrap_or_else(|broken| broken.into_inner());
                 self.found
                     .profile(machine, &self.simulators, &mut **observer)?;
             }
         }
-        Ok(points)
+        let took = process_time().saturating_sub(began);
+        Ok((points, took))
     }
 
     /// Judges parts, after the runs of all their points.
@@ -377,17 +338,18 @@ impl Laboratory<'_> {
     }
 
     fn run(&mut self, wanted: BTreeSet<Point>) -> Result<(), Interrupted> {
-        run_points(wanted, &mut self.points, &self.simulators, &self.observer)
+        self.spent += run_points(wanted, &mut self.points, &self.simulators, &self.observer)?;
+        Ok(())
     }
 }
 
-/// Runs the missing points, several at a time.
+/// Runs the missing points, several at a time; returns their CPU time.
 fn run_points(
     wanted: BTreeSet<Point>,
     points: &mut Points,
     simulators: &Simulators,
     observer: &Mutex<&mut (dyn Observer + Send)>,
-) -> Result<(), Interrupted> {
+) -> Result<Duration, Interrupted> {
     let missing = wanted.into_iter().filter(|point| !points.knows(point));
     let mut missing: Vec<Point> = missing.collect();
     // Long ones first, so that they do not end up alone on one CPU.
@@ -401,13 +363,16 @@ fn run_points(
             }
             let began = cpu_time();
             let outcome = point.run(simulators);
-            Ok((point, outcome, cpu_time().saturating_sub(began)))
+            let took = cpu_time().saturating_sub(began);
+            Ok((point, outcome, took))
         })
         .collect();
+    let mut spent = Duration::ZERO;
     for (point, outcome, took) in ran? {
+        spent += took;
         points.add(point, outcome, took);
     }
-    Ok(())
+    Ok(spent)
 }
 
 #[cfg(test)]
@@ -492,8 +457,9 @@ mod tests {
             seeds,
             Ends::Deciding,
             &mut kept,
+            &mut Forecast::new(claims, seeds, Ends::Deciding, Record::open(None)),
             &mut Silent,
-            &mut |_| (),
+            &mut |_, _| (),
         )
         .unwrap()
     }
@@ -545,35 +511,6 @@ mod tests {
             .iter()
             .map(|row| (row.id.to_owned(), row.verdict_text()));
         assert_eq!(rows.collect::<Vec<_>>(), recorded);
-    }
-
-    /// The beginning of a run stands for the rest within a factor of two, with timeouts and without;
-    /// a speed common to all points gave a time eleven times too low for rows with timeouts.
-    #[test]
-    fn a_points_time_is_estimated_from_its_beginning() {
-        use crate::bench::{Knobs, Span};
-
-        let simulators = Simulators::default();
-        let alone = Experiment::new(
-            "xeon-e7-4850x4",
-            "loop",
-            Placement::Compact,
-            Sweep::Threads(&[40]),
-        )
-        .lasting(10);
-        let timed = alone.with(Knobs {
-            timeout: Some(Span::Cycles(1_000)),
-            ..Knobs::NONE
-        });
-        for experiment in [alone, timed] {
-            let point = experiment.points(&["hmcs-t-2"], FIRST_SEED).remove(0);
-            let tried = point.tried(&simulators).unwrap().as_secs_f64();
-            let began = cpu_time();
-            point.run(&simulators).unwrap();
-            let took = (cpu_time() - began).as_secs_f64();
-            let ratio = tried / took;
-            assert!((0.5..2.0).contains(&ratio), "{tried} of {took} s");
-        }
     }
 
     /// Each lock counts at its own best number of threads.

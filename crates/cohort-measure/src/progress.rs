@@ -4,13 +4,34 @@ use crate::rounds::Observer;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Progress bar of runs; hidden unless stderr is a terminal.
 pub struct Progress {
     bar: ProgressBar,
     show_output: bool,
     begun: bool,
+    pace: Pace,
+}
+
+/// A better estimate of the time left than by the number of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Pace(Arc<Mutex<Option<(Instant, Duration)>>>);
+
+impl Pace {
+    /// Sets the time left.
+    pub fn leaves(&self, left: Duration) {
+        if let Ok(mut known) = self.0.lock() {
+            *known = Some((Instant::now(), left));
+        }
+    }
+
+    /// The time left, if known.
+    fn left(&self) -> Option<Duration> {
+        let known = self.0.lock().ok()?;
+        known.map(|(since, left)| left.saturating_sub(since.elapsed()))
+    }
 }
 
 impl Progress {
@@ -23,9 +44,17 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
+        let pace = Pace::default();
         let size = rustix::termios::tcgetwinsize(std::io::stderr());
         let columns = size.map_or(0, |size| size.ws_col);
         if let Ok(style) = ProgressStyle::with_template(template(columns)) {
+            let pace = pace.clone();
+            let left = move |state: &ProgressState, to: &mut dyn fmt::Write| {
+                let by_runs = || (state.pos() > 0).then(|| state.eta());
+                if let Some(left) = pace.left().or_else(by_runs) {
+                    let _ = write!(to, ", about {:#} left", HumanDuration(left));
+                }
+            };
             bar.set_style(style.with_key("left", left));
         }
         bar.enable_steady_tick(Duration::from_secs(1));
@@ -33,7 +62,14 @@ impl Progress {
             bar,
             show_output,
             begun: false,
+            pace,
         }
+    }
+
+    /// Its estimate of the time left.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        self.pace.clone()
     }
 }
 
@@ -82,13 +118,6 @@ const fn template(columns: u16) -> &'static str {
     }
 }
 
-/// The time left; none before the first run has ended.
-fn left(state: &ProgressState, to: &mut dyn fmt::Write) {
-    if state.pos() > 0 {
-        let _ = write!(to, ", about {:#} left", HumanDuration(state.eta()));
-    }
-}
-
 impl Observer for Progress {
     fn starts(&mut self, name: &str, again: bool) {
         if again {
@@ -117,5 +146,22 @@ impl Observer for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_as_estimated_last() {
+        let pace = Pace::default();
+        assert_eq!(pace.left(), None);
+        pace.clone().leaves(Duration::from_secs(3_600));
+        pace.leaves(Duration::from_secs(7_200));
+        let left = pace.left().unwrap();
+        assert!(left > Duration::from_secs(3_600) && left <= Duration::from_secs(7_200));
+        pace.leaves(Duration::ZERO);
+        assert_eq!(pace.left(), Some(Duration::ZERO));
     }
 }

@@ -9,6 +9,7 @@ use crate::world::simulated::{Settings, Simulator};
 use crate::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::Length;
 use cohort_machine::description::shipped;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,9 +17,6 @@ use std::time::Duration;
 /// The first seed. Searches, hierarchies and profiles use it alone; every row judges their results
 /// with all seeds.
 pub(super) const FIRST_SEED: u64 = 1;
-
-/// The part of a point's virtual time that a trial simulates.
-const TRIAL: u64 = 64;
 
 /// Number of distinguishable curves in a picture.
 const DISTINCT: usize = 12;
@@ -359,45 +357,6 @@ impl Point {
         })
     }
 
-    /// The same point with the first seed.
-    pub(super) fn with_first_seed(&self) -> Self {
-        Self {
-            seed: FIRST_SEED,
-            ..self.clone()
-        }
-    }
-
-    /// Estimated CPU time, from the speed of its beginning: run for a [part](TRIAL) of its least
-    /// virtual time, and for twice that part, it takes the difference for each part. None if it
-    /// cannot run.
-    pub(super) fn tried(&self, simulators: &Simulators) -> Option<Duration> {
-        let once = self.trial(1, simulators)?;
-        let twice = self.trial(2, simulators)?;
-        let part = twice.saturating_sub(once);
-        Some(once + part * (TRIAL as u32 - 1))
-    }
-
-    /// The CPU time of so many parts.
-    fn trial(&self, parts: u64, simulators: &Simulators) -> Option<Duration> {
-        let simulator = simulators.get(self.machine);
-        let (info, setting) = self.setting().ok()?;
-        let mut settings = self.settings(info, &simulator, &setting);
-        let counted = (settings.length.warm_up + settings.length.least) * parts / TRIAL;
-        settings.length = Length {
-            warm_up: 0,
-            settled: 0,
-            settled_by: 0,
-            least: counted,
-            most: counted,
-            given_up: counted,
-            unserved: 0,
-        };
-        settings.cpus = self.cpus(simulator.topology()).ok()?;
-        let began = cpu_time();
-        bench::run(info, simulator.world(settings), &setting).ok()?;
-        Some(cpu_time().saturating_sub(began))
-    }
-
     fn setting(&self) -> Result<(&'static bench::Info, Setting), String> {
         let info = bench::find(self.workload)
             .ok_or_else(|| format!("unknown workload `{}`", self.workload))?;
@@ -513,7 +472,16 @@ fn tunings(machine: &str) -> Tunings {
 
 /// The CPU time of the calling thread, which runs one point.
 pub(super) fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    clock(ClockId::ThreadCPUTime)
+}
+
+/// The CPU time of all threads, which discover and profile machines.
+pub(super) fn process_time() -> Duration {
+    clock(ClockId::ProcessCPUTime)
+}
+
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 

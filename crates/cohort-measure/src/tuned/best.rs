@@ -268,11 +268,11 @@ mod tests {
         );
         let mut tuned = shipped("epyc-7352x2").unwrap();
         tuned.tuned.composition = "clof:mcs-mcs@numa,system".to_owned();
-        let tuned = Tuned {
+        let named = Tuned {
             file: &tuned,
             called: "this machine's file",
         };
-        let here = stands("clof:best", &kunpeng, Some(tuned)).unwrap();
+        let here = stands("clof:best", &kunpeng, Some(named)).unwrap();
         assert_eq!(here.lock, tuned.tuned.composition);
         let flat = by(&[], 4);
         assert!(stands("clof:best/64", &flat, None).is_err());

@@ -57,6 +57,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
             "bar",
             "survey",
             "study",
+            "report",
         ],
     ),
 ];

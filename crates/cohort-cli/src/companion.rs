@@ -50,6 +50,10 @@ pub const LAB: Companion = Companion {
             "Run real programs under the C library's locks and Cohort's",
         ),
         ("study", "Run the papers' programs under several locks"),
+        (
+            "report",
+            "Write one page about this machine: hand-overs, tuned lock, benchmarks, programs, claims",
+        ),
     ],
 };
 

@@ -38,6 +38,7 @@ mod purpose;
 mod realtime;
 mod record;
 pub mod report;
+pub mod results;
 mod run;
 pub mod rwlocks;
 pub mod settings;

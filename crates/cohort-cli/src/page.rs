@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::ops::Range;
+use std::time::SystemTime;
 
 /// Default number of columns of a page.
 const COLUMNS: u16 = 80;
@@ -331,7 +332,7 @@ pub fn unwritable(error: &std::io::Error) -> Problem {
 }
 
 /// Origin of JSON output.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Origin {
     command: Vec<String>,
     version: &'static str,
@@ -341,7 +342,7 @@ pub struct Origin {
 }
 
 /// Machine described by the output.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Machine {
     /// This one.
@@ -486,11 +487,18 @@ pub fn print_list(origin: Origin, name: &str, list: &impl Serialize) -> Result<(
 
 /// The present time in UTC, in RFC 3339's format.
 fn now() -> String {
-    // SAFETY: all zeroes is a valid `tm`; both calls get places of the right kind, and only the
-    // second writes to one.
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    utc(since.map_or(0, |since| since.as_secs()))
+}
+
+/// A time in seconds since 1970, in UTC and RFC 3339's format.
+#[must_use]
+pub fn utc(seconds: u64) -> String {
+    let seconds = libc::time_t::try_from(seconds).unwrap_or(0);
+    // SAFETY: all zeroes is a valid `tm`; the call gets places of the right kind, and only writes to the
+    // second.
     let parts = unsafe {
         let mut parts: libc::tm = std::mem::zeroed();
-        let seconds = libc::time(std::ptr::null_mut());
         libc::gmtime_r(&raw const seconds, &raw mut parts);
         parts
     };
@@ -576,5 +584,6 @@ mod tests {
     #[test]
     fn a_date_is_as_long_as_dates_are() {
         assert_eq!(now().len(), "2026-01-01T00:00:00Z".len());
+        assert_eq!(utc(86_400 + 61), "1970-01-02T00:01:01Z");
     }
 }

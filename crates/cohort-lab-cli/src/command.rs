@@ -1,6 +1,8 @@
 //! The command line.
 
-use crate::{bar, bench, discover, machines, replay, reproduce, study, survey, tune, workload};
+use crate::{
+    bar, bench, discover, machines, replay, report, reproduce, study, survey, tune, workload,
+};
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand};
 use cohort_cli::problem::Problem;
 use cohort_cli::{environment, parsing, signals};
@@ -34,6 +36,8 @@ enum Subcommands {
     Survey(survey::Arguments),
     /// Run the papers' programs under several locks
     Study(study::Arguments),
+    /// Write one page about this machine: hand-overs, tuned lock, benchmarks, programs, claims
+    Report(report::Arguments),
     /// Run one bundled load once (used by other subcommands)
     #[command(hide = true)]
     Workload(workload::Arguments),
@@ -65,6 +69,7 @@ fn carry_out(lab: Lab, _: &ArgMatches) -> Result<ExitCode, Problem> {
         Subcommands::Bar(arguments) => bar::run(arguments),
         Subcommands::Survey(arguments) => survey::run(arguments),
         Subcommands::Study(arguments) => study::run(arguments),
+        Subcommands::Report(arguments) => report::run(&arguments),
         Subcommands::Workload(arguments) => workload::run(arguments),
     }
 }

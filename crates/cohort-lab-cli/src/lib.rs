@@ -8,6 +8,7 @@ mod command;
 mod discover;
 mod machines;
 mod replay;
+mod report;
 mod reproduce;
 mod study;
 mod suggested;

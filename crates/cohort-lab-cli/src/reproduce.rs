@@ -7,6 +7,7 @@ use cohort_cli::destination;
 use cohort_cli::library;
 use cohort_cli::page::{self, Origin};
 use cohort_cli::problem::{self, Problem};
+use cohort_cli::results;
 use cohort_lab::claims::{
     self, CLAIMS, Claim, Ends, Forecast, Judged, JudgedPart, Kept, Record, Verdict,
 };
@@ -159,6 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
                 .filter_map(|claim| kept.find(claim).cloned())
                 .collect();
             if !finished.is_empty() {
+                keep(&finished);
                 report(&finished, arguments.json)?;
                 problem::tell(format!(
                     "{} of {} claims complete; the same command continues with the rest.",
@@ -172,6 +174,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(times) = times(&rows) {
         problem::tell(times);
     }
+    keep(&rows);
     let printed = report(&rows, arguments.json);
     // Minutes of simulation are lost only if neither can be written.
     if let Some(file) = &arguments.html {
@@ -182,10 +185,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The machine of all rows.
+fn origin() -> Origin {
+    Origin::simulated("as each part says")
+}
+
+/// Keeps rows for `cohort report`.
+fn keep(rows: &[Judged]) {
+    for row in rows {
+        results::keep("reproduce", row.id, "claims", row, origin());
+    }
+}
+
 /// Prints rows.
 fn report(rows: &[Judged], json: bool) -> Result<(), Problem> {
     if json {
-        page::print_list(Origin::simulated("as each part says"), "claims", &rows)
+        page::print_list(origin(), "claims", &rows)
     } else {
         page::print(&text(rows))
     }

@@ -9,7 +9,7 @@ use cohort_cli::compare::contestants;
 use cohort_cli::page::{self, Origin};
 use cohort_cli::problem::{Problem, status};
 use cohort_cli::settings::Settings;
-use cohort_cli::{companion, destination, start};
+use cohort_cli::{companion, destination, results, start};
 use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
@@ -123,6 +123,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let (found, ended) = plan.run(&mut progress);
     drop(progress);
     let origin = Origin::here();
+    for program in found.iter().filter(|program| !program.cases().is_empty()) {
+        results::keep("study", &program.name, "programs", program, origin.clone());
+    }
     let setting = (origin.caption(), origin.command());
     let printed = if arguments.json {
         page::print_list(origin, "programs", &found)

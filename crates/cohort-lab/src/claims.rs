@@ -22,7 +22,7 @@ pub use estimates::Ends;
 pub use experiment::{Experiment, Place, Sweep};
 pub use forecast::{Forecast, Record};
 pub use judge::{Judged, JudgedEnd, JudgedPart, UNEXPLAINED, Verdict, judge};
-pub use kept::Kept;
+pub use kept::{Kept, of_document};
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
 pub use rows::CLAIMS;
 pub use stands::{Found, Threshold};

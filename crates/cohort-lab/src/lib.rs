@@ -13,6 +13,8 @@ pub mod discover;
 pub mod envelope;
 pub mod measured;
 pub mod replay;
+pub mod report;
+pub mod sheet;
 pub mod study;
 pub mod survey;
 pub mod tune;

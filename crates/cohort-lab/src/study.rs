@@ -12,7 +12,7 @@ use crate::stats::Estimate;
 use crate::survey::list::Row;
 use crate::survey::place::{RowFolder, Unready};
 use crate::survey::{Case, Cpus, Field};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Plan of studies.
 pub struct StudyPlan<'a> {
@@ -27,7 +27,7 @@ pub struct StudyPlan<'a> {
 }
 
 /// Program with its result.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Studied {
     /// Its name.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Studied {
 }
 
 /// Result of a program.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// A missing prerequisite, or its package.
@@ -52,7 +52,7 @@ pub enum Found {
 }
 
 /// Result of a program with one number of threads.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct StudiedCase {
     /// The number of threads.
     pub threads: u32,
@@ -63,7 +63,7 @@ pub struct StudiedCase {
 }
 
 /// Conclusion about a program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Conclusion {
     /// It was not run.

@@ -3,10 +3,10 @@
 use crate::metric::{Metric, Words};
 use crate::rounds::Series;
 use crate::stats::{Estimate, median};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Comparison, ready for display.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Comparison {
     /// The figures' title.
     pub metric: String,
@@ -17,7 +17,7 @@ pub struct Comparison {
 }
 
 /// Results of one lock.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Row {
     /// Its name.
     pub lock: String,
@@ -46,7 +46,7 @@ pub struct Row {
 }
 
 /// Answer of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Better than the system's locks.

@@ -1,6 +1,6 @@
 //! Medians with distribution-free intervals.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The wanted confidence of an interval.
@@ -10,7 +10,7 @@ const WANTED: f64 = 0.95;
 pub const ENOUGH: f64 = 0.9;
 
 /// Median with an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

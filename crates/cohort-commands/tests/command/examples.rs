@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands with examples in their help; the first is the command alone.
-const SUBCOMMANDS: [&str; 23] = [
+const SUBCOMMANDS: [&str; 24] = [
     "",
     "run",
     "debug",
@@ -31,6 +31,7 @@ const SUBCOMMANDS: [&str; 23] = [
     "delegate",
     "survey",
     "study",
+    "report",
 ];
 
 fn help(subcommand: &str) -> String {
@@ -65,6 +66,7 @@ fn shortened(example: &str) -> String {
     match example.split(' ').nth(1) {
         Some("bench") => format!("{shortened} --seconds 0.0005"),
         Some("demo") => format!("{shortened} --seconds 0.5"),
+        Some("report") if !example.contains("--no-run") => format!("{shortened} --no-run"),
         Some("study") => format!("{shortened} --repeat 1 --no-one-cpu"),
         _ if example.ends_with(" $!") => format!(
             "rm -f said; cohort run --observe -- ./queue 50 > said & until [ -s said ]; do sleep 0.1; done; \
@@ -111,6 +113,7 @@ fn folder() -> TempDir {
         std::fs::set_permissions(&file, everybody).expect("our file");
     };
     write("big.tar", "not so big");
+    write("study.json", crate::gathered::STUDY);
     write("README.md", "A program without locks reads this.\n");
     write("start-everything.sh", "#!/bin/sh\n./mariadbd\n");
     let server = compiled::usual();

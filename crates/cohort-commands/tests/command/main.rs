@@ -17,6 +17,7 @@ mod environment;
 mod examples;
 mod export;
 mod frames;
+mod gathered;
 mod glk;
 mod library;
 mod locks;

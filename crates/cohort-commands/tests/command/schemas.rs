@@ -27,7 +27,7 @@ const ELSEWHERE: [(&str, &str); 11] = [
 ];
 
 /// Quick commands with documents on standard output, and the schemas of these.
-const QUICK: [(&str, &[&str]); 26] = [
+const QUICK: [(&str, &[&str]); 27] = [
     ("bar", &["bar", "library-size", "--json"]),
     ("bar-list", &["bar", "--list", "--json"]),
     (
@@ -134,6 +134,7 @@ const QUICK: [(&str, &[&str]); 26] = [
         &["machines", "show", "epyc-7352x2", "--json"],
     ),
     ("ps", &["ps", "--all", "--seconds", "0.2", "--json"]),
+    ("report", &["report", "--no-run", "--json"]),
     ("reproduce-list", &["reproduce", "--list", "--json"]),
     (
         "study",

@@ -331,6 +331,7 @@ fn every_subcommand_explains_itself() {
         "reproduce",
         "survey",
         "study",
+        "report",
     ] {
         cohort()
             .args([subcommand, "--help"])

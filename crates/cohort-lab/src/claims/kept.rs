@@ -29,9 +29,13 @@ struct Row {
     seeds: usize,
     missing: Option<String>,
     parts: Vec<JudgedPart>,
+    #[serde(default)]
     ends: Vec<JudgedEnd>,
+    #[serde(default)]
     counterfactuals: Vec<JudgedPart>,
+    #[serde(default)]
     curves: Vec<Option<String>>,
+    #[serde(default)]
     took: Duration,
 }
 
@@ -113,7 +117,20 @@ impl Kept {
 }
 
 fn read(line: &str) -> Option<Judged> {
-    let row: Row = serde_json::from_str(line).ok()?;
+    judged(serde_json::from_str(line).ok()?)
+}
+
+/// A claim of a document of `cohort reproduce --json`.
+///
+/// # Errors
+/// It is none, or of another version.
+pub fn of_document(claim: &serde_json::Value) -> Result<Judged, String> {
+    let row = Row::deserialize(claim).map_err(|error| error.to_string())?;
+    let id = row.id.clone();
+    judged(row).ok_or_else(|| format!("no claim `{id}`"))
+}
+
+fn judged(row: Row) -> Option<Judged> {
     let claim = find(&row.id)?;
     let mut parts = row.parts;
     for (part, curves) in parts.iter_mut().zip(row.curves) {

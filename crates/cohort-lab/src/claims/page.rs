@@ -2,51 +2,73 @@
 
 use super::judge::{Judged, JudgedPart, Verdict};
 use crate::plot::figure;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::sheet;
+use maud::{Markup, PreEscaped, html};
 
-const STYLE: &str = "\
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; \
-color: #1f2937 } \
-h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem } \
-table { border-collapse: collapse; width: 100% } \
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #e5e7eb; vertical-align: top } \
-th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } svg { max-width: 100%; height: auto } \
-.note { color: #6b7280; font-size: .9rem } \
+/// Style of claims and verdicts.
+pub const STYLE: &str = "\
+.claims { width: 100% } .claims th, .claims td { text-align: left; vertical-align: top } \
+td.figure { white-space: nowrap } \
 .verdict { border-radius: .3rem; padding: .1rem .5rem; font-size: .85rem; white-space: nowrap } \
-.agrees, .agrees-so-far, .agrees-within-the-estimate { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } .undecided { background: #fef3c7 } \
-.not-yet-runnable { background: #f3f4f6 }";
+.agrees, .agrees-so-far, .agrees-within-the-estimate { background: #ccfbf1 } \
+.disagrees, .failed { background: #fee2e2 } .undecided { background: #fef3c7 } \
+.not-yet-runnable { background: #f3f4f6 } \
+@media (max-width: 500px) { .claims tr, .claims td { display: block } .claims th { display: none } \
+.claims td { border-bottom: none } .claims tr { border-bottom: 1px solid #e5e7eb } }";
+
+/// Origin of the figures.
+const LEGEND: &str = "All our figures are simulated. Virtual runs are shorter than the papers'; the number \
+    of critical sections is given.";
 
 /// The page.
 #[must_use]
 pub fn page(rows: &[Judged]) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                title { "The papers' claims" }
-                style { (STYLE) }
-            }
-            body {
-                h1 { "The papers' claims on simulated machines" }
-                p.note {
-                    "All our figures are simulated. Virtual runs are shorter than the papers'; the number of \
-                     critical sections is given."
-                }
-                (overview(rows))
-                @for row in rows { (section(row)) }
-            }
-        }
+    let content = html! {
+        p.note { (LEGEND) }
+        (overview(&rows.iter().collect::<Vec<_>>()))
+        @for row in rows { (section(row)) }
     };
-    page.into_string()
+    sheet::page("The papers' claims on simulated machines", STYLE, &content)
 }
 
-fn overview(rows: &[Judged]) -> Markup {
+/// All claims in one table: verdicts, and the papers' figures beside ours.
+#[must_use]
+pub fn table(rows: &[&Judged]) -> Markup {
+    html! {
+        (overview(rows))
+        div.wide {
+            table.claims {
+                tr { th { "claim" } th { "verdict" } th { "paper, ours" } }
+                @for row in rows {
+                    tr {
+                        td { b { (row.id) } " " (row.claim) div.note { (row.source) } }
+                        td {
+                            (badge(row.verdict))
+                            @if row.seeds > 0 { div.note { (row.agreeing) " of " (row.seeds) " seeds" } }
+                        }
+                        td {
+                            @for part in row.parts.iter().filter(|part| part.missing.is_empty()) {
+                                div {
+                                    (part.says) ": " (part.paper) ", "
+                                    (part.ours.map_or_else(|| "nothing".to_owned(), figure))
+                                    span.note { " on " (part.machine) }
+                                }
+                            }
+                            @if let Some(missing) = &row.missing { div.note { "Waits: " (missing) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn overview(rows: &[&Judged]) -> Markup {
     html! {
         p {
             @for verdict in VERDICTS {
-                (rows.iter().filter(|row| row.verdict == verdict).count()) " "
-                (badge(verdict)) "  "
+                @let count = rows.iter().filter(|row| row.verdict == verdict).count();
+                @if count > 0 { (count) " " (badge(verdict)) "  " }
             }
         }
     }
@@ -81,12 +103,12 @@ fn section(row: &Judged) -> Markup {
             p { "Why: " (row.because()) "." }
         }
         @if !row.parts.is_empty() {
-            table {
+            div.wide { table.claims {
                 tr { th { "what" } th { "where" } th { "paper" } th { "ours" } }
                 @for part in &row.parts { (part_row(part)) }
                 @for part in row.ends.iter().flat_map(|end| &end.parts) { (part_row(part)) }
                 @for part in &row.counterfactuals { (part_row(part)) }
-            }
+            } }
         }
     }
 }

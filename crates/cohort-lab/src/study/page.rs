@@ -2,22 +2,23 @@
 
 use super::{Conclusion, Found, Studied, StudiedCase};
 use crate::compare::{Answer, Row};
+use crate::sheet;
 use crate::stats::Estimate;
 use crate::survey::judge::in_digits;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
-const STYLE: &str = "\
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; \
-color: #1f2937; background: #fff } \
-h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem } \
-.wide { overflow-x: auto } \
-table { border-collapse: collapse } \
-th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #e5e7eb; white-space: nowrap } \
-th { font-weight: 600; color: #6b7280 } th:first-child, td:first-child, .text { text-align: left } \
+/// Style of the matrix and the details.
+pub const STYLE: &str = "\
+h3 { font-size: 1.05rem; margin: 1.6rem 0 .2rem } \
+.figures th, .figures td { text-align: right; white-space: nowrap } \
+.figures th:first-child, .figures td:first-child, .figures .text { text-align: left } \
 td.why { text-align: left; white-space: pre-wrap } \
-.note { color: #6b7280; font-size: .9rem } code { font-size: .9rem } \
-td.noise, td.unsure { color: #6b7280 } td.failed { background: #fee2e2 } \
-@media print { body { margin: 0; max-width: none } h2 { break-after: avoid } tr { break-inside: avoid } }";
+td.noise, td.unsure { color: #6b7280 } td.failed { background: #fee2e2 }";
+
+/// The matrix in words.
+pub const LEGEND: &str = "Gains over the C library's locks: above 1 is faster. Medians of interleaved \
+    rounds. Colours mark gains (green) and losses (red) beyond the interval; grey figures are within it, \
+    or from too few rounds.";
 
 /// Where and how the studies were run.
 pub struct Setting<'a> {
@@ -30,39 +31,21 @@ pub struct Setting<'a> {
 /// The page.
 #[must_use]
 pub fn page(found: &[Studied], setting: &Setting) -> String {
-    let run: Vec<(&Studied, &[StudiedCase])> = found
-        .iter()
-        .map(|program| (program, program.cases()))
-        .filter(|(_, cases)| !cases.is_empty())
-        .collect();
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Programs under Cohort's locks" }
-                style { (STYLE) }
-            }
-            body {
-                h1 { "Programs under Cohort's locks" }
-                p { code { (setting.command) } }
-                p.note { (setting.caption) ". Gains over the C library's locks: above 1 is faster. \
-                    Medians of interleaved rounds. Colours mark gains (green) and losses (red) beyond the interval; \
-                    grey figures are within it, or from too few rounds." }
-                (matrix(&run))
-                @for (program, cases) in &run { (section(program, cases)) }
-                (absent(found))
-            }
-        }
+    let found: Vec<&Studied> = found.iter().collect();
+    let content = html! {
+        p { code { (setting.command) } }
+        p.note { (setting.caption) ". " (LEGEND) }
+        (matrix(&found))
+        @for program in &found { (section(program)) }
+        (absent(&found))
     };
-    page.into_string()
+    sheet::page("Programs under Cohort's locks", STYLE, &content)
 }
 
 /// All locks of the studies, in their order.
-fn locks<'a>(run: &[(&Studied, &'a [StudiedCase])]) -> Vec<&'a str> {
+fn locks<'a>(found: &[&'a Studied]) -> Vec<&'a str> {
     let mut locks = Vec::new();
-    for case in run.iter().flat_map(|(_, cases)| *cases) {
+    for case in found.iter().flat_map(|program| program.cases()) {
         for row in case.rows().skip(1) {
             if !locks.contains(&row.lock.as_str()) {
                 locks.push(row.lock.as_str());
@@ -72,18 +55,20 @@ fn locks<'a>(run: &[(&Studied, &'a [StudiedCase])]) -> Vec<&'a str> {
     locks
 }
 
-fn matrix(run: &[(&Studied, &[StudiedCase])]) -> Markup {
-    let locks = locks(run);
+/// The heat map of programs and locks, with each program's conclusion.
+#[must_use]
+pub fn matrix(found: &[&Studied]) -> Markup {
+    let locks = locks(found);
     html! {
         div.wide {
-            table {
+            table.figures {
                 tr {
                     th { "program" } th { "threads" } th { "C library, s" }
                     @for lock in &locks { th { (lock) } }
                     th.text { "conclusion" }
                 }
-                @for (program, cases) in run {
-                    @for (place, case) in cases.iter().enumerate() {
+                @for program in found {
+                    @for (place, case) in program.cases().iter().enumerate() {
                         tr {
                             td { @if place == 0 { a href={ "#" (program.name) } { (program.name) } } }
                             td { (case.threads) }
@@ -176,12 +161,18 @@ pub fn in_words(conclusion: &Conclusion) -> String {
     }
 }
 
-fn section(program: &Studied, cases: &[StudiedCase]) -> Markup {
+/// A program's figures; nothing if it was not run.
+#[must_use]
+pub fn section(program: &Studied) -> Markup {
+    let cases = program.cases();
+    if cases.is_empty() {
+        return html! {};
+    }
     html! {
-        h2 id=(program.name) { (program.name) }
+        h3 id=(program.name) { (program.name) }
         p.note { (program.about) "; " (in_words(&program.conclusion)) }
         div.wide {
-            table {
+            table.figures {
                 tr { th { "lock" } th { "threads" } th { "seconds" } th { "gain" } th { "CPU s" } th { "switches" } }
                 @for case in cases {
                     @if let Some(why) = &case.failure { tr { td.why colspan="6" { (why) } } }
@@ -213,7 +204,9 @@ fn detail(row: &Row, threads: u32) -> Markup {
     }
 }
 
-fn absent(found: &[Studied]) -> Markup {
+/// Programs that were not run, with reasons.
+#[must_use]
+pub fn absent(found: &[&Studied]) -> Markup {
     let why = |program: &Studied| match &program.found {
         Found::NotHere(what) => Some(format!("missing: {what}")),
         Found::Unprepared(why) => Some(why.clone()),

@@ -11,19 +11,24 @@ use crate::observe::traced::Traced;
 use crate::page;
 use crate::problem::{self, Problem};
 use crate::profile::percent;
+use crate::program::own_path;
 use crate::purpose::Purpose;
 use crate::settings::{Options, Settings};
 use crate::supervise::{self, Usage};
 use clap::{ArgMatches, ValueHint};
 use cohort::records::CHUNK;
+use cohort_measure::progress::Progress;
+use cohort_measure::rounds::Observer;
 use cohort_trace::{End, Info, Summary, Trace, Writer};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, IsTerminal, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::NamedTempFile;
 use windows::{Course, Windows};
 
@@ -49,6 +54,9 @@ pub struct Arguments {
     /// Limit the recording to this percentage of the program's CPU time, by recording in windows
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     cost: f64,
+    /// Record in this process (set by the command for its keeper)
+    #[arg(long, hide = true)]
+    in_keeper: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
         value_hint = ValueHint::CommandWithArguments)]
@@ -65,7 +73,7 @@ const NOTES: &str = "\
 The program runs as under `cohort run`. Each thread writes its acquisitions, releases, waits at \
 conditions and signals into memory, with the time between them; at the end they become the trace. \
 Forked children are in the same trace. After exec, and after a signal that kills the program, what it \
-wrote remains.
+wrote remains. If this command is killed, the program ends, and its trace is written.
 
 If a full trace costs more than --cost, windows are recorded, and the time between them is left out; a \
 program of less than 0.1 s of CPU time counts as one of 0.1 s. Events beyond --limit are left out; all of \
@@ -107,6 +115,9 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     if let Some(Subcommands::Dump(arguments)) = arguments.what {
         return dump::run(&arguments);
     }
+    if !arguments.in_keeper {
+        return keep();
+    }
     let settings = Settings::new(arguments.options, matches)?.for_observing();
     let output = arguments.output.unwrap_or_default();
     destination::writable(&output)?;
@@ -143,6 +154,20 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let end = ended(&traced, &course, used.cpu);
     write(&output, &traced, &info, &end)?;
     tell(&output, &end, cost);
+    supervise::end_alike(ending)
+}
+
+/// Records in another process, the keeper: if this one is killed, the keeper ends the program and writes the
+/// trace. Ends as the program does.
+fn keep() -> Result<ExitCode, Problem> {
+    let own = own_path()?;
+    let mut words = std::env::args_os();
+    let mut command = Command::new(&own);
+    command.arg0(words.next().unwrap_or_default());
+    // The subcommand comes first.
+    command.args(words.next()).arg("--in-keeper").args(words);
+    let ending = supervise::run_until(command, Signal::TERM)
+        .map_err(|error| Problem::refused(format!("cannot run {}: {error}", own.display())))?;
     supervise::end_alike(ending)
 }
 
@@ -218,12 +243,55 @@ fn all(file: File, traced: &Traced, info: &Info, end: &End) -> Result<(), (std::
     let mut writer = Writer::new(file).map_err(|error| (error, 0))?;
     let mut write = || {
         writer.info(info)?;
-        convert::write(traced, &mut writer)
+        let mut shown = Shown::new(traced.chunks());
+        convert::write(traced, &mut writer, &mut |number| shown.reaches(number))
     };
     let result = write();
     let whole = writer.written();
     let result = result.and_then(|_| writer.end(end).map(drop));
     result.map_err(|error| (error, whole))
+}
+
+/// Progress of the writing, shown if it takes a while.
+struct Shown {
+    chunks: u32,
+    began: Instant,
+    bar: Option<Progress>,
+    reached: u32,
+}
+
+/// The time after which progress is shown.
+const QUIET: Duration = Duration::from_secs(1);
+
+impl Shown {
+    fn new(chunks: u32) -> Self {
+        Self {
+            chunks,
+            began: Instant::now(),
+            bar: None,
+            reached: 0,
+        }
+    }
+
+    /// The writing has come to that chunk.
+    fn reaches(&mut self, number: u32) {
+        if self.bar.is_none() && self.began.elapsed() < QUIET {
+            return;
+        }
+        let chunks = self.chunks;
+        let bar = self.bar.get_or_insert_with(|| {
+            if !std::io::stderr().is_terminal() {
+                problem::tell(format!(
+                    "writing the trace: {number} of {chunks} parts so far"
+                ));
+            }
+            Progress::new(chunks as usize, false)
+        });
+        while self.reached < number {
+            bar.starts("writing the trace", false);
+            self.reached += 1;
+        }
+    }
 }
 
 /// The course of a recording, in words.

@@ -77,12 +77,20 @@ impl Usage {
 ///
 /// # Errors
 /// The program could not be started, or could not be waited for.
-pub fn run(mut command: Command) -> io::Result<Ending> {
+pub fn run(command: Command) -> io::Result<Ending> {
+    run_until(command, Signal::KILL)
+}
+
+/// The same; if this process is killed, the program receives `last`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until(mut command: Command, last: Signal) -> io::Result<Ending> {
     let before = Mask::current();
     let watched: Vec<i32> = FORWARDED.into_iter().chain([libc::SIGCHLD]).collect();
     let watched = Mask::of(&watched);
     watched.block();
-    die_with_parent(&mut command);
+    die_with_parent(&mut command, last);
     signals::pass_on(&mut command, before);
     let child = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
@@ -105,10 +113,10 @@ pub fn run(mut command: Command) -> io::Result<Ending> {
 
 /// A signal that kills the command and cannot be passed on is meant for
 /// the program.
-fn die_with_parent(command: &mut Command) {
+fn die_with_parent(command: &mut Command, last: Signal) {
     let parent = rustix::process::getpid();
     let tie = move || {
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        rustix::process::set_parent_process_death_signal(Some(last))?;
         // The parent may have died before the tie was made.
         if rustix::process::getppid() == Some(parent) {
             Ok(())

@@ -54,12 +54,16 @@ struct Progress {
     preempted: u64,
 }
 
-/// Writes all events; returns their number.
+/// Writes all events; returns their number. Calls `reaches` with each chunk's number.
 ///
 /// # Errors
 /// The trace cannot be written. What was written remains valid up to
 /// [`Writer::written`].
-pub fn write<W: Write>(traced: &Traced, writer: &mut Writer<W>) -> io::Result<u64> {
+pub fn write<W: Write>(
+    traced: &Traced,
+    writer: &mut Writer<W>,
+    reaches: &mut dyn FnMut(u32),
+) -> io::Result<u64> {
     let mut tables = Tables::default();
     tables.survey(traced);
     for known in &tables.known {
@@ -71,6 +75,7 @@ pub fn write<W: Write>(traced: &Traced, writer: &mut Writer<W>) -> io::Result<u6
     let mut progress: HashMap<u32, Progress> = HashMap::new();
     let mut written = 0;
     for number in 0..traced.chunks() {
+        reaches(number);
         let Some(chunk) = traced.read(number) else {
             continue;
         };

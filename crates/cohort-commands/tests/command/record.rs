@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder with the program.
@@ -189,6 +190,55 @@ fn forked_and_killed_programs_are_recorded() {
     let output = record(folder.path(), &["2", "200", "100", "100", "abort"]);
     assert_eq!(output.get_output().status.code(), None);
     assert_eq!(lock(&dump(folder.path()), "hot")["acquired"], 400);
+}
+
+/// The children of a process.
+fn children(process: u32) -> Vec<u32> {
+    let file = format!("/proc/{process}/task/{process}/children");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let numbers = text.split_whitespace();
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Waits for a value, for half a minute.
+fn awaited<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "no {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A signal that cannot be handled ends the command; the program ends too, and its trace remains.
+#[test]
+fn a_killed_command_leaves_the_trace() {
+    let (folder, _) = place();
+    let mut command = Command::new(crate::command());
+    for name in crate::LEFT_OUT {
+        command.env_remove(name);
+    }
+    let words = "record -o t.trace --cost 100 -- ./pattern 2 100000000 2000 8000";
+    command.args(words.split(' ')).current_dir(folder.path());
+    let mut child = command.spawn().expect("the command runs");
+    let program = awaited("program", || {
+        let below = children(child.id()).into_iter().flat_map(children);
+        below.into_iter().find(|process| {
+            let name = std::fs::read_to_string(format!("/proc/{process}/comm"));
+            name.is_ok_and(|name| name == "pattern\n") && children(*process).is_empty()
+        })
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().expect("our child");
+    child.wait().expect("it ends");
+    let trace = folder.path().join("t.trace");
+    awaited("trace", || trace.exists().then_some(()));
+    assert!(!Path::new(&format!("/proc/{program}")).exists());
+    let dump = dump(folder.path());
+    assert!(lock(&dump, "hot")["acquired"].as_u64() > Some(0), "{dump}");
+    assert!(dump["end"].is_object(), "{dump}");
 }
 
 /// Beyond --limit and --cost, recording stops; what is written is valid.

@@ -150,6 +150,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         began: began
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| since.as_secs()),
+        spent: traced.spent(),
     };
     let end = ended(&traced, &course, used.cpu);
     write(&output, &traced, &info, &end)?;

@@ -16,6 +16,8 @@ pub struct Info {
     pub cpus: u64,
     /// The beginning, in seconds since 1970.
     pub began: u64,
+    /// Nanoseconds that a gap contains for its event and for an uncontended lock operation; 0: unknown.
+    pub spent: u64,
 }
 
 /// The sort of a lock.
@@ -96,6 +98,7 @@ impl Info {
         }
         put(to, self.cpus);
         put(to, self.began);
+        put(to, self.spent);
     }
 
     pub(crate) fn read(bytes: &mut Bytes<'_>) -> Result<Self, &'static str> {
@@ -105,6 +108,7 @@ impl Info {
             host: bytes.text()?,
             cpus: bytes.number()?,
             began: bytes.number()?,
+            spent: bytes.number()?,
         })
     }
 }

@@ -66,7 +66,7 @@ pub use write::Writer;
 pub const MAGIC: [u8; 7] = *b"COHORTR";
 
 /// The format's version, the byte after [`MAGIC`].
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The longest payload of a block, in bytes.
 pub const LONGEST: usize = 1 << 20;

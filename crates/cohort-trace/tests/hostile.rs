@@ -75,6 +75,7 @@ fn good() -> (Vec<u8>, Vec<Vec<Event>>) {
         host: "here".to_owned(),
         cpus: 8,
         began: 1_700_000_000,
+        spent: 42,
     };
     writer.info(&info).expect("memory");
     for site in ["main", "work", "müde"] {

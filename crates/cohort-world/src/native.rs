@@ -334,11 +334,13 @@ impl Actor for Thread {
 
     #[inline]
     fn work(&mut self, cycles: u64) {
-        if cycles > 0 {
-            let nanoseconds = self.clock.nanoseconds(cycles);
-            self.pace
-                .work(u32::try_from(nanoseconds).unwrap_or(u32::MAX))
-                .perform();
+        /// Nanoseconds that are worked at once: turns are counted in 32 bits.
+        const LONGEST: u64 = 1_000_000_000;
+        let mut left = self.clock.nanoseconds(cycles);
+        while left > 0 {
+            let part = left.min(LONGEST);
+            self.pace.work(part as u32).perform();
+            left -= part;
         }
     }
 

@@ -107,6 +107,12 @@ impl Traced {
         self.head
     }
 
+    /// Nanoseconds of an event and of a lock operation.
+    pub fn spent(&self) -> u64 {
+        let sixteenths = self.head.price.load(Relaxed) + self.head.operation.load(Relaxed);
+        u64::from(sixteenths.div_ceil(16))
+    }
+
     /// The number of chunks.
     pub fn chunks(&self) -> u32 {
         let taken = self.head.taken.load(Acquire);

@@ -6,6 +6,7 @@ use crate::top::compile;
 use assert_cmd::assert::Assert;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -239,6 +240,39 @@ fn a_killed_command_leaves_the_trace() {
     let dump = dump(folder.path());
     assert!(lock(&dump, "hot")["acquired"].as_u64() > Some(0), "{dump}");
     assert!(dump["end"].is_object(), "{dump}");
+}
+
+/// Threads that share a CPU compute no longer than it does.
+#[test]
+fn threads_without_a_cpu_do_not_compute() {
+    let (folder, _) = place();
+    let mut command = Command::new(crate::command());
+    for name in crate::LEFT_OUT {
+        command.env_remove(name);
+    }
+    let words = "record -o t.trace --cost 100 -- ./pattern 4 60 2000 3000000";
+    command.args(words.split(' ')).current_dir(folder.path());
+    let first = cohort_lab::world::disturb::allowed_cpus()[0];
+    let mut one = rustix::thread::CpuSet::new();
+    one.set(first);
+    // SAFETY: the closure makes one system call.
+    unsafe {
+        command.pre_exec(move || Ok(rustix::thread::sched_setaffinity(None, &one)?));
+    }
+    let ended = command.output().expect("the command runs");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let words = ["record", "dump", "t.trace", "--head", "10000", "--json"];
+    let dump = json(folder.path(), &words);
+    let events = dump["events"].as_array().expect("a list");
+    let of = |event: &Value, what: &str| event[what].as_u64().unwrap_or(0);
+    let computed: u64 = events
+        .iter()
+        .map(|event| of(event, "gap") - of(event, "slept") - of(event, "preempted"))
+        .sum();
+    let used = dump["end"]["cpu"].as_u64().expect("nanoseconds");
+    // Four threads of 60 rounds of 3 ms, less what they had no CPU for.
+    assert!(computed as f64 <= 1.2 * used as f64, "{computed} of {used}");
+    assert!(computed as f64 >= 0.8 * used as f64, "{computed} of {used}");
 }
 
 /// Beyond --limit and --cost, recording stops; what is written is valid.

@@ -166,9 +166,12 @@ fn unsaid(replayed: &Replayed<'_>) -> Vec<String> {
         ));
     }
     if left.preempted >= 1e-3 {
+        let share = left.preempted / (left.preempted + left.computed);
         all.push(format!(
-            "{} in which recorded threads had no CPU: the machine schedules anew",
-            time(left.preempted)
+            "{} in which recorded threads had no CPU, {} of their running time: the machine schedules anew, \
+             without the recording host's other processes",
+            time(left.preempted),
+            percent(share)
         ));
     }
     all

@@ -84,6 +84,8 @@ pub struct Left {
     pub slept: f64,
     /// Seconds in which threads had no CPU, left out.
     pub preempted: f64,
+    /// Seconds in which they computed.
+    pub computed: f64,
 }
 
 /// The recorded run's own figures, for the replayed part.
@@ -156,7 +158,9 @@ impl Plan {
         let threads = events
             .iter()
             .enumerate()
-            .map(|(thread, events)| links.steps(thread, events, &numbers, &mut left))
+            .map(|(thread, events)| {
+                links.steps(thread, events, &numbers, trace.info.spent, &mut left)
+            })
             .collect();
         let lived: u64 = events.iter().map(|events| span(events)).sum();
         Ok(Self {
@@ -469,6 +473,7 @@ impl Links {
         thread: usize,
         events: &[(u64, &Event)],
         numbers: &HashMap<u32, u32>,
+        spent: u64,
         left: &mut Left,
     ) -> Vec<Step> {
         let mut steps = Vec::with_capacity(events.len() + 1);
@@ -486,6 +491,7 @@ impl Links {
             let place = (thread, number);
             left.slept += event.slept as f64 / 1e9;
             left.preempted += event.preempted as f64 / 1e9;
+            left.computed += event.computed() as f64 / 1e9;
             let is_told = self.told.contains_key(&place);
             let act = match event.what {
                 What::Window { .. } => Act::Forget,
@@ -537,7 +543,8 @@ impl Links {
                 },
                 What::Signal { .. } | What::Create { .. } | What::End => Act::None,
             };
-            let mut open = (event.computed(), event.slept);
+            // The replay's own operations take their time anew.
+            let mut open = (event.computed().saturating_sub(spent), event.slept);
             for release in self.before.get(&place).into_iter().flatten() {
                 let (computes, sleeps) = std::mem::take(&mut open);
                 add(computes, sleeps, self.awaits(*release));
@@ -639,6 +646,16 @@ mod tests {
         // Behind the second signal.
         assert_eq!(told, [2]);
         assert_eq!(plan.threads[1][1].computes, 4_000);
+    }
+
+    #[test]
+    fn the_time_of_recording_is_not_replayed() {
+        let round = [(100, take(By::Lock, true)), (10, RELEASE)];
+        let mut trace = trace(&[&round]);
+        trace.info.spent = 30;
+        let plan = Plan::new(&trace, &LIMITS).unwrap();
+        let computes: Vec<u64> = plan.threads[0].iter().map(|step| step.computes).collect();
+        assert_eq!(computes, [70, 0]);
     }
 
     #[test]

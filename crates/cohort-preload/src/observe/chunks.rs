@@ -189,13 +189,16 @@ impl Tracing {
     #[cold]
     #[inline(never)]
     fn put_into_next(&self, old: *const Chunk, event: RawEvent) {
-        let began = cpu_time();
+        let began = now();
         let chunk = self.next_chunk(old);
         self.write(chunk, event);
         if !chunk.is_null() {
+            // The thread may have slept for the lock of the process's mappings: no later look at its CPU
+            // time may count that again, as the program's sleep.
+            self.ask();
             let absence = RawEvent {
                 sort: Sort::Preempted,
-                lasted: cpu_time() - began,
+                lasted: now() - began,
                 ..event
             };
             self.write(chunk, absence);
@@ -330,14 +333,16 @@ impl Tracing {
         at.saturating_sub(self.last.get()) >= LONG
     }
 
-    /// Asks the kernel how long the thread ran, and records how long it did not, before `at`.
+    /// Asks the kernel how long the thread ran, and records how long it did not: before `at`, or up to the
+    /// answer. A thread that is to lose its CPU loses it at the end of a system call, such as the question.
     #[cold]
     #[inline(never)]
-    pub fn record_absence(&self, at: u64) {
-        let gap = at.saturating_sub(self.last.get());
+    pub fn record_absence(&self, at: Option<u64>) {
         let (asked, ran, lost) = (self.asked.get(), self.ran.get(), self.lost.get());
         let waited = self.waited.get();
         self.ask();
+        let at = at.unwrap_or(self.asked.get());
+        let gap = at.saturating_sub(self.last.get());
         let ran = self.ran.get().saturating_sub(ran);
         let absent = at.saturating_sub(asked).saturating_sub(ran + waited);
         let absent = absent.min(gap);
@@ -361,6 +366,7 @@ impl Tracing {
         #[cfg(target_arch = "aarch64")]
         const GETRUSAGE: usize = 165;
         const THREAD: usize = 1;
+        const TRIES: usize = 3;
         /// Words of `struct rusage`; the last is the count of CPU losses.
         const WORDS: usize = 18;
         const LOST: usize = 17;
@@ -371,15 +377,22 @@ impl Tracing {
             return;
         }
         let began = now();
+        for _ in 0..TRIES {
+            self.asked.set(now());
+            // The kernel brings the times of `usage` up to date at its ticks only.
+            self.ran.set(cpu_time());
+            // Both times are of one moment, unless the thread lost its CPU between them.
+            if now() - self.asked.get() < ABSENT {
+                break;
+            }
+        }
+        // The count comes last: a loss at the end of the calls above is in it.
         let mut usage = [0_u64; WORDS];
         {
             let usage = (&raw mut usage) as usize;
             // SAFETY: the call writes as many words.
             unsafe { system_call(GETRUSAGE, [THREAD, usage, 0, 0, 0, 0]) };
         }
-        self.asked.set(now());
-        // The kernel brings the times of `usage` up to date at its ticks only.
-        self.ran.set(cpu_time());
         self.lost.set(usage[LOST]);
         if let Some(head) = head() {
             head.asked.fetch_add(1, Relaxed);

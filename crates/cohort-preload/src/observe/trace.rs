@@ -54,8 +54,9 @@ fn measure() {
         return;
     }
     let forget = tracing.forgetting();
-    if let Some(price) = price::of_an_event(&forget) {
+    if let Some([price, operation]) = price::of_an_event(&forget) {
         head.price.store(price.max(1), Relaxed);
+        head.operation.store(operation, Relaxed);
     }
     forget();
 }
@@ -64,17 +65,27 @@ fn measure() {
 #[inline(always)]
 fn arrives() -> u64 {
     let tracing = tracing();
+    let at = now();
+    if !tracing.is_long(at) && IS_PRICED.load(Relaxed) {
+        return at;
+    }
+    looked_after(at)
+}
+
+/// Records an absence before that time, measures the price of an event if it is unknown, and returns the time.
+#[cold]
+#[inline(never)]
+fn looked_after(at: u64) -> u64 {
+    let tracing = tracing();
+    if tracing.is_long(at) {
+        tracing.record_absence(None);
+    }
     if !IS_PRICED.load(Relaxed) && tracing.has_room() {
         let began = now();
         measure();
         tracing.ask();
         tracing.leave_out(now() - began);
     }
-    let at = now();
-    if !tracing.is_long(at) {
-        return at;
-    }
-    tracing.record_absence(at);
     now()
 }
 
@@ -134,9 +145,16 @@ pub fn unlocking(object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
     let result = unlock();
     if result == 0 {
         if tracing().is_long(at) {
-            tracing().record_absence(at);
+            tracing().record_absence(Some(at));
+            put(event(Sort::Release, object, at));
+            // The program does not compute meanwhile.
+            put(RawEvent {
+                lasted: now() - at,
+                ..event(Sort::Preempted, object, at)
+            });
+        } else {
+            put(event(Sort::Release, object, at));
         }
-        put(event(Sort::Release, object, at));
         tracing().ends(at);
     }
     result

@@ -45,6 +45,8 @@ pub struct TraceHead {
     pub threads: AtomicU32,
     /// The least CPU nanoseconds of an event, in 16ths; 0: not measured yet.
     pub price: AtomicU32,
+    /// The least CPU nanoseconds of an uncontended lock operation without an event, in 16ths.
+    pub operation: AtomicU32,
     /// Events that were dropped for lack of room.
     pub dropped: AtomicU64,
     /// CPU nanoseconds spent on taking chunks, and on listing the code.

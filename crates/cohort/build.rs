@@ -1,4 +1,4 @@
-//! Selects the platform layer's backend for this build of the locks: native or portable.
+//! Selects the platform layer's backend for this build of the locks: native, portable or the program's own.
 
 use std::env;
 use std::path::Path;
@@ -13,6 +13,7 @@ fn main() {
         pointer: &cfg("TARGET_POINTER_WIDTH"),
         atomics: &cfg("TARGET_HAS_ATOMIC"),
         has_platform: env::var_os("CARGO_FEATURE_PLATFORM").is_some(),
+        has_std: env::var_os("CARGO_FEATURE_STD").is_some(),
         is_miri: env::var_os("CARGO_CFG_MIRI").is_some(),
     };
     let is_portable = env::var_os("CARGO_FEATURE_PORTABLE").is_some();
@@ -53,6 +54,8 @@ struct Target<'a> {
     atomics: &'a str,
     /// Whether the program brings a `Platform` of its own.
     has_platform: bool,
+    /// Whether the standard library is asked for.
+    has_std: bool,
     /// Whether Miri runs the program: it has neither assembly nor raw system calls.
     is_miri: bool,
 }
@@ -77,11 +80,15 @@ fn world(target: &Target, is_portable: bool) -> Result<&'static str, String> {
     let is_native =
         *system == "linux" && ["x86_64", "aarch64"].contains(processor) && *pointer == "64";
     let has_atoms = target.atomics.split(',').any(|bits| bits == "64");
-    if target.has_platform && has_atoms {
+    if target.has_platform && target.has_std {
+        Err("cohort: the features `platform` and `std` exclude each other; set default-features = false wherever \
+             `platform` is on"
+            .to_owned())
+    } else if target.has_platform && has_atoms {
         Ok("platform")
     } else if is_native && !is_portable && !target.is_miri {
         Ok("native")
-    } else if *system == "none" {
+    } else if *system == "none" && !target.has_platform {
         refused("it has no standard library; see the feature `platform`")
     } else if !has_atoms {
         refused("it has no 64-bit atomics")

@@ -118,6 +118,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     if !arguments.in_keeper {
         return keep();
     }
+    supervise::kill_when_orphaned();
     let settings = Settings::new(arguments.options, matches)?.for_observing();
     let output = arguments.output.unwrap_or_default();
     destination::writable(&output)?;

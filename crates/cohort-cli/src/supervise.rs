@@ -9,6 +9,8 @@ use serde::Serialize;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The signals that are forwarded.  SIGCHLD is added: it reports that the program stopped,
 /// continued or ended.
@@ -73,6 +75,15 @@ impl Usage {
     }
 }
 
+/// Whether this process kills its program when its own parent was killed.
+static KILLS_WHEN_ORPHANED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, this process kills its program when its own parent, which [`run_until`] SIGTERM started it,
+/// was killed: the program may ignore SIGTERM.
+pub fn kill_when_orphaned() {
+    KILLS_WHEN_ORPHANED.store(true, Relaxed);
+}
+
 /// Starts `command`, passes signals on to it and waits for its end.  Blocks.
 ///
 /// # Errors
@@ -86,6 +97,7 @@ pub fn run(command: Command) -> io::Result<Ending> {
 /// # Errors
 /// As [`run`].
 pub fn run_until(mut command: Command, last: Signal) -> io::Result<Ending> {
+    let parent = rustix::process::getppid();
     let before = Mask::current();
     let watched: Vec<i32> = FORWARDED.into_iter().chain([libc::SIGCHLD]).collect();
     let watched = Mask::of(&watched);
@@ -105,6 +117,12 @@ pub fn run_until(mut command: Command, last: Signal) -> io::Result<Ending> {
                 if let Some(ending) = catch_up(child)? {
                     return Ok(ending);
                 }
+            }
+            (libc::SIGTERM, _)
+                if KILLS_WHEN_ORPHANED.load(Relaxed) && rustix::process::getppid() != parent =>
+            {
+                // The program may have ended; its end is about to be seen.
+                let _ = rustix::process::kill_process(child, Signal::KILL);
             }
             (signal, by_kernel) => forward(child, signal, by_kernel),
         }

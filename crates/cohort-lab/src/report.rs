@@ -188,6 +188,8 @@ pub struct Spot {
     pub lock: String,
     /// The number of threads.
     pub threads: usize,
+    /// The work between two critical sections, if the workload has that option.
+    pub outside: Option<String>,
     /// Operations per second.
     pub per_second: Estimate,
     /// Rounds disturbed by other processes.
@@ -418,7 +420,12 @@ impl Gathered {
     /// Whether a topic has results.
     #[must_use]
     pub fn has(&self, topic: Topic) -> bool {
-        self.documents.iter().any(|one| one.topic() == topic)
+        self.of(topic).any(|one| match &one.body {
+            Body::Bench(bench) => !bench.points.is_empty(),
+            Body::Programs(programs) => !programs.is_empty(),
+            Body::Claims(claims) => !claims.is_empty(),
+            Body::HandOvers(_) | Body::Tuned(_) | Body::Replay(_) => true,
+        })
     }
 
     /// The topics without results.

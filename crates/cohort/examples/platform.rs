@@ -1,6 +1,8 @@
 //! Locks without an operating system: the program brings time, waiting and places.
 //!
-//!     cargo run -p cohort --example platform --no-default-features --features platform
+//!     cargo test -p cohort --test targets
+//!
+//! builds it in a package with `cohort = { …, default-features = false, features = ["platform"] }`, and runs it.
 //!
 //! Threads stand for the CPUs of a board here. Its platform is a bad one: the clock jumps, and a CPU's place
 //! changes between two questions. That costs time, never exclusion.

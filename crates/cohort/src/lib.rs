@@ -123,9 +123,12 @@
 //! - There are [`Mutex`], by default under [`Ttas`](basic::Ttas), and the locks of [`abortable`], [`basic`],
 //!   [`compose`] and [`numa`]; no [`numa::FutexHmcs`], rwlock, condition, `Once` or delegation. A lock that needs
 //!   threads' numbers nevertheless ends the program.
-//! - Waiters poll. Guards and closures work in interrupt handlers only under locks that the interrupted code does
-//!   not hold.
-//! - 128 guards of queue locks exist at once; further ones wait. Closures ([`Mutex::locking`]) need none.
+//! - Waiters poll. An interrupt handler may acquire only locks that the interrupted code neither holds, nor waits
+//!   for, nor is releasing.
+//! - Nodes are in pools of 128. A guard of a queue lock has one while it exists; `clh`, `k42`, `hmcs-t` and the
+//!   non-blocking locks also take one for a closure ([`Mutex::locking`]); a tree or composition keeps one for
+//!   each cohort that has used it, until it is dropped. A lock that finds no node polls for one for long, then ends
+//!   the program.
 //! - Checked by the example on Linux and by compilation for `x86_64-unknown-none` and `aarch64-unknown-none`.
 //!
 //! # Versions

@@ -105,8 +105,11 @@ fn each_target_has_a_backend_or_is_refused_in_one_line() {
         (("linux", "powerpc", 32, 32), "64-bit atomics"),
         (("none", "riscv32", 32, 0), "standard library"),
     ];
-    for (target, lack) in refused {
-        let lines = printed(&script, target, &[]);
+    let refused = refused.map(|(target, lack)| (target, &[][..], lack));
+    let platform = &["CARGO_FEATURE_PLATFORM"][..];
+    let refused_platform = [(("none", "riscv32", 32, 0), platform, "64-bit atomics")];
+    for (target, variables, lack) in refused.into_iter().chain(refused_platform) {
+        let lines = printed(&script, target, variables);
         let errors = lines
             .lines()
             .filter(|line| line.starts_with("cargo::error="));
@@ -117,6 +120,11 @@ fn each_target_has_a_backend_or_is_refused_in_one_line() {
         }
         assert!(!lines.contains("world="), "{lines}");
     }
+    let both = &["CARGO_FEATURE_PLATFORM", "CARGO_FEATURE_STD"];
+    let lines = printed(&script, ("linux", "x86_64", 64, 64), both);
+    assert!(lines.contains("cargo::error="), "{lines}");
+    assert!(lines.contains("exclude each other"), "{lines}");
+    assert!(!lines.contains("world="), "{lines}");
     fs::remove_dir_all(&folder).expect("the folder is this test's own");
 }
 

@@ -216,6 +216,16 @@ fn awaited<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
 /// A signal that cannot be handled ends the command; the program ends too, and its trace remains.
 #[test]
 fn a_killed_command_leaves_the_trace() {
+    killed_command_leaves_the_trace(false);
+}
+
+/// The same of a program that ignores the request to end.
+#[test]
+fn a_killed_command_ends_a_program_that_ignores_sigterm() {
+    killed_command_leaves_the_trace(true);
+}
+
+fn killed_command_leaves_the_trace(ignores: bool) {
     let (folder, _) = place();
     let mut command = Command::new(crate::command());
     for name in crate::LEFT_OUT {
@@ -223,6 +233,16 @@ fn a_killed_command_leaves_the_trace() {
     }
     let words = "record -o t.trace --cost 100 -- ./pattern 2 100000000 2000 8000";
     command.args(words.split(' ')).current_dir(folder.path());
+    if ignores {
+        // The program inherits it.
+        // SAFETY: the closure makes one system call.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGTERM, libc::SIG_IGN);
+                Ok(())
+            });
+        }
+    }
     let mut child = command.spawn().expect("the command runs");
     let program = awaited("program", || {
         let below = children(child.id()).into_iter().flat_map(children);

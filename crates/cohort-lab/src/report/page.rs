@@ -177,12 +177,12 @@ fn bar(share: f64) -> String {
 
 fn bench(found: &Bench) -> Markup {
     let mut locks: Vec<&str> = Vec::new();
-    let mut rows: BTreeMap<usize, BTreeMap<&str, &super::Spot>> = BTreeMap::new();
+    let mut rows: BTreeMap<(usize, &str), BTreeMap<&str, &super::Spot>> = BTreeMap::new();
     for spot in &found.points {
         if !locks.contains(&spot.lock.as_str()) {
             locks.push(&spot.lock);
         }
-        rows.entry(spot.threads)
+        rows.entry((spot.threads, spot.outside.as_deref().unwrap_or_default()))
             .or_default()
             .insert(&spot.lock, spot);
     }
@@ -199,10 +199,13 @@ fn bench(found: &Bench) -> Markup {
         div.wide {
             table.figures {
                 tr { th { "threads" } @for lock in &locks { th { (lock) } } }
-                @for (threads, spots) in &rows {
+                @for ((threads, outside), spots) in &rows {
                     @let best = spots.values().map(|spot| spot.per_second.median).fold(0.0, f64::max);
                     tr {
-                        td { (threads) }
+                        td {
+                            (threads)
+                            @if !outside.is_empty() { div.note { (outside) " apart" } }
+                        }
                         @for lock in &locks {
                             @if let Some(spot) = spots.get(lock) {
                                 td style=(bar(spot.per_second.median / best)) {

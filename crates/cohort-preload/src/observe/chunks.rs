@@ -198,7 +198,7 @@ impl Tracing {
             self.ask();
             let absence = RawEvent {
                 sort: Sort::Preempted,
-                lasted: now() - began,
+                lasted: self.asked_at(began) - began,
                 ..event
             };
             self.write(chunk, absence);
@@ -357,6 +357,12 @@ impl Tracing {
                 ..event(sort, 0, at)
             });
         }
+    }
+
+    /// When the kernel was last asked; now, if that was before `since`.
+    pub fn asked_at(&self, since: u64) -> u64 {
+        let asked = self.asked.get();
+        if asked < since { now() } else { asked }
     }
 
     /// Asks the kernel how long the thread ran so far.

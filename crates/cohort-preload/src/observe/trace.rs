@@ -147,9 +147,10 @@ pub fn unlocking(object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
         if tracing().is_long(at) {
             tracing().record_absence(Some(at));
             put(event(Sort::Release, object, at));
-            // The program does not compute meanwhile.
+            // The program does not compute meanwhile. A loss of the CPU after the question is found by the
+            // next one.
             put(RawEvent {
-                lasted: now() - at,
+                lasted: tracing().asked_at(at) - at,
                 ..event(Sort::Preempted, object, at)
             });
         } else {

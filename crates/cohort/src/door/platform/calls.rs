@@ -1,6 +1,7 @@
 //! The program's own platform: time, waiting and the calling CPU's place.
 
 use super::super::Level;
+use super::to_its_end;
 use core::fmt;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -8,7 +9,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// What locks need from a system without the standard library; see [`set_platform`].
 ///
 /// Wrong answers cost time or fairness, never exclusion: the clock ends waits with deadlines, and the place
-/// chooses a queue.
+/// chooses a queue. A function that panics ends the program: a wait or a release that it unwinds would leave
+/// other threads with dead nodes. It must not acquire a lock of Cohort.
 ///
 /// ```
 /// use cohort::{Platform, recipe::Level};
@@ -125,16 +127,17 @@ fn calls() -> &'static Calls {
 #[inline]
 #[must_use]
 pub fn now() -> u64 {
-    (calls().now)().max(1)
+    // Far from the end of the counter, so that no deadline overflows.
+    to_its_end(true, calls().now).clamp(1, u64::MAX / 2)
 }
 
 pub(super) fn pause() {
-    (calls().pause)();
+    to_its_end(true, calls().pause);
 }
 
 /// Yields the CPU, if there is a scheduler.
 pub fn yield_now() {
-    (calls().yield_now)();
+    to_its_end(true, calls().yield_now);
 }
 
 /// Cohorts of a level; further ones share. A tree of queues takes a node of a [pool](super::pool) for each.
@@ -144,12 +147,12 @@ const COHORTS: usize = 16;
 #[inline]
 #[must_use]
 pub fn cohort(level: Level) -> usize {
-    (calls().place)(level) % COHORTS
+    to_its_end(true, || (calls().place)(level)) % COHORTS
 }
 
 /// The distance of two cohorts of [`Level::Numa`].
 #[inline]
 #[must_use]
 pub fn distance(one: usize, other: usize) -> u8 {
-    (calls().distance)(one, other)
+    to_its_end(true, || (calls().distance)(one, other))
 }

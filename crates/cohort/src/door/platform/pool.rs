@@ -1,6 +1,6 @@
 //! A pool of a fixed number of nodes: there is no allocator, and no thread has a cache of nodes.
 
-use super::calls;
+use super::{calls, to_its_end};
 use crate::host::{Census, Pool};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -9,6 +9,10 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Nodes of each pool.
 const NODES: usize = 128;
+
+/// Looks of a taker for a free node, each after a yield, before it gives up: nodes that locks keep do not come
+/// back by waiting.
+const LOOKS: u32 = 1 << 24;
 
 /// Not made yet.
 const UNMADE: u8 = 0;
@@ -24,7 +28,8 @@ struct Slot<N> {
     state: AtomicU8,
 }
 
-/// Nodes for whoever takes them first. A taker that finds none waits until one is given back.
+/// Nodes for whoever takes them first. A taker that finds none waits until one is given back, and in the end
+/// ends the program.
 #[derive(Debug)]
 pub struct Fixed<N> {
     slots: [Slot<N>; NODES],
@@ -95,12 +100,17 @@ impl<N: Default + Sync + 'static> Fixed<N> {
 // released.
 unsafe impl<N: Default + Sync + 'static> Pool<N> for Fixed<N> {
     fn take(&self) -> &'static N {
-        loop {
+        for _ in 0..LOOKS {
             if let Some(node) = self.slots.iter().find_map(Self::try_take) {
                 return node;
             }
             calls::yield_now();
         }
+        to_its_end(true, || {
+            panic!(
+                "all {NODES} nodes of a pool are in use: fewer locks or guards at once, or closures"
+            )
+        })
     }
 
     unsafe fn give(&self, node: &'static N) {

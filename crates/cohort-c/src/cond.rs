@@ -349,12 +349,7 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_until(
     time: *const timespec,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => wait_lock(cond, lock, &patience),
-            Err(error) => error,
-        }
-    }
+    unsafe { time::by(clock, time, |patience| wait_lock(cond, lock, patience)) }
 }
 
 /// As `cohort_cond_wait_lock`, with a timeout in nanoseconds.
@@ -421,12 +416,7 @@ pub unsafe extern "C" fn cohort_cond_wait_delegated_until(
     time: *const timespec,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => wait_delegated(cond, lock, &patience),
-            Err(error) => error,
-        }
-    }
+    unsafe { time::by(clock, time, |patience| wait_delegated(cond, lock, patience)) }
 }
 
 /// `cohort_cond_wait` with any other lock, held by the caller: `release` releases it, and `acquire`
@@ -462,10 +452,9 @@ pub unsafe extern "C" fn cohort_cond_wait_between_until(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => wait_between(cond, release, acquire, argument, &patience),
-            Err(error) => error,
-        }
+        time::by(clock, time, |patience| {
+            wait_between(cond, release, acquire, argument, patience)
+        })
     }
 }
 

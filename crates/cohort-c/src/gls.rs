@@ -76,10 +76,7 @@ unsafe fn until(
     acquire: impl FnOnce(&Patience) -> Result<(), Refusal>,
 ) -> c_int {
     // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => answer(acquire(&patience)),
-        Err(error) => error,
-    }
+    unsafe { time::by(clock, time, |patience| answer(acquire(patience))) }
 }
 
 /// Acquires the lock of that address, or returns `EBUSY` if it is held; never blocks. Shortly after

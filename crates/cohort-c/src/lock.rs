@@ -281,13 +281,13 @@ pub unsafe extern "C" fn cohort_lock_acquire_until(
             return from_here(lock, clock as usize, time, |at, lock, clock, time| {
                 let time = with_exposed_provenance(time);
                 report(at, Doing::Timed, lock, |lock| {
-                    let patience = time::until(clock as c_int, time);
-                    patience.map_or_else(|error| error, |patience| acquire_within(lock, &patience))
+                    time::by(clock as c_int, time, |patience| {
+                        acquire_within(lock, patience)
+                    })
                 })
             });
         }
-        let patience = time::until(clock, time);
-        patience.map_or_else(|error| error, |patience| acquire_within(face, &patience))
+        time::by(clock, time, |patience| acquire_within(face, patience))
     }
 }
 

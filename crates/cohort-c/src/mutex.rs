@@ -77,12 +77,7 @@ unsafe fn try_acquire(lock: &FutexHmcs) -> c_int {
 /// As `cohort_mutex_lock_until`.
 unsafe fn acquire_until(lock: &FutexHmcs, clock: c_int, time: *const timespec) -> c_int {
     // SAFETY: the caller's.
-    unsafe {
-        match time::until(clock, time) {
-            Ok(patience) => within(lock, &patience),
-            Err(error) => error,
-        }
-    }
+    unsafe { time::by(clock, time, |patience| within(lock, patience)) }
 }
 
 /// Initialises a mutex in any memory, as `COHORT_MUTEX_INIT` does.

@@ -337,13 +337,11 @@ pub unsafe extern "C" fn cohort_rwlock_read_until(
             return from_here(rwlock, clock as usize, time, |at, rwlock, clock, time| {
                 let time = with_exposed_provenance(time);
                 report_read(at, Doing::Timed, rwlock, |lock| {
-                    let patience = time::until(clock as c_int, time);
-                    patience.map_or_else(|error| error, |patience| read(lock, &patience))
+                    time::by(clock as c_int, time, |patience| read(lock, patience))
                 })
             });
         }
-        let patience = time::until(clock, time);
-        patience.map_or_else(|error| error, |patience| read(lock, &patience))
+        time::by(clock, time, |patience| read(lock, patience))
     }
 }
 
@@ -469,13 +467,11 @@ pub unsafe extern "C" fn cohort_rwlock_write_until(
             return from_here(rwlock, clock as usize, time, |at, rwlock, clock, time| {
                 let time = with_exposed_provenance(time);
                 report_write(at, Doing::Timed, rwlock, |lock| {
-                    let patience = time::until(clock as c_int, time);
-                    patience.map_or_else(|error| error, |patience| write(lock, &patience))
+                    time::by(clock as c_int, time, |patience| write(lock, patience))
                 })
             });
         }
-        let patience = time::until(clock, time);
-        patience.map_or_else(|error| error, |patience| write(lock, &patience))
+        time::by(clock, time, |patience| write(lock, patience))
     }
 }
 
@@ -638,8 +634,9 @@ pub unsafe extern "C" fn cohort_rwlock_read_upgradable_until(
         from_here(address, clock as usize, time, |at, rwlock, clock, time| {
             let time = with_exposed_provenance(time);
             report_upgradable(at, Doing::Timed, rwlock, |lock| {
-                let patience = time::until(clock as c_int, time);
-                patience.map_or_else(|error| error, |patience| read_upgradable(lock, &patience))
+                time::by(clock as c_int, time, |patience| {
+                    read_upgradable(lock, patience)
+                })
             })
         })
     }
@@ -751,8 +748,7 @@ pub unsafe extern "C" fn cohort_rwlock_upgrade_until(
         from_here(address, clock as usize, time, |at, rwlock, clock, time| {
             let time = with_exposed_provenance(time);
             report_upgrade(at, Doing::Timed, rwlock, |lock| {
-                let patience = time::until(clock as c_int, time);
-                patience.map_or_else(|error| error, |patience| upgrade(lock, &patience))
+                time::by(clock as c_int, time, |patience| upgrade(lock, patience))
             })
         })
     }

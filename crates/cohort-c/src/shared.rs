@@ -360,8 +360,7 @@ pub unsafe extern "C" fn cohort_shared_read_until(
             |at, lock, clock, time| {
                 let time = with_exposed_provenance(time);
                 read_by(at, Doing::Timed, lock, |lock| {
-                    let patience = time::until(clock as c_int, time);
-                    patience.map_or_else(|error| error, |patience| lock.read(&patience))
+                    time::by(clock as c_int, time, |patience| lock.read(patience))
                 })
             },
         )
@@ -471,8 +470,7 @@ pub unsafe extern "C" fn cohort_shared_write_until(
             |at, lock, clock, time| {
                 let time = with_exposed_provenance(time);
                 write_by(at, Doing::Timed, lock, |lock| {
-                    let patience = time::until(clock as c_int, time);
-                    patience.map_or_else(|error| error, |patience| lock.write(&patience))
+                    time::by(clock as c_int, time, |patience| lock.write(patience))
                 })
             },
         )

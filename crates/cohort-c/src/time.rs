@@ -30,6 +30,23 @@ pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience<'stati
     }))
 }
 
+/// An acquisition's result with that patience, or the error of [`until`].
+///
+/// # Safety
+/// As [`until`].
+#[inline]
+pub unsafe fn by(
+    clock: c_int,
+    at: *const timespec,
+    acquire: impl FnOnce(&Patience<'_>) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { until(clock, at) } {
+        Ok(patience) => acquire(&patience),
+        Err(error) => error,
+    }
+}
+
 /// Patience for that many nanoseconds; endless if beyond the clock's range.
 pub fn during(nanoseconds: u64) -> Patience<'static> {
     let end = now().checked_add(nanoseconds);

@@ -121,8 +121,8 @@
 //! exclusion. There:
 //!
 //! - There are [`Mutex`], by default under [`Ttas`](basic::Ttas), and the locks of [`abortable`], [`basic`],
-//!   [`compose`] and [`numa`]; no [`numa::FutexHmcs`], rwlock, condition, `Once` or delegation. A lock that needs
-//!   threads' numbers nevertheless ends the program.
+//!   [`compose`] and [`numa`]; no [`numa::FutexHmcs`], rwlock, condition, `Once` or delegation. A lock that asks
+//!   for its thread's number ends the program.
 //! - Waiters poll. An interrupt handler may acquire only locks that the interrupted code neither holds, nor waits
 //!   for, nor is releasing.
 //! - Nodes are in pools of 128. A guard of a queue lock has one while it exists; `clh`, `k42`, `hmcs-t` and the
@@ -218,7 +218,8 @@ pub use sync::mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use sync::token::Token;
 pub use wait::{MayPark, Parking, SpinOnly};
 
-/// Types that tell threads apart, or whose locks do: not with a program's own platform.
+/// Types that need the calling thread's identity, themselves or for their locks: not with a program's own
+/// platform.
 #[cfg(not(world = "platform"))]
 mod by_threads {
     pub use crate::sync::barrier::{Barrier, BarrierWaitResult};

@@ -63,7 +63,7 @@ pub fn read(named: &Path, place: &Testbed) -> Result<Tuned, Problem> {
         .filter(|file| file.tuned.shape != shape.to_string())
     {
         problem::tell(format!(
-            "warning: {} was tuned on {} ({}), not on {} ({shape}); its lock is used nevertheless",
+            "warning: {} was tuned on {} ({}), not on {} ({shape}); its lock is used anyway",
             named.display(),
             file.tuned.machine,
             file.tuned.shape,

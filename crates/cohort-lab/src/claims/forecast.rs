@@ -29,7 +29,7 @@ const PROBE: Experiment = Experiment::new(
 )
 .lasting(5);
 
-/// The locks of the probe: one whose waiters poll one line, and a queue.
+/// The locks of the probe: a ticket lock, with all waiters on one line, and a queue.
 const PROBED: [&str; 2] = ["ticket", "mcs"];
 
 /// The share of the whole time that the record weighs beside completed claims.
@@ -344,8 +344,8 @@ mod tests {
         seconds.map(|seconds| seconds.round()).collect()
     }
 
-    /// Seeds multiply a claim's time, except with a single seed; nothing is left of a claim whose
-    /// points have run; each estimate adds two ends.
+    /// A claim's time grows with the seeds, from the second on; it is 0 once the claim's points have run;
+    /// each estimate adds two ends.
     #[test]
     fn the_time_scales_with_the_points_that_run() {
         assert_eq!(known(&["K13"], 1, Ends::Deciding), [10.0]);

@@ -28,8 +28,8 @@ struct Slot<N> {
     state: AtomicU8,
 }
 
-/// Nodes for whoever takes them first. A taker that finds none waits until one is given back, and in the end
-/// ends the program.
+/// Nodes, lent to the first taker. If all are lent, a taker polls for a free one, [`LOOKS`] times at most; then
+/// the program ends.
 #[derive(Debug)]
 pub struct Fixed<N> {
     slots: [Slot<N>; NODES],
@@ -66,7 +66,7 @@ impl<N> Fixed<N> {
 }
 
 impl<N: Default + Sync + 'static> Fixed<N> {
-    /// The node of a slot whose making the caller has seen.
+    /// The node of a slot. The caller has seen that it is made.
     fn made(slot: &Slot<N>) -> &'static N {
         // SAFETY: made, and only lent since. The pool is a static: `pool!` alone creates one.
         unsafe { &*slot.node.get().cast_const().cast::<N>() }

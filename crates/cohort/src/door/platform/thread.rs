@@ -1,5 +1,5 @@
 //! The calling thread, which nothing tells from others here. So the locks and types that know their holder
-//! are not for this backend; one that asks nevertheless ends the program.
+//! are not for this backend; asking for the thread ends the program.
 
 use super::{ThreadRecord, to_its_end};
 
